@@ -24,8 +24,10 @@ def absolute(text: str, tag: str) -> str:
 
 def long_description() -> str:
     """The README for this version."""
-    version = re.search(r'^__version__ = "(.*)"$', (ROOT / "onnxlint_cmsis/version.py").read_text(), re.MULTILINE)
-    assert version, "onnxlint_cmsis/version.py has no __version__"
+    version = re.search(
+        r'^__version__ = "(.*)"$', (ROOT / "onnxlint_cmsis/ground/version.py").read_text(), re.MULTILINE
+    )
+    assert version, "onnxlint_cmsis/ground/version.py has no __version__"
     return absolute((ROOT / "README.md").read_text(encoding="utf-8"), f"v{version[1]}")
 
 

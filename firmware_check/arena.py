@@ -1,10 +1,10 @@
-"""The activation arena of a program: its values as buffers, its layers as steps."""
+"""Where the activations of a program lie, and what its memory is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.memory.arena_plan import ArenaPlan, ArenaStep, ArenaUses, plan_arena
+from onnxlint_cmsis.analysis.memory import ArenaPlan, ArenaStep, ArenaUses, plan_arena
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onnxlint_cmsis.types import Isa
+from onnxlint_cmsis.ground.types import Isa
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From a Program to ELF images: one that is traced and guarded, one that is only measured."""
+"""A program as generated C, compiled and linked."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from firmware_check.toolchain import (
     sizes,
     symbols,
 )
-from onnxlint_cmsis.types import Target
+from onnxlint_cmsis.ground.types import Target
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
     from firmware_check.library import Library
     from firmware_check.program import Program
+
 
 GUARD = 128
 """Bytes of guard around each value and each scratch buffer; runtime/firmware.h has the same."""

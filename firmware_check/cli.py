@@ -1,4 +1,4 @@
-"""The command line: `python -m firmware_check MODEL [--against MODEL]`; `sweep`, `hazards` and `sources` beside it."""
+"""Command line: firmware_check MODEL... builds and runs firmware, and compares what it did with what was predicted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from firmware_check.arguments import CheckParser, board_named, count, seconds
-from firmware_check.ending import COULD_NOT, complain, in_one_line, say
 from firmware_check.errors import FirmwareError
+from firmware_check.options import COULD_NOT, CheckParser, board_named, complain, count, in_one_line, say, seconds
 
 if TYPE_CHECKING:
     from firmware_check.opening import Reading
     from firmware_check.session import CheckSession
+
 
 STDOUT = "-"
 AGREES, DISAGREES = 0, 1
@@ -119,14 +119,14 @@ def _report(args: argparse.Namespace, session: CheckSession) -> None:
     written = partial(session.sarif, args.sarif_category)
     for path, content in ((args.json, session.json), (args.markdown, session.markdown), (args.sarif, written)):
         if path:
-            _write(path, content())
+            _write_report(path, content())
     if args.plot:
         session.plot(args.plot)
 
 
-def _write(path: str, text: str) -> None:
+def _write_report(path: str, text: str) -> None:
     """Write a report; `-` is standard output."""
-    from onnxlint_cmsis.atomic import write_text
+    from onnxlint_cmsis.ground.atomic import write_text
 
     if path == STDOUT:
         say(text)

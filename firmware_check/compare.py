@@ -1,4 +1,4 @@
-"""Before against after: dispatch, instructions, sizes, outputs."""
+"""Two versions of a model on one board, layer by layer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
+from onnxlint_cmsis.operators.movement import TRANSPOSE
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.shaping_operators import TRANSPOSE
 
 if TYPE_CHECKING:
+    from firmware_check.judging import TargetCheck
     from firmware_check.opening import OpenedModel
     from firmware_check.reference import Arrays
-    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
+
 
 Made = tuple[str, bool, int]
 """What a layer makes: the tensor before its QuantizeLinear, whether the layer only moves it, and for which time."""

@@ -1,4 +1,4 @@
-"""The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's."""
+"""Compilers that the firmware can be built with, and what each is known to get wrong."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.errors import FirmwareError
+from onnxlint_cmsis.checks.rule_registry import check_of_kind
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.rows import Hazard
+    from onnxlint_cmsis.ground.types import Target
+
+
+# The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's.
 
 
 class CompilerRow(NamedTuple):
@@ -139,3 +149,55 @@ def _places() -> list[Path]:
     said = _said_by([gcc, "-xc", "-E", "-v", os.devnull]).stderr if gcc else ""
     searched = [Path(line.strip()) for line in said.splitlines() if line.startswith(" /")]
     return [*reversed(searched), Path("/usr/include/newlib"), Path("/usr/lib/arm-none-eabi/include")]
+
+
+# Hazards that were predicted, held against what the device did: a defect that occurs is no disagreement.
+
+
+SHOWS = {
+    "returns-error": ("status",),
+    "wrong-result": ("wrong",),
+    "overrun": ("damage", "wrong"),
+    "too-large": ("wrong", "damage", "status"),
+}
+"""Kind of a hazard to what of the trouble it explains."""
+SURE = ("returns-error", "wrong-result", "overrun")
+"""Kinds whose effect is seen on every input."""
+
+
+class Trouble(NamedTuple):
+    """What went wrong in one layer."""
+
+    status: int
+    """Status returned, 0 for success."""
+    wrong: tuple[str, ...]
+    """What is said of its values."""
+    damage: tuple[str, ...]
+    """What is said of the guards around its memory."""
+
+    def of(self, hazard: Hazard) -> list[str]:
+        """The part that a hazard explains; after an error, values too."""
+        said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong]
+        return said if any(getattr(self, name) for name in SHOWS[hazard.kind]) else []
+
+
+def code_of(hazard: Hazard) -> str:
+    """Code of the linter's rule that reports a hazard."""
+    return check_of_kind(hazard.kind).rule.code
+
+
+def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
+    """Code of the rule, and what was seen of each hazard that was predicted."""
+    for hazard in predicted.hazards if predicted else ():
+        said = trouble.of(hazard)
+        if said:
+            whose = "compiler" if hazard.compiler else "release"
+            yield code_of(hazard), f"{'; '.join(said)}; a known defect of this {whose}: {hazard.id}"
+
+
+def unseen(predicted: Route | None, trouble: Trouble, target: Target, assembly: bool = True) -> Iterator[str]:
+    """What is said of hazards whose effect did not occur; without `assembly` none of inline assembly can."""
+    for hazard in predicted.hazards if predicted else ():
+        sure = hazard.kind in SURE and hazard.on(target)
+        if sure and (assembly or not hazard.assembly) and not trouble.of(hazard):
+            yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"

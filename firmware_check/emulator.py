@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from firmware_check.boards import Board
 
+
 SHARED = "ram.bin"
 """File beside an image that holds the board's shared RAM."""
 _MOST = 64 << 20

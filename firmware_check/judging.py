@@ -1,28 +1,186 @@
-"""Predicted against observed, layer by layer."""
+"""Verdicts on a run: which kernel ran, what it returned, what differs, and which layer is to blame."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from firmware_check import softmax_s16
-from firmware_check.compilers import judges_costs
-from firmware_check.defects import Trouble, known_defects, unseen
+from firmware_check import reference
+from firmware_check.compilers import Trouble, judges_costs, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.cmsis_nn.route import route
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from firmware_check.boards import Board
     from firmware_check.build import Bench
-    from firmware_check.observe import Observed
+    from firmware_check.execution import Observed
+    from firmware_check.memory import Memory
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
+    from firmware_check.toolchain import SectionSizes
     from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.route import Route
-    from onnxlint_cmsis.types import Target
+    from onnxlint_cmsis.ground.types import Target
+
+
+# What one model did on one board with one compiler.
+
+
+@dataclass(frozen=True, eq=False)
+class TargetCheck:
+    """What one model did on one board."""
+
+    path: str
+    """Model file."""
+    target: Target
+    """CPU, release, compiler."""
+    board: Board
+    """Board it ran on."""
+    per_layer: bool
+    """Whether each layer ran alone, with inputs recorded from ONNX Runtime."""
+    layers: tuple[LayerVerdict, ...]
+    """Layers in the order they ran."""
+    foreign: tuple[tuple[str, str], ...]
+    """Nodes that did not run, with the reason."""
+    memory: Memory
+    """Flash and RAM, predicted and found."""
+    sizes: SectionSizes | None = None
+    """Of the untraced image; None where each layer has its own."""
+    outputs: tuple[np.ndarray, ...] = ()
+    """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
+    output_differences: tuple[Differences, ...] = ()
+    """Those outputs against the host's of the whole model."""
+    runtime: str = "ONNX Runtime"
+    """What computed the model on the host."""
+    compiler: str = "gcc"
+    """What CMSIS-NN was compiled with, with its version."""
+    remarks: tuple[str, ...] = ()
+    """What a reader should know of the build."""
+    unseen: tuple[tuple[str, str], ...] = ()
+    """Layers with a predicted hazard that did not run, with the hazard."""
+    otherwise: tuple[str, ...] | None = None
+    """Layers that take another kernel or have other hazards in the linter's default release; None in that release."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Short forms of the labels of layers that have one, as the linter shows them."""
+
+    @property
+    def label(self) -> str:
+        """Short text of what it ran on: `cortex-m55, CMSIS-NN 7.0.0, gcc 12.2.1`."""
+        return f"{self.target.cpu}, CMSIS-NN {self.target.release}, {self.compiler}"
+
+    def called(self, label: str) -> str:
+        """What people call a layer; what is made in front of a layer has its label before a colon."""
+        node, colon, part = (label, "", "") if label in self.names else label.rpartition(":")
+        return f"{self.names.get(node, node)}{colon}{part}"
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of all layers, not cycles."""
+        return sum(layer.instructions for layer in self.layers)
+
+    @property
+    def predicted(self) -> dict[str, int]:
+        """What onnxlint_cmsis predicts of the instructions, where it has a cost."""
+        known = [layer for layer in self.layers if layer.predicted_instructions is not None]
+        return {
+            "layers": len(known),
+            "instructions": sum(layer.predicted_instructions or 0 for layer in known),
+            "measured": sum(layer.instructions for layer in known),
+        }
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every layer is as predicted."""
+        return not any(layer.disagreements for layer in self.layers)
+
+    @property
+    def defective(self) -> bool:
+        """Whether a defect that was predicted occurred."""
+        return any(layer.defects for layer in self.layers)
+
+    @property
+    def right(self) -> bool:
+        """Whether everything is as predicted, and nothing is defective or flagged and not run."""
+        return self.agrees and not self.defective and not self.unseen
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.agrees:
+            return "DISAGREES"
+        if self.defective:
+            return "agrees, and is defective"
+        return "agrees, but a flagged layer did not run" if self.unseen else "agrees"
+
+
+def added_up(check: TargetCheck) -> list[str]:
+    """One sentence for each output beyond the tolerance of a layer, where every layer is right."""
+    layers = [layer.differences.largest for layer in check.layers if layer.differences]
+    if not check.agrees or len(layers) < len(check.layers):
+        return []
+    return [
+        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count:,} of"
+        f" {found.total:,} elements) although no layer, given the device's own input of the first set, differs by more"
+        f" than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
+        for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
+        if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
+    ]
+
+
+# A layer that is wrong with one compiler and right with another is the compiler's, not the library's.
+
+
+WRONG = ("FWC002", "FWC003")
+"""Codes of what a compiler can make wrong: values, and memory that is overwritten."""
+
+
+def blamed(checks: Iterable[TargetCheck]) -> list[TargetCheck]:
+    """The checks; where two compilers differ on one model and CPU, their layers say so."""
+    found = list(checks)
+    return [_check(one, found) for one in found]
+
+
+def _check(one: TargetCheck, checks: list[TargetCheck]) -> TargetCheck:
+    layers = tuple(_layer(one, layer, checks) for layer in one.layers)
+    return one if layers == one.layers else replace(one, layers=layers)
+
+
+def _layer(one: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> LayerVerdict:
+    if not any(each.code in WRONG for each in layer.disagreements):
+        return layer
+    right = [each.compiler for each in checks if _beside(one, each) and _right_in(each, layer)]
+    if not right:
+        return layer
+    said = tuple(_said(each, one.compiler, right[0]) for each in layer.disagreements)
+    return replace(layer, disagreements=said)
+
+
+def _beside(one: TargetCheck, other: TargetCheck) -> bool:
+    same = (one.path, one.target.cpu, one.target.release) == (other.path, other.target.cpu, other.target.release)
+    return same and one.compiler != other.compiler
+
+
+def _right_in(other: TargetCheck, layer: LayerVerdict) -> bool:
+    same = [each for each in other.layers if (each.label, each.tensor) == (layer.label, layer.tensor)]
+    return any(not each.disagreements and not each.defects for each in same)
+
+
+def _said(each: Disagreement, compiler: str, right: str) -> Disagreement:
+    if each.code not in WRONG:
+        return each
+    return replace(each, text=f"{each.text}; right with {right}: a defect of {compiler}, not of CMSIS-NN")
+
+
+# Predicted against observed, layer by layer.
+
 
 COST_TOLERANCE = 0.1, 200
 """Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
@@ -99,7 +257,7 @@ def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observ
 
 def _allowed(step: Step) -> int:
     if step.function == "arm_softmax_s16":
-        return softmax_s16.allowed_difference(cast(int, step.numbers["row"]))
+        return reference.allowed_difference(cast(int, step.numbers["row"]))
     curve = int(_CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
     return TOLERANCE[step.output.quantization.bits] + curve
 

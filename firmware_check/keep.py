@@ -18,6 +18,7 @@ from firmware_check.errors import FirmwareError
 if TYPE_CHECKING:
     from firmware_check.build import Bench
 
+
 MEASURED = "plain"
 """Folder of the build that is measured."""
 FILES = {"model.c": "model.c", "link.ld": "link.ld", "plain.elf": "model.elf", "plain.map": "model.map"}

@@ -1,22 +1,107 @@
-"""Flash and RAM of an image: predicted bytes, bytes of the ELF file, and their owners."""
+"""What the memory of an image holds, by its link map and by the layers that ask for it."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.arena import plan
-from firmware_check.link_map import owners
-from onnxlint_cmsis.cmsis_nn.parameters import parameters
+from firmware_check.emit import HERE
+from onnxlint_cmsis.cmsis_nn.entry_points import parameters
 from onnxlint_cmsis.cmsis_nn.route import route
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from firmware_check.boards import Region
     from firmware_check.build import Bench, Image
     from firmware_check.program import Program, Step
     from firmware_check.verdict import LayerVerdict
-    from onnxlint_cmsis.types import Target
+    from onnxlint_cmsis.ground.types import Target
+
+
+# Section sizes per object, from the linker map.
+
+
+OWNERS = ("constants", "arena", "calls", "CMSIS-NN", "plain C", "harness", "C library", "alignment")
+"""In the order they are shown."""
+
+_PLAIN = "reference"
+"""Stem of the source with the plain C."""
+_HEAD = "Linker script and memory map"
+_PART = re.compile(r"^ (\.\S+|COMMON)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$", re.MULTILINE)
+_LONG_NAME = re.compile(r"^( \.\S+)\n", re.MULTILINE)
+_NOT_LOADED = (".debug", ".comment", ".ARM.attributes", ".note")
+"""Beginnings of the names of sections that stay in the file."""
+_OBJECT = re.compile(r"([^/]+?)-[0-9a-f]{24}\.o$")
+
+
+class Part(NamedTuple):
+    """One section of one object in an image."""
+
+    section: str
+    """Its name in the object."""
+    address: int
+    """First byte."""
+    size: int
+    """Bytes."""
+    source: str
+    """Stem of the source, empty for an object out of an archive."""
+
+
+def owners(image: Image, bench: Bench, constants: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Bytes of flash and of RAM by owner. `constants` are so many bytes of the generated file's in flash."""
+    parts = list(parts_of(image.path.with_suffix(".map")))
+    library = {path.stem for path in bench.library.texts}
+    flash = _by_owner(parts, library, bench.board.flash)
+    ram = _by_owner(parts, library, bench.board.ram)
+    for part in parts:
+        if part.section.startswith(".data"):  # begins as a copy in flash
+            flash[_owner(part, library)] += part.size
+    flash["constants"] += constants
+    flash["calls"] -= constants
+    return _complete(flash, image.sizes.flash), _complete(ram, image.sizes.ram)
+
+
+def parts_of(path: Path) -> Iterator[Part]:
+    """The sections that a map lists; long names have their numbers on the next line."""
+    text = path.read_text(encoding="utf-8", errors="replace").partition(_HEAD)[2]
+    for section, address, size, file in _PART.findall(_LONG_NAME.sub(r"\1", text)):
+        own = _OBJECT.search(file)
+        if int(size, 16) and not section.startswith(_NOT_LOADED):
+            yield Part(section, int(address, 16), int(size, 16), own[1] if own else "")
+
+
+def _by_owner(parts: Iterable[Part], library: set[str], region: Region) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        if region.origin <= part.address < region.origin + region.size:
+            found[_owner(part, library)] += part.size
+    return found
+
+
+def _owner(part: Part, library: set[str]) -> str:
+    if part.section == ".bss.arena":
+        return "arena"
+    if part.source in library:
+        return "CMSIS-NN"
+    if part.source == _PLAIN:
+        return "plain C"
+    if part.source in {path.stem for path in (HERE / "runtime").glob("*.c")}:
+        return "harness"
+    return "calls" if part.source else "C library"
+
+
+def _complete(found: Counter[str], total: int) -> dict[str, int]:
+    """By owner in their order, with what no object has."""
+    found["alignment"] += total - sum(found.values())
+    return {name: found[name] for name in OWNERS if found[name]}
+
+
+# Flash and RAM of an image: predicted bytes, bytes of the ELF file, and their owners.
 
 
 class Bytes(NamedTuple):

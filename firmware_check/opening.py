@@ -1,4 +1,4 @@
-"""Opens a model file for firmware: reads it, quantizes float models, expands QOperator format."""
+"""A model opened for the check: what the linter says of it, and how large it is."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
-from firmware_check.bias_axes import mended
 from firmware_check.errors import FirmwareError
-from firmware_check.operator_format import expand, is_operator_format, named_as_given
 from firmware_check.operators import refuse_unknown
-from firmware_check.quantize import is_float, quantize
-from firmware_check.reading import read_program
+from firmware_check.program import mended
+from firmware_check.quantize import expand, is_float, is_operator_format, named_as_given, quantize
+from firmware_check.reading.read import read_program
 from firmware_check.reference import Reference
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.program import Program
     from firmware_check.reference import LayerReference
-    from onnxlint_cmsis.analysis import ModelAnalysis
-    from onnxlint_cmsis.graph.model import Graph
-    from onnxlint_cmsis.types import Target
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.model.graph import Graph
+
 
 STDIN = "-"
 
@@ -62,8 +62,8 @@ class OpenedModel:
 
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""
-        from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
-        from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+        from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+        from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 
         settings = AnalysisSettings((target,))
         if is_tflite_path(self.path):
@@ -118,7 +118,7 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
 def _open_tflite(path: str, library: Library, options: Options) -> OpenedModel:
     """A `.tflite` model: quantized already, and its sizes are those of its tensors."""
     from firmware_check.tflite.litert_reference import LiteRtReference, opened
-    from firmware_check.tflite.tflite_program import tflite_program
+    from firmware_check.tflite.program import tflite_program
     from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 
     if options.input_shapes:
@@ -138,7 +138,8 @@ def _program(path: str, graph: Graph, library: Library, options: Options, folder
 
 def read_graph(path: str, options: Options) -> Graph:
     """The model as the linter reads it; FirmwareError where it is none, or the size of an input is not known."""
-    from onnxlint_cmsis.formats.onnx_graph.load import ModelError, load
+    from onnxlint_cmsis.formats.onnx.load import load
+    from onnxlint_cmsis.model.graph import ModelError
 
     try:
         graph = load(path, input_shapes=options.input_shapes)

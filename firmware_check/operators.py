@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.formats.onnx_graph.functions import domain_of
-from onnxlint_cmsis.formats.onnx_graph.subgraph_walk import all_nodes
-from onnxlint_cmsis.proof.onnx_runtime import onnx_runtime
+from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
+from onnxlint_cmsis.formats.onnx.functions import domain_of
+from onnxlint_cmsis.formats.onnx.wire import all_nodes
 
 if TYPE_CHECKING:
     import onnx
+
 
 _DEFAULT = "ai.onnx"
 """Name of the domain whose name may be left out."""

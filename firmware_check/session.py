@@ -1,27 +1,353 @@
-"""One run of the program: a model, perhaps a second one, on some boards; and its reports."""
+"""One model on one target from opening to verdict, and the order of a whole run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from firmware_check.blame import blamed
-from firmware_check.check import check, inputs_of
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+
+from firmware_check.build import STACK, Bench, Image
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
-from firmware_check.errors import FirmwareError
-from firmware_check.failure import Failure
-from firmware_check.model_size import refuse_too_large
-from firmware_check.opening import OpenedModel, Options, open_model
-from firmware_check.reports import data, markdown, sarif, text
-from onnxlint_cmsis.reporters.plain import json_text
+from firmware_check.compilers import judges_costs, label_of
+from firmware_check.errors import FirmwareError, TooLargeError
+from firmware_check.execution import execute
+from firmware_check.groups import check_room, groups_of, halves
+from firmware_check.judging import TargetCheck, blamed, damage_of, judge
+from firmware_check.memory import Memory, memory_of, merged
+from firmware_check.opening import OpenedModel, Options, open_model, read_graph
+from firmware_check.options import Progress
+from firmware_check.program import side_by_side
+from firmware_check.quantize import is_float
+from firmware_check.reading.read import BUILDS, advice_on
+from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_output
+from firmware_check.reports import data, pages, text
+from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, Failure, LayerVerdict, compare
+from onnxlint_cmsis.analysis.memory import activations, peak_of
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.lower.epilogue import CLAMPS, WEIGHTED
+from onnxlint_cmsis.lower.layer import Verdict, stem_of
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.output.plain import json_text
 
 if TYPE_CHECKING:
-    from firmware_check.build import Bench
+    from collections.abc import Mapping, Set
+
+    from firmware_check.boards import Board
     from firmware_check.keep import Kept
     from firmware_check.library import Library
-    from firmware_check.reference import Arrays
-    from firmware_check.target_check import TargetCheck
+    from firmware_check.program import Program, Step, Value
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+    from onnxlint_cmsis.model.graph import Graph
+
+
+# Refuses models that no board holds, by their sizes, before they are quantized or compiled.
+
+
+_HALF = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
+"""Types of which two elements lie in a byte."""
+_SMALL = 4096
+"""Constants of at most so many elements are not counted: they may be a bias, a scale or a shape."""
+
+
+def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> None:
+    """Refuse a model whose weights or activations exceed each of the boards.
+
+    Accepts a file that is no model, and a model whose layers run one by one: the caller opens it.
+
+    Raises:
+        FirmwareError: no board holds the model.
+
+    """
+    if is_tflite_path(path):
+        return
+    try:
+        graph = read_graph(path, options)
+        model = onnx.load(path, load_external_data=False)
+    except (FirmwareError, OSError, DecodeError):
+        return
+    lowered = lower(graph)
+    if all(map(_runs, lowered.records)):
+        _refuse_weights(path, boards, sum(_weights(model)))
+        _refuse_activations(path, boards, _activations(graph, lowered, is_float(model)))
+
+
+def _refuse_weights(path: str, boards: Sequence[Board], needed: int) -> None:
+    largest = max(boards, key=lambda board: board.flash.size)
+    if needed > largest.flash.size:
+        raise FirmwareError(
+            f"{path}: the model does not fit the board: its weights take {needed:,} bytes; {largest.cpu}'s board has"
+            f" {largest.flash.size:,} of flash; --per-layer needs less"
+        )
+
+
+def _refuse_activations(path: str, boards: Sequence[Board], needed: int) -> None:
+    largest = max(boards, key=lambda board: board.ram.size)
+    if needed + STACK > largest.ram.size:
+        raise FirmwareError(
+            f"{path}: the model does not fit the board: at least {needed:,} bytes of activations at a time and"
+            f" {STACK:,} of stack; {largest.cpu}'s board has {largest.ram.size:,} of RAM; --per-layer needs less"
+        )
+
+
+def _weights(model: onnx.ModelProto) -> list[int]:
+    """Bytes of each large constant as int8, or in the type of the file if that is smaller."""
+    found = []
+    for tensor in model.graph.initializer:
+        elements = prod(tensor.dims)
+        if elements > _SMALL:
+            found.append(-(-elements // 2) if tensor.data_type in _HALF else elements)
+    return found
+
+
+def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
+    """A lower bound of the bytes alive at a time; in a float model, the most that a layer with weights needs."""
+    uses = activations(graph, lowered)
+    if uses is None:
+        return 0
+    if not real:
+        return peak_of(uses).bytes
+    weighted = {
+        record.node.index for record in lowered.records if record.call and record.call.entry.startswith(WEIGHTED)
+    }
+    steps = [set(step.inputs) | set(step.outputs) for step in uses.steps if step.node in weighted]
+    return max((sum(uses.sizes[buffer] for buffer in step) for step in steps), default=0)
+
+
+def _runs(record: LoweredLayer) -> bool:
+    """Whether firmware has a form for each layer, so that the model runs as a whole.
+
+    ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
+    """
+    if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
+        return False
+    stem = stem_of(record.call.entry) if record.call else ""
+    fused = record.epilogue.fused if record.epilogue else ()
+    left = stem == "transpose_conv" and not all(node.is_op(*CLAMPS) for node in fused)
+    return not left and (not stem or stem in BUILDS)
+
+
+# Layers that the linter flags and that did not run: nothing is known of them.
+
+
+def flagged_layers(model: OpenedModel, target: Target, labels: Set[str]) -> tuple[tuple[str, str], ...]:
+    """Label and hazard of each layer among `labels` that the target computes wrongly."""
+    if not labels:
+        return ()
+    records = model.analysis(target).lowered.records
+    calls = [(record.node.label, record.call) for record in records if record.call is not None]
+    return tuple(
+        (label, hazard.id) for label, call in calls if label in labels for hazard in route(call, target).hazards
+    )
+
+
+# One model on one board: generate, build, run, judge.
+
+
+def inputs_of(model: OpenedModel, seed: int, count: int) -> list[Arrays]:
+    """Sets of inputs from a seed."""
+    return model.reference.random_inputs(seed, count, input_ranges(model.graph, model.program))
+
+
+def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, per_layer: bool) -> TargetCheck:
+    """Run a model on a board, whole or layer by layer; models with foreign nodes always run layer by layer.
+
+    Layers are judged on the first set of inputs, the model's outputs on all.
+    """
+    steps = model.program.steps
+    progress = Progress(f"{model.path} on {bench.board.cpu}", len(steps))
+    runner = _Runner(model, replace(bench, watch=progress.ran), bench.target, folder)
+    progress.at(f"compiling {len(steps)} layers")
+    try:
+        return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+    finally:
+        progress.close()
+
+
+@dataclass(frozen=True, eq=False)
+class _Ran:
+    """One program that ran in both builds."""
+
+    layers: tuple[LayerVerdict, ...]
+    outputs: list[list[np.ndarray]]
+    """The model's outputs for each set; empty where layers ran apart."""
+    image: Image
+    memory: Memory
+
+
+def _taken(found: Route) -> tuple[object, ...]:
+    """What of a route the linter judges, without its costs."""
+    return found.chain, found.effective, found.status, tuple(hazard.id for hazard in found.hazards)
+
+
+class Uneven:
+    """Memory in which the traced and the untraced build hold other bytes."""
+
+    def __init__(self) -> None:
+        self._buffers: set[int] = set()
+        self._overrun = False
+
+    def made_by(self, step: Step, traced: np.ndarray, untraced: np.ndarray, overruns: bool = False) -> bool:
+        """Whether a layer writes other bytes in one build than in the other although both give it the same inputs.
+
+        Behind a layer that `overruns` its memory nobody knows what the next ones read.
+        """
+        given = self._overrun or any(value.buffer in self._buffers for value in step.inputs)
+        self._overrun |= overruns
+        same = np.array_equal(traced, untraced)
+        (self._buffers.discard if same else self._buffers.add)(step.output.buffer)
+        return not same and not given
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    model: OpenedModel
+    bench: Bench
+    target: Target
+    folder: Path
+
+    def whole(self, inputs: list[Arrays]) -> TargetCheck:
+        """All layers in one image, each judged on the inputs that the device gave it."""
+        program = self.model.program
+        places = [self._place(value) for value in program.outputs]
+        names = [value.tensor for value in (*program.inputs, *program.outputs)]
+        try:
+            check_room(program, self.bench.board, self.target)
+            known = [self.model.reference.tensors(names, each) for each in inputs]
+            ran = self._run(program, known, self.folder)
+        except TooLargeError as error:
+            raise FirmwareError(f"the model does not fit the board: {error}; --per-layer needs less") from None
+        outputs = tuple(
+            np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
+            for value, place in zip(program.outputs, places, strict=True)
+        )
+        differences = tuple(
+            compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
+            for ours, value in zip(outputs, program.outputs, strict=True)
+        )
+        found = self._check([ran], False, ())
+        return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
+
+    def _place(self, output: Value) -> int:
+        """Number of the layer that makes an output."""
+        made = [number for number, step in enumerate(self.model.program.steps) if step.output.buffer == output.buffer]
+        if not made:
+            raise FirmwareError(f"{self.model.path}: output '{output.tensor}' is an input, moved at most")
+        return made[-1]
+
+    def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
+        """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
+        steps = self.model.program.steps
+        groups, large = groups_of(steps, self.bench.board, self.target)
+        known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
+        found = [ran for group in groups for ran in self._group(group, known, large)]
+        if not found:
+            raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
+        left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
+        return self._check(found, True, tuple(left))
+
+    def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
+        """A group of layers in one image; in two where they turn out not to fit together."""
+        folder = self.folder / f"layers_{self.model.program.steps.index(steps[0])}_{len(steps)}"
+        try:
+            return [self._run(side_by_side(steps), [known], folder)]
+        except TooLargeError as error:
+            if len(steps) == 1:
+                large.append((steps[0], str(error)))
+                return []
+        return [ran for half in halves(steps) for ran in self._group(half, known, large)]
+
+    def _check(self, ran: list[_Ran], per_layer: bool, large: tuple[tuple[str, str], ...]) -> TargetCheck:
+        memory = merged([each.memory for each in ran]) if per_layer else ran[0].memory
+        rescued = dict.fromkeys(name for each in ran for name in each.image.rescued)
+        row = self.bench.compiler
+        remarks = [
+            f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
+        ]
+        if row.costs and not judges_costs(row):
+            remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
+        foreign = (*self.model.program.foreign, *large)
+        remarks += advice_on(reason for _, reason in foreign)
+        flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})
+        return TargetCheck(
+            self.model.path, self.target, self.bench.board, per_layer,
+            tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
+            remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
+            otherwise=self._otherwise(), names=self._names(),
+        )  # fmt: skip
+
+    def _otherwise(self) -> tuple[str, ...] | None:
+        """Layers whose call takes another kernel or has other hazards in the linter's default release."""
+        if self.target.release == DEFAULT_RELEASE:
+            return None
+        default = self.target._replace(release=DEFAULT_RELEASE)
+        calls = ((step, step.call) for step in self.model.program.steps if step.call is not None)
+        return tuple(
+            step.label
+            for step, call in calls
+            if not step.function or _taken(route(call, self.target)) != _taken(route(call, default))
+        )
+
+    def _names(self) -> Mapping[str, str]:
+        """Short forms of the names of nodes, as the linter shows them."""
+        from onnxlint_cmsis.analysis.coverage import layer_names
+
+        return layer_names(self.model.analysis(self.target)).names
+
+    def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
+        """The traced build on the first set of inputs and the untraced one on all, judged."""
+        given = program.given()
+        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in given] for each in known]
+        done = execute(program, self.bench, folder, self.model.path, sets)
+        memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
+        verdicts, uneven = [], Uneven()
+        for number, step in enumerate(program.steps):
+            output = done.traced.outputs[0][number]
+            reports = done.traced.layers[number], done.plain.layers[number]
+            outputs = self._compared(step, memory, output)
+            verdict = judge(step, self.bench, done.observed[number], reports, outputs)
+            overruns = bool(damage_of(*reports))
+            if uneven.made_by(step, output, done.plain.outputs[0][number], overruns) and not verdict.defects:
+                other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
+                verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
+            verdicts.append(verdict)
+            memory[step.output.buffer] = output
+        memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
+        return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
+
+    def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
+        """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
+        differences = self._differences(step, memory, output)
+        expected = softmax_output(step, memory[step.inputs[0].buffer])
+        if expected is None:
+            return ComparedOutputs(differences)
+        found = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
+        left = output.size - found.total
+        remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
+        return ComparedOutputs(differences, found, remarks)
+
+    def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
+        """A layer's output against what ONNX Runtime makes of the same inputs."""
+        ours = step.output.from_memory(output)
+        if step.output.tensor == step.inputs[0].tensor:  # no ONNX node makes it: the same tensor lies in another way
+            source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
+            return compare(ours, np.broadcast_to(source, ours.shape), self.model.reference.runtime)
+        inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
+        made = step.output.integers(self.model.reference.layer(step, inputs))
+        return compare(ours, made, self.model.reference.runtime)
+
+
+# One run of the program: a model, perhaps a second one, on some boards; and its reports.
 
 
 class CheckSession:
@@ -109,18 +435,18 @@ class CheckSession:
 
     def markdown(self) -> str:
         """As Markdown: comparisons first."""
-        parts = [markdown.library_report(self._library)]
-        parts += [markdown.comparison_report(each) for each in self.comparisons]
-        parts += [markdown.check_report(each) for each in self.checks]
-        parts += [markdown.failure_report(each) for each in self.failures]
-        return "\n".join([*parts, markdown.default_report(self.checks)]).rstrip("\n") + "\n"
+        parts = [pages.library_report(self._library)]
+        parts += [pages.comparison_report(each) for each in self.comparisons]
+        parts += [pages.check_report(each) for each in self.checks]
+        parts += [pages.failure_report(each) for each in self.failures]
+        return "\n".join([*parts, pages.default_report(self.checks)]).rstrip("\n") + "\n"
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""
-        return sarif.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
+        return pages.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""
-        from firmware_check.reports.plot import plot
+        from firmware_check.reports.pages import plot
 
         plot(path, self.checks, self.comparisons)

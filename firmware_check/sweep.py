@@ -1,4 +1,4 @@
-"""`python -m firmware_check sweep`: instructions of single kernel calls over a grid of shapes, as JSON lines."""
+"""Random shapes through a kernel, with guards: which kernel ran, how much scratch it wrote, what it returned."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from firmware_check.build import Bench, build_source
-from firmware_check.emit import sweep_source
-from firmware_check.ending import say
+from firmware_check.emit import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds, sweep_source
 from firmware_check.errors import FirmwareError
+from firmware_check.options import say
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
-from firmware_check.sweep_kinds import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds
 
 Row = dict[str, Any]
 
@@ -115,8 +114,8 @@ def _check_size(row: Row) -> None:
 
 def main(argv: list[str]) -> int:
     """Measure a grid, or the shapes of a file, and print one JSON object a line."""
-    from firmware_check.arguments import CheckParser, board_named, count, seconds
     from firmware_check.library import open_library
+    from firmware_check.options import CheckParser, board_named, count, seconds
 
     parser = CheckParser(prog="firmware_check sweep", description=__doc__, allow_abbrev=False)
     parser.add_argument("--target", default="cortex-m4", metavar="CPU", help="Default: cortex-m4.")

@@ -1,4 +1,4 @@
-"""The tools beside the compiler, compiling with a cache, linking, reading sizes and symbols."""
+"""The compiler's tools: processes that end with the run, objects in a cache, links, sizes, symbols."""
 
 from __future__ import annotations
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from firmware_check.observe import Observed
+    from firmware_check.execution import Observed
     from onnxlint_cmsis.cmsis_nn.route import Route
+
 
 RULES = {
     "FWC001": "dispatch-not-as-predicted",
@@ -110,3 +111,25 @@ def compare(ours: np.ndarray, expected: np.ndarray, runtime: str = "ONNX Runtime
     """Count the elements that differ."""
     gap = np.abs(ours.astype(np.int64) - expected.astype(np.int64))
     return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size, runtime)
+
+
+# A target that a check could not run on.
+
+
+class Failure(NamedTuple):
+    """A target that the check could not run on."""
+
+    cpu: str
+    """CPU of the board."""
+    compiler: str
+    """Compiler that it was to run with."""
+    reason: str
+    """What could not be done."""
+
+    @property
+    def where(self) -> str:
+        """CPU, and compiler where it is not gcc."""
+        return self.cpu if self.compiler == "gcc" else f"{self.cpu}, {self.compiler}"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.version import __version__
+from onnxlint_cmsis.ground.version import __version__
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.results import FileResult, FixResult
     from onnxlint_cmsis.api import fix, layers, lint
-    from onnxlint_cmsis.errors import UsageError
-    from onnxlint_cmsis.findings import Finding
-    from onnxlint_cmsis.graph.model_error import ModelError
-    from onnxlint_cmsis.layers_report import LayersReport
-    from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.results.fix_result import FixResult
-    from onnxlint_cmsis.types import Level
+    from onnxlint_cmsis.ground.errors import UsageError
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import Level
+    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.output.layers import LayersReport
 
 __all__ = [
     "FileResult",
@@ -35,13 +34,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "FileResult": "results.file_result",
-    "Finding": "findings",
-    "FixResult": "results.fix_result",
-    "LayersReport": "layers_report",
-    "Level": "types",
-    "ModelError": "graph.model_error",
-    "UsageError": "errors",
+    "FileResult": "analysis.results",
+    "Finding": "ground.findings",
+    "FixResult": "analysis.results",
+    "LayersReport": "output.layers",
+    "Level": "ground.types",
+    "ModelError": "model.graph",
+    "UsageError": "ground.errors",
     "fix": "api",
     "layers": "api",
     "lint": "api",

@@ -19,7 +19,7 @@ def run() -> None:
     except KeyboardInterrupt:
         os._exit(130)
     _open_closed_streams()
-    from onnxlint_cmsis.cli import main
+    from onnxlint_cmsis.cli.main import main
 
     if "OMP_NUM_THREADS" not in os.environ:  # the user's number of threads, which OpenBLAS reads too
         # numpy starts OpenBLAS, whose waiting threads take a quarter of a run; nothing here is large enough for them

@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.suffixes import TFLITE
-from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.results import FileResult, FixResult
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.layers_report import LayersReport
-    from onnxlint_cmsis.results.file_result import FileResult
-    from onnxlint_cmsis.results.fix_result import FixResult
+    from onnxlint_cmsis.output.layers import LayersReport
+
 
 BYTES = "<bytes>"
 """What a model goes by that comes from no file."""
@@ -42,9 +42,8 @@ def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: objec
     path, data = _named(model)
     resolved = _settings(path, settings)
     analysis = _opened(path, resolved, data)
-    from onnxlint_cmsis.commands.lint_jobs import Job, Linted
-    from onnxlint_cmsis.commands.outcome import conclude
-    from onnxlint_cmsis.engine import lint_file
+    from onnxlint_cmsis.cli.lint_command import Job, Linted, conclude
+    from onnxlint_cmsis.fixers.engine import lint_file
 
     result = lint_file(path, resolved, data, analysis)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
@@ -56,7 +55,7 @@ def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: obj
     The model is given as to `lint`. Raises UsageError for settings that do not exist or cannot be, ModelError for a
     file that is no model.
     """
-    from onnxlint_cmsis.layers_report import layers_report
+    from onnxlint_cmsis.output.layers import layers_report
 
     path, data = _named(model)
     resolved = _settings(path, settings)
@@ -73,8 +72,7 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
     what could not be done. Raises UsageError for settings that do not exist or cannot be, ModelError for a file that
     is no model, RuntimeError for an error inside the fix.
     """
-    from onnxlint_cmsis.commands.fix_process import fix_apart
-    from onnxlint_cmsis.commands.lint_jobs import Job
+    from onnxlint_cmsis.cli.lint_command import Job, fix_apart
 
     name = os.fspath(path)
     resolved = _settings(name, settings)
@@ -98,15 +96,15 @@ def _settings(path: str, given: dict[str, object]) -> Settings:
     """The settings of a file; UsageError where they, or the baseline that they name, cannot be used."""
     settings = make_settings(path, **given)
     if settings.baseline:
-        from onnxlint_cmsis.accepted import baseline
+        from onnxlint_cmsis.config import accepted
 
-        baseline.read(settings.baseline)
+        accepted.read(settings.baseline)
     return settings
 
 
 def _opened(path: str, settings: Settings, data: bytes | None) -> ModelAnalysis:
     """The analysis of a model; the ModelError of a file that is none names it."""
-    from onnxlint_cmsis.open_model import open_model
+    from onnxlint_cmsis.analysis.open_model import open_model
 
     try:
         return open_model(path, settings.analysis, data)

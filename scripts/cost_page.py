@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER
-from onnxlint_cmsis.cmsis_nn.cost.plain_cost import COPIES, ELEMENTS
+from onnxlint_cmsis.cmsis_nn.cost import COPIES, ELEMENTS
+from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER
+from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS as REFERENCE
-from onnxlint_cmsis.types import Isa
 
 MEASURED = Path(__file__).resolve().parent.parent / "tests/data/cost_tflm_reference.jsonl.gz"
 RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
@@ -22,7 +22,7 @@ Instructions are not cycles: loads that wait, branches and dual issue are not in
 [From instructions to time](cycles.md) has the range of cycles that public measurements give.
 
 A prediction starts from the kernel that does the work on the target. The layer's sizes give the turns of each loop of
-the kernel (`onnxlint_cmsis/cmsis_nn/cost/`). The prediction multiplies them with the instructions of one turn, which
+the kernel (`onnxlint_cmsis/cmsis_nn/integer/`). The prediction multiplies them with the instructions of one turn, which
 are fitted to measurements of the real library: about 3,700 layers for each release and instruction set, and about 9,000
 shapes for kernels that were measured later.
 
@@ -30,7 +30,7 @@ shapes for kernels that were measured later.
 python scripts/fit_cost.py [FOLDER] [--check]
 ```
 
-`onnxlint_cmsis/cmsis_nn/cost/instructions/` has the results, one file for each release and instruction set, with their
+`onnxlint_cmsis/cmsis_nn/instructions/` has the results, one file for each release and instruction set, with their
 errors. They were measured with gcc 12.2, -O3, under QEMU with `-icount shift=0`, on Cortex-M3 (scalar), Cortex-M4 (dsp)
 and Cortex-M55 (mve). `tests/data/cost_later.jsonl.gz` has the later shapes and their instructions;
 `python -m firmware_check sweep --target CPU --cmsis-nn DIR --like FILE` measures them again.

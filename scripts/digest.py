@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxlint_cmsis.cli import main as onnxlint_cmsis
+from onnxlint_cmsis.cli.main import main as onnxlint_cmsis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

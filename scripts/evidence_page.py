@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.apis import releases_with
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
-from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, Recorded, recorded
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, releases_with
+from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, Recorded, recorded
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
-from onnxlint_cmsis.types import Isa
+from onnxlint_cmsis.ground.types import Isa
 
 HEAD = """# Evidence
 

@@ -1,7 +1,7 @@
-"""Makes onnxlint_cmsis/cmsis_nn/cost/instructions/ from cost vectors: python scripts/fit_cost.py [FOLDER] [--check].
+"""Makes onnxlint_cmsis/cmsis_nn/instructions/ from cost vectors: python scripts/fit_cost.py [FOLDER] [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
-The loops are counted as onnxlint_cmsis/cmsis_nn/cost/kernels.py says; what one turn costs is found by non-negative
+The loops are counted as onnxlint_cmsis/cmsis_nn/cost.py says; what one turn costs is found by non-negative
 least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
 Pieces that FOLDER has no rows for are fitted to tests/data/cost_later.jsonl.gz (scripts/fit_later_costs.py), all that
 is done without FOLDER.
@@ -22,12 +22,12 @@ import numpy as np
 from fit_later_costs import update_later
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER, CPUS, FOLDER
-from onnxlint_cmsis.cmsis_nn.cost.records import call_of
-from onnxlint_cmsis.cmsis_nn.cost.size_columns import Counts
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.loops import Counts
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Isa, KernelCall, Target
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 COMPILER_VERSION = "gcc 12.2"
 FLAGS = "-O3"

@@ -17,12 +17,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
-from onnxlint_cmsis.fixers.fix import Fixed, fix_model  # noqa: E402
-from onnxlint_cmsis.fixers.request import fix_request  # noqa: E402
-from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
-from onnxlint_cmsis.planning.policies import POLICIES  # noqa: E402
-from onnxlint_cmsis.reporters.proof_lines import proof_text  # noqa: E402
+from onnxlint_cmsis.config.files import make_settings  # noqa: E402
+from onnxlint_cmsis.fixers.attempt import (  # noqa: E402
+    Fixed,
+    fix_model,
+    fix_request,
+)
+from onnxlint_cmsis.fixers.planning.problem import POLICIES  # noqa: E402
+from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
+from onnxlint_cmsis.output.fixes import proof_text  # noqa: E402
 
 TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 

@@ -14,23 +14,26 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from cost_page import cost_page  # noqa: E402
 from cycles_page import cycles_page  # noqa: E402
 from evidence_page import evidence_page  # noqa: E402
-from firmware_check.operator_format import computed  # noqa: E402
+from firmware_check.quantize import computed  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
-from firmware_check.reading.table import OPERATORS  # noqa: E402
-from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
+from firmware_check.reading.read import OPERATORS  # noqa: E402
+from onnxlint_cmsis.checks.facts import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards  # noqa: E402
-from onnxlint_cmsis.commands.show_settings import toml  # noqa: E402
+from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
+from onnxlint_cmsis.cmsis_nn.families import all_hazards  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
-from onnxlint_cmsis.config.kinds import KINDS  # noqa: E402
-from onnxlint_cmsis.config.known_boards import KIB, KNOWN_BOARDS  # noqa: E402
-from onnxlint_cmsis.config.setting_schemas import SUPPRESSION_KEYS  # noqa: E402
-from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
-from onnxlint_cmsis.lower.plain_code import PLAIN_TYPES  # noqa: E402
-from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402
+from onnxlint_cmsis.config.settings import (  # noqa: E402
+    KEYS,
+    KIB,
+    KNOWN_BOARDS,
+    SETTING_KINDS,
+    SUPPRESSION_KEYS,
+)
+from onnxlint_cmsis.fixers.repairs.table import REPAIRS  # noqa: E402
+from onnxlint_cmsis.lower.layer import PLAIN_TYPES  # noqa: E402
+from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
 from onnxlint_cmsis.operators.registry import OPERATORS as RECORDS  # noqa: E402
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS  # noqa: E402
 from report_page import report_page  # noqa: E402
 from runtimes_page import runtimes_page  # noqa: E402
 
@@ -255,7 +258,7 @@ def _fixes() -> str:
 
 
 def _row(key: Key) -> str:
-    value = ", ".join(f'`"{word}"`' for word in key.allowed) or KINDS[key.kind].words
+    value = ", ".join(f'`"{word}"`' for word in key.allowed) or SETTING_KINDS[key.kind].words
     option = f"`{key.option}`" if key.option else ""
     return f"| `{key.name}` | {value} | `{toml(key.default)}` | {option} |\n"
 

@@ -1,7 +1,7 @@
 """Makes onnxlint_cmsis/checks/measured_pairs.py from cost vectors: python scripts/measure_evidence.py FOLDER [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
-library (see onnxlint_cmsis/checks/gain.py for how they were counted). A pair is two rows that differ in one channel
+library (see onnxlint_cmsis/checks/near_by.py for how they were counted). A pair is two rows that differ in one channel
 count, the second being the nearest count that takes the kernel a check wants.
 """
 
@@ -14,18 +14,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.checks.evidence import Evidence
-from onnxlint_cmsis.checks.gain import COMPILER, pair_values
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.near_by import COMPILER, pair_values
+from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.checks.rule_registry import CHECKS
 from onnxlint_cmsis.checks.run_checks import layer_subject
-from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.graph.model import Graph, Node
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
-from onnxlint_cmsis.types import Isa, KernelCall, Target
+from onnxlint_cmsis.model.graph import Graph, Node
 
 TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "measured_pairs.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
@@ -86,7 +86,7 @@ def text(folder: Path) -> str:
     """Text of the module."""
     head = (
         '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see gain.py."""\n\n'
-        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
+        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )
     body = sorted(rows(folder), key=lambda row: (row.rule, row.entry, not row.inside))

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.execution import execute
 from firmware_check.legacy.cmsis_5 import open_cmsis_5
 from firmware_check.legacy.legacy_call import legacy_step
+from firmware_check.options import board_named
 from firmware_check.program import side_by_side
-from onnxlint_cmsis.checks.evidence import Evidence
-from onnxlint_cmsis.checks.gain import pair_values
+from onnxlint_cmsis.checks.near_by import pair_values
+from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.checks.rules.conv_legacy_fast import RULE, run
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 TARGET = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "measured_legacy_pairs.py"
 CPU = "cortex-m4"
@@ -92,7 +92,7 @@ def main(folders: list[str]) -> None:
     lines = [f"    Evidence({', '.join(repr(value) for value in row)}),".replace("'", '"') for row in rows]
     TARGET.write_text(
         '"""Pairs of q7 and q15 layers measured before and after a pad; written by scripts/measure_legacy.py."""\n\n'
-        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.evidence import Evidence\n\n"
+        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
         "LEGACY_EVIDENCE: tuple[Evidence, ...] = (\n" + "\n".join(lines) + "\n)\n",
         encoding="utf-8",
     )

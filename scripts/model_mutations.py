@@ -15,11 +15,9 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
-from onnxlint_cmsis.formats.tflite.flat_table import SCALARS, Table, table_at
-from onnxlint_cmsis.formats.tflite.schema_names import UNIONS
-from onnxlint_cmsis.formats.tflite.schema_tables import TABLES, fields
-from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.formats.tflite.flatbuffer import SCALARS, FlatFile, Table, table_at
+from onnxlint_cmsis.formats.tflite.schema import TABLES, UNIONS, fields
+from onnxlint_cmsis.model.graph import ModelError
 
 EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
 SIZES = [0, 1, 3, 2**31 - 1]

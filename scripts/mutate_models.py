@@ -36,13 +36,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from model_mutations import mutated  # noqa: E402
-from onnxlint_cmsis.cli import main as command_line  # noqa: E402
-from onnxlint_cmsis.commands.lint_jobs import Job, fix_one  # noqa: E402
-from onnxlint_cmsis.config.resolve import make_settings  # noqa: E402
+from onnxlint_cmsis.cli.lint_command import Job, fix_one  # noqa: E402
+from onnxlint_cmsis.cli.main import main as command_line  # noqa: E402
+from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.fleet import workers  # noqa: E402
-from onnxlint_cmsis.formats.onnx_graph.load import load  # noqa: E402
+from onnxlint_cmsis.formats.onnx.load import load  # noqa: E402
 from onnxlint_cmsis.formats.suffixes import SUFFIXES, is_tflite_path  # noqa: E402
-from onnxlint_cmsis.graph.model_error import ModelError  # noqa: E402
+from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000
 """Bytes of address space that the process may take."""
@@ -153,7 +153,7 @@ def troubles(told: str) -> str:
 
 def no_model(model: Path) -> str:
     """Why a fixed file is no model any more; empty where it is one."""
-    from onnxlint_cmsis.open_model import open_model
+    from onnxlint_cmsis.analysis.open_model import open_model
 
     try:
         open_model(str(model), make_settings(str(model)).analysis)

@@ -8,23 +8,25 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from onnxlint_cmsis.results.fix_result import (
+from onnxlint_cmsis.analysis.results import (
     ClassChange,
+    Difference,
     FixResult,
+    IfBranch,
     LayerChange,
     Locked,
     Numbers,
+    Proof,
     Repair,
     Rewrite,
     SkippedClass,
     SkippedRewrite,
     TargetTotal,
     TensorChange,
+    ValueChange,
 )
-from onnxlint_cmsis.results.proof_result import Difference, IfBranch, Proof, ValueChange
-from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
-from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
+from onnxlint_cmsis.fixers.repairs.repair import RepairRow
+from onnxlint_cmsis.fixers.repairs.table import REPAIRS, UNREPAIRED
 
 HEAD = """# What a report tells of a fix
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.run_checks import code_of
-from onnxlint_cmsis.runtimes.condition_rows import ConditionRow
-from onnxlint_cmsis.runtimes.judge import CONDITIONS
-from onnxlint_cmsis.runtimes.runtime import REVIEWED, Runtime, runtime_of
-from onnxlint_cmsis.runtimes.status_use import TFLM
+from onnxlint_cmsis.runtimes.conditions import CONDITIONS
+from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, ConditionRow, Runtime, runtime_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from tvm_table import tvm_table
 
@@ -121,7 +119,7 @@ def runtimes_page() -> str:
     """The whole page."""
     sections = {"tvm": tvm_table()}
     tables = "".join(sections.get(name, "") + _conditions(name, rows) for name, rows in CONDITIONS.items())
-    uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in TFLM)
+    uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
     return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
 
 

@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.cost.records import call_of
+from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.runtimes.tvm_conditions import ROWS
-from onnxlint_cmsis.runtimes.tvm_patterns import FILE, PATTERNS, PartitionPattern
+from onnxlint_cmsis.runtimes.conditions import FILE, PATTERNS, TVM_ROWS, PartitionPattern
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 RFC = "https://github.com/apache/tvm-rfcs/blob/main/rfcs/0015_Arm_CMSIS-NN_Integration.md"
 HEAD = f"""
@@ -54,7 +53,7 @@ def _against(pattern: PartitionPattern) -> str:
     """Reasons of the rows for a pattern's operators, by verdict."""
     if not pattern.relay:
         return f"{WORDS[RuntimeVerdict.REFERENCE]}: there is no pattern"
-    rows = [row for row in ROWS if set(row.ops) & set(pattern.ops)]
+    rows = [row for row in TVM_ROWS if set(row.ops) & set(pattern.ops)]
     parts = []
     for verdict, words in WORDS.items():
         reasons = [row.reason for row in rows if row.verdict is verdict]

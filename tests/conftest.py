@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from onnxlint_cmsis.proof.onnx_runtime import NO_TELEMETRY
+from onnxlint_cmsis.fixers.proof.compare import NO_TELEMETRY
 
 os.environ.setdefault(NO_TELEMETRY, "1")
 settings.register_profile("any-machine", deadline=None)  # a slow or busy one must not fail a test

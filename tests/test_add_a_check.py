@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.rule import Subject
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN116",
@@ -68,7 +68,7 @@ def python(tree: Path, *arguments: str) -> str:
 
 
 def test_a_check_is_one_file_and_one_line(tmp_path: Path) -> None:
-    for folder in ("onnxlint_cmsis", "firmware_check", "scripts", "docs"):
+    for folder in ("onnxlint_cmsis", "firmware_check", "scripts", "docs", "tests/data"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     checks = tmp_path / "onnxlint_cmsis" / "checks"
     (checks / "rules" / "odd_channels.py").write_text(CHECK, encoding="utf-8")

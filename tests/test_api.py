@@ -11,7 +11,7 @@ import pytest
 
 import onnxlint_cmsis
 from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint
-from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.config.files import make_settings
 from support.fixable_models import dead, gaining
 from support.tflite_steps import random_chain
 
@@ -25,7 +25,8 @@ def test_importing_the_package_loads_nothing_else() -> None:
     heavy = {"numpy", "onnx", "onnxruntime", "google"}
     loaded = done.stdout.split()
     assert not heavy & {name.partition(".")[0] for name in loaded}
-    assert [name for name in loaded if name.startswith("onnxlint_cmsis.")] == ["onnxlint_cmsis.version"]
+    ours = [name for name in loaded if name.startswith("onnxlint_cmsis.")]
+    assert ours == ["onnxlint_cmsis.ground", "onnxlint_cmsis.ground.version"]
 
 
 def test_every_name_of_the_api_loads_and_is_listed() -> None:
@@ -58,7 +59,7 @@ def test_a_baseline_and_a_level_leave_findings_out(tmp_path: Path) -> None:
     every = {each.code for each in lint(path).findings}
     assert {"CNN113", "CNN201"} <= every
     assert lint(path, min_level="error").findings == ()
-    from onnxlint_cmsis.accepted import baseline
+    from onnxlint_cmsis.config import accepted as baseline
 
     accepted = tmp_path / "baseline.json"
     baseline.write(str(accepted), [(str(path), lint(path).findings)])
@@ -117,8 +118,8 @@ def test_a_fix_works_in_a_thread_and_leaves_the_file_alone_until_told(tmp_path: 
 
 FAILS = """#!{python}
 import pickle, sys
-from onnxlint_cmsis.commands.lint_jobs import Linted
-from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.cli.lint_command import Linted
+from onnxlint_cmsis.analysis.results import FileResult
 job = pickle.load(sys.stdin.buffer)
 pickle.dump([Linted(job, FileResult(job.path, (), job.settings.fail_on, error="ValueError: 7"))], sys.stdout.buffer)
 """

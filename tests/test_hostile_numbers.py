@@ -9,17 +9,17 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.layers_report import layers_report
-from onnxlint_cmsis.lower.folded_weights import folded
-from onnxlint_cmsis.lower.layout import NO_DIMS
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.ground.types import MAX_AXES, Dims, KernelCall
+from onnxlint_cmsis.lower.layer import NO_DIMS
+from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.real_values import dequantized
-from onnxlint_cmsis.types import MAX_AXES, Dims, KernelCall
+from onnxlint_cmsis.lower.quantization import dequantized
+from onnxlint_cmsis.output.layers import layers_report
 from support.models import read
 
 COMMANDS = (

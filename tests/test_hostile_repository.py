@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis import git_repository
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.git_repository import repository_of
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.ground import git_repository
+from onnxlint_cmsis.ground.git_repository import repository_of
 from support.fixable_models import nothing
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnxlint_cmsis.commands.layers_text import layers_text
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.layers_report import layers_report, layers_table
-from onnxlint_cmsis.lower.verdict import UNDECIDED
+from onnxlint_cmsis.cli.layers_command import layers_text
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.lower.layer import UNDECIDED
+from onnxlint_cmsis.output.layers import layers_report, layers_table
 from support.models import text
 from support.quantized_models import CASES
 from support.tflite_models import streaming_model

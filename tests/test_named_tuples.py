@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 
 class Ours(NamedTuple):

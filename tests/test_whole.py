@@ -10,12 +10,12 @@ from pathlib import Path
 import onnx
 import pytest
 
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import RULES
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers_report import layers_table
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Freedom, Level
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.ground.types import Freedom, Level
+from onnxlint_cmsis.output.layers import layers_table
 from support import paths
 
 SHARED = paths.SHARED / "models"

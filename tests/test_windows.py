@@ -16,11 +16,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from onnxlint_cmsis.accepted import baseline
-from onnxlint_cmsis.comparison import operand
-from onnxlint_cmsis.config import globs
-from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.reporters import sarif, uris
+from onnxlint_cmsis.config import accepted, keys
+from onnxlint_cmsis.config.keys import Glob
+from onnxlint_cmsis.output import comparison, sarif
+from onnxlint_cmsis.output import run as uris
 from support.fixable_models import gaining, hazardous
 from support.paths import ROOT
 from support.tflite_steps import as_converted
@@ -105,7 +104,7 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(folder: Path) -> None:
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert "onnxlint-cmsis.toml" in said.stdout, said.stderr
     (folder / "accepted.json").write_bytes(b'\xef\xbb\xbf{"version": 1, "files": {}}')
-    assert baseline.read(str(folder / "accepted.json")).files == {}
+    assert accepted.read(str(folder / "accepted.json")).files == {}
 
 
 @pytest.fixture
@@ -114,9 +113,9 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     system = SimpleNamespace(
         path=ntpath, sep="\\", pardir="..", fsencode=lambda name: name.encode("utf-8", "surrogatepass")
     )
-    for module in (uris, globs, operand, baseline):
+    for module in (uris, keys, comparison, accepted):
         monkeypatch.setattr(module, "os", system)
-    for module in (uris, globs, sarif):
+    for module in (uris, keys, sarif):
         monkeypatch.setattr(module, "Path", PureWindowsPath)
     return
 
@@ -169,7 +168,7 @@ def test_patterns_of_the_configuration_on_windows(pattern: str, path: str, match
 @pytest.mark.usefixtures("windows")
 def test_a_drive_is_no_commit() -> None:
     missing = "Q:\\zoo\\kws.onnx"
-    assert operand.operand(missing) == operand.Operand(missing, missing, None)
+    assert comparison.operand(missing) == comparison.Operand(missing, missing, None)
 
 
 def test_a_pattern_of_posix_may_have_backslashes() -> None:

@@ -1,4 +1,4 @@
-"""Calls of every entry point to choose from, small ones first: drawn at random from sizes around those that decide."""
+"""Calls that cover the routes and hazards of every entry point."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import random
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from firmware_check.evidence.call_steps import EXTREMES, work
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, work
+from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
+from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
-ENTRIES = (
+if TYPE_CHECKING:
+    from firmware_check.build import Bench
+    from onnxlint_cmsis.cmsis_nn.rows import Hazard
+
+
+# Calls of every entry point to choose from, small ones first: drawn at random from sizes around those that decide.
+
+
+POOLED = (
     "convolve_s8", "convolve_s16", "convolve_s4", "depthwise_s8", "depthwise_s16", "depthwise_s4", "transpose_conv_s8",
     "fully_connected_s8", "fully_connected_s16", "avgpool_s8", "avgpool_s16", "max_pool_s8", "max_pool_s16",
     "transpose_s8", "maximum_s8", "minimum_s8",
@@ -178,3 +188,33 @@ def _wide_depthwise(entry: str) -> Iterator[KernelCall]:
             entry, Dims(1, 1, 32774, 2), Dims(1, 1, 3, out_c), Dims(1, 1, 32772, out_c), ch_mult=multiplier
         )  # fmt: skip
     yield KernelCall(entry, Dims(1, 2, 1, 65544), Dims(1, 2, 1, 65544), Dims(1, 1, 1, 65544), ch_mult=1)
+
+
+# Both APIs for the evidence: entry points and calls of a release, and the firmware layer of a call.
+
+
+def old_api(release: str) -> bool:
+    """Whether the evidence of a release calls the functions for q7 and q15."""
+    return release.startswith("cmsis5-")
+
+
+def entries_of(release: str) -> tuple[str, ...]:
+    """Entry points that the evidence of a release calls."""
+    return LEGACY_POOL if old_api(release) else POOLED
+
+
+def calls_of(entry: str) -> tuple[KernelCall, ...]:
+    """Calls of an entry point, smallest first."""
+    return legacy_pool(entry) if is_legacy(entry) else pool(entry)
+
+
+def is_called(hazard: Hazard, release: str) -> bool:
+    """Whether a row belongs to the API that the evidence of a release calls."""
+    return is_legacy(hazard.entries[0]) is old_api(release)
+
+
+def step_of(label: str, call: KernelCall, bench: Bench) -> CallStep:
+    """A call as a layer of firmware."""
+    if is_legacy(call.entry):
+        return legacy_step(label, call, bench.target)
+    return call_step(label, call, bench.library)

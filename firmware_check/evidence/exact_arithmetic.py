@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from firmware_check.numbers import Multiplier
+from firmware_check.program import Multiplier
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
-    from onnxlint_cmsis.types import KernelCall
+    from onnxlint_cmsis.ground.types import KernelCall
 
 
 class CallNumbers(NamedTuple):

@@ -1,20 +1,273 @@
-"""`python -m firmware_check hazards --cmsis-nn DIR`: every hazard and every branch of a release, seen on the device."""
+"""firmware_check hazards: every hazard row run on an emulated device, and the record of what was seen."""
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from firmware_check.arguments import CheckParser, board_named, count, seconds
 from firmware_check.build import Bench
 from firmware_check.compilers import COMPILERS, compiler_named, label_of
-from firmware_check.ending import say
-from firmware_check.evidence.hazard_results import NOT_CONFIRMED, branches_seen, checked, hazards_seen
-from firmware_check.evidence.record_file import record, today
+from firmware_check.errors import FirmwareError
+from firmware_check.evidence.call_pool import calls_of, entries_of, is_called, step_of
+from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_text, run_steps, without_buffer
 from firmware_check.legacy.cmsis_5 import open_any
-from onnxlint_cmsis.cmsis_nn.observed import BranchSeen, HazardSeen, Recorded
-from onnxlint_cmsis.reporters.plain import printable
+from firmware_check.options import CheckParser, board_named, count, say, seconds
+from onnxlint_cmsis.cmsis_nn.families import all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
+from onnxlint_cmsis.ground.atomic import write_text
+from onnxlint_cmsis.output.plain import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from firmware_check.evidence.call_runs import CallRun
+    from onnxlint_cmsis.cmsis_nn.conditions import Condition
+    from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard
+    from onnxlint_cmsis.ground.types import KernelCall, Target
+
+
+# The smallest calls that show what a row says: one that meets a hazard, one on each side of a branch's condition.
+
+
+TRIES = 3
+"""Calls that are run of one hazard: its effect may hide behind the numbers of one."""
+Routed = list[tuple["KernelCall", Route]]
+
+
+class Side(NamedTuple):
+    """A call on one side of a branch's condition."""
+
+    branch: str
+    """The branch, by wrapper and kernel."""
+    asks: str
+    """The condition of which the call is on one side."""
+    holds: bool
+    """Whether the branch is taken."""
+    call: KernelCall
+    """The smallest call there is."""
+
+
+def hazards_on(target: Target) -> tuple[Hazard, ...]:
+    """The rows of a release and instruction set."""
+    rows = (row for row in all_hazards() if row.on(target))
+    return tuple(row for row in rows if is_called(row, target.release))
+
+
+def routed(target: Target) -> dict[str, Routed]:
+    """The calls that are drawn, by entry point, with their routes."""
+    return {entry: [(call, route(call, target)) for call in calls_of(entry)] for entry in entries_of(target.release)}
+
+
+def witnesses(hazard: Hazard, calls: dict[str, Routed]) -> list[KernelCall]:
+    """Calls that meet a hazard: first those that meet no other, the smallest first; its own entry point first."""
+    alone, among = [], []
+    for entry in hazard.entries:
+        for call, taken in calls.get(entry, ()):
+            ids = [each.id for each in taken.hazards]
+            if ids == [hazard.id]:
+                alone.append(call)
+            elif hazard.id in ids:
+                among.append(call)
+    return [*alone, *among][:TRIES]
+
+
+def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
+    """For each branch of the target's wrappers a call that takes it, and one that each part of its condition bars."""
+    for entry, made in calls.items():
+        wrapper = wrapper_for(entry)
+        branches = wrapper.branches_for(target) if wrapper else ()
+        if len(branches) < 2 and not (branches and is_legacy(entry)):
+            continue
+        for number, branch in enumerate(branches):
+            yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, made)
+
+
+def _of_branch(name: str, branches: tuple[Branch, ...], number: int, calls: Routed) -> Iterator[Side]:
+    before, branch = branches[:number], branches[number]
+    reached = [
+        (call, taken)
+        for call, taken in calls
+        if taken.kernel and not any(each.when.evaluate(call.variables()) for each in before)
+    ]
+    inside = _best([(call, taken) for call, taken in reached if branch.when.evaluate(call.variables())])
+    if inside is not None:
+        yield Side(name, branch.when.explain(), True, inside)
+    for part in _conjuncts(branch.when):
+        outside = _best([(c, taken) for c, taken in reached if branch.when.failures(c.variables()) == (part,)])
+        if outside is not None:
+            yield Side(name, part.explain(), False, outside)
+
+
+def _conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    if condition.op == "all":
+        return condition.parts
+    return (condition,)
+
+
+def _best(calls: Routed) -> KernelCall | None:
+    """The smallest call, of those without hazards where there are any."""
+    quiet = [call for call, taken in calls if not taken.hazards]
+    return next(iter([*quiet, *(call for call, _ in calls)]), None)
+
+
+# Results of runs in a JSON file: one line for each row, so that a change is seen.
+
+
+def record(path: str, run: Recorded) -> None:
+    """Put a run in its place, in the order of releases, CPUs and compilers; one of the same three is replaced."""
+    runs = [each for each in read(path) if _key(each) != _key(run)]
+    runs = sorted([*runs, run], key=lambda each: (RELEASES.index(each.release), len(each.cpu), each.cpu, each.compiler))
+    write_text(path, f"[\n{','.join(map(_record_text, runs)).lstrip()}]\n")
+
+
+def read(path: str) -> list[Recorded]:
+    """The runs in a file; none where there is no file."""
+    if not Path(path).is_file():
+        return []
+    try:
+        return [recorded_of(each) for each in json.loads(Path(path).read_text(encoding="utf-8"))]
+    except (ValueError, KeyError, TypeError):
+        raise FirmwareError(f"{path}: no results of firmware_check hazards") from None
+
+
+def today() -> str:
+    """The day, as 2026-11-22."""
+    return datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
+
+
+def _key(run: Recorded) -> tuple[str, str, str]:
+    return run.release, run.cpu, run.compiler.split()[0]
+
+
+def _record_text(run: Recorded) -> str:
+    head = {"release": run.release, "cpu": run.cpu, "compiler": run.compiler, "date": run.date}
+    rows = {"hazards": run.hazards, "branches": run.branches}
+    listed = [f'  "{name}": [\n   {_record_lines(list(each))}\n  ]' for name, each in rows.items()]
+    whole = [*(f'  "{name}": {json.dumps(value)}' for name, value in head.items()), *listed]
+    return " {\n" + ",\n".join(whole) + "\n }\n"
+
+
+def _record_lines(rows: list[tuple[object, ...]]) -> str:
+    return ",\n   ".join(json.dumps(row) for row in rows)
+
+
+# What the device showed of a release's hazards and branches, as plain data.
+
+
+CONFIRMED, NOT_CONFIRMED, NOT_BUILT, OTHER_CODE = "confirmed", "not confirmed", "cannot be built", "other code"
+C_INSTEAD = "this compiler is given C code instead of the inline assembly that has it (ARM_MATH_AUTOVECTORIZE)"
+"""Why a hazard of inline assembly is not seen."""
+NO_PARAMETER = "the function has no parameter for an initial state: its signature says so, no call can show it"
+"""Why a hazard of what cannot be given is not run."""
+
+
+def hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
+    """Each hazard of the release on one board: its smallest call, run."""
+    calls = routed(bench.target)
+    rows = hazards_on(bench.target)
+    made = {row.id: _steps(row, calls, bench) for row in rows}
+    runs = run_steps([step for steps in made.values() for step in steps], bench, folder)
+    return [_seen(row, made[row.id], runs, bench) for row in rows]
+
+
+def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep]:
+    if not row.caller:
+        found = [step_of(f"{row.id} {n}", call, bench) for n, call in enumerate(witnesses(row, calls))]
+        return [each for each in found if each.step.function and bench.library.has(each.step.function)]
+    (function,) = row.kernels
+    if function in WITHOUT_BUFFER:
+        return [without_buffer(f"{row.id} 0", function)] if bench.library.has(function) else []
+    reached = [
+        call for call, taken in calls.get(row.entries[0], ()) if taken.effective == function and not taken.hazards
+    ]
+    steps = [step_of(f"{row.id} 0", call, bench) for call in reached[:1]]
+    return [
+        each._replace(step=replace(each.step, numbers={**each.step.numbers, "null_context": True}), expected=None)
+        for each in steps
+    ]
+
+
+def _seen(row: Hazard, made: list[CallStep], runs: dict[str, CallRun], bench: Bench) -> HazardSeen:
+    """The first call that shows the hazard, else what the first one did."""
+    ran = [(each, runs[each.step.label]) for each in made if each.step.label in runs]
+    for each, run in ran:
+        said = _shown(row, run)
+        if said:
+            return HazardSeen(row.id, CONFIRMED, said, _text(each))
+    if ran and row.assembly and not bench.compiler.assembly:
+        return HazardSeen(row.id, OTHER_CODE, C_INSTEAD, _text(ran[0][0]))
+    if ran:
+        return HazardSeen(row.id, NOT_CONFIRMED, _other(ran[0][1]), _text(ran[0][0]))
+    return HazardSeen(row.id, NOT_BUILT, _why_not(row, made), _text(made[0]) if made else "")
+
+
+def _shown(row: Hazard, run: CallRun) -> str:
+    """What was seen of a hazard; empty where nothing of it was."""
+    if run.ended:
+        return run.ended if row.kind != "returns-error" else ""
+    if row.kind == "returns-error" and row.status is not None and run.trouble.status != row.status:
+        return ""
+    said = run.trouble.of(row)
+    return said[0] if row.kind == "returns-error" and said else "; ".join(said)
+
+
+def _other(run: CallRun) -> str:
+    said = [*([f"status {run.trouble.status}"] if run.trouble.status else []), *run.trouble.damage, *run.trouble.wrong]
+    return "; ".join(said) or "status 0, values right, no guard overwritten"
+
+
+def _why_not(row: Hazard, made: list[CallStep]) -> str:
+    if made:
+        return "its call does not fit the board"
+    if row.id.startswith("lstm"):
+        return NO_PARAMETER
+    return "no call was found that meets it"
+
+
+def _text(made: CallStep) -> str:
+    return call_text(made.step.call) if made.step.call else f"{made.step.function} without a buffer"
+
+
+def branches_seen(bench: Bench, folder: Path) -> list[BranchSeen]:
+    """Each branch of the release's wrappers on one board: calls on both sides of its condition, run."""
+    chosen = list(sides(bench.target, routed(bench.target)))
+    steps = [step_of(f"call {number}", side.call, bench) for number, side in enumerate(chosen)]
+    runs = run_steps(steps, bench, folder)
+    ran = [(side, runs.get(f"call {number}")) for number, side in enumerate(chosen)]
+    names = dict.fromkeys(side.branch for side in chosen)
+    return [_branch(name, [each for each in ran if each[0].branch == name], bench) for name in names]
+
+
+def _unlike(side: Side, run: CallRun, bench: Bench) -> list[str]:
+    """What a call did that is not as predicted; wrong values and damage only where no hazard explains them."""
+    known = any(run.trouble.of(hazard) for hazard in route(side.call, bench.target).hazards)
+    trouble = [] if known else [*run.trouble.wrong, *run.trouble.damage]
+    return [*run.unlike, *trouble, *([run.ended] if run.ended and not known else [])]
+
+
+def _branch(name: str, ran: list[tuple[Side, CallRun | None]], bench: Bench) -> BranchSeen:
+    done = [(side, run) for side, run in ran if run is not None]
+    said = [(side, _unlike(side, run, bench)) for side, run in done]
+    unlike = [f"{call_text(side.call)}: {'; '.join(found)}" for side, found in said if found]
+    taken = sum(1 for side, _ in done if side.holds)
+    return BranchSeen(name, taken, len(done) - taken, tuple(unlike))
+
+
+def checked(results: list[HazardSeen], branches: list[BranchSeen]) -> None:
+    """FirmwareError where nothing ran: a table without rows would say that all is well."""
+    if not any(row.outcome != NOT_BUILT for row in results) or not branches:
+        raise FirmwareError("no call of this copy of CMSIS-NN ran")
+
+
+# `python -m firmware_check hazards --cmsis-nn DIR`: every hazard and every branch of a release, seen on the device.
+
 
 CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 """One of each instruction set."""

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from firmware_check.compare import Comparison, LayerPair
-    from firmware_check.failure import Failure
+    from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
     from firmware_check.memory import Memory
-    from firmware_check.target_check import TargetCheck
-    from firmware_check.verdict import Differences, Disagreement, LayerVerdict
+    from firmware_check.verdict import Differences, Disagreement, Failure, LayerVerdict
+
 
 VERSION = 1
 

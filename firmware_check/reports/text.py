@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from firmware_check.target_check import added_up
+from firmware_check.judging import added_up
+from onnxlint_cmsis.analysis.results import WIDEST, cut
+from onnxlint_cmsis.cli.options import columns
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
-from onnxlint_cmsis.commands.terminal import columns
-from onnxlint_cmsis.commands.text_table import TableFit, fitted
-from onnxlint_cmsis.reporters.plain import counted, printable
-from onnxlint_cmsis.reporters.wrapping import wrapped
-from onnxlint_cmsis.results.short_names import WIDEST, cut
+from onnxlint_cmsis.output.plain import TableFit, counted, fitted, printable, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
+    from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
     from firmware_check.memory import Bytes
-    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
+
 
 COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "off", "differ", "verdict")
 _ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.formats.tflite.one_operator import one_operator
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError
+from onnxlint_cmsis.fixers.proof.models import LiteRtProcess, litert_missing, runnable
+from onnxlint_cmsis.formats.tflite.edit import one_operator
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
-from onnxlint_cmsis.proof.litert import LiteRtProcess, litert_missing
-from onnxlint_cmsis.proof.proven_model import RuntimeRefusalError
-from onnxlint_cmsis.proof.tflite_runnable import runnable
 
 if TYPE_CHECKING:
     from firmware_check.program import Step
     from firmware_check.reference import Arrays
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+
 
 SMALL = ("int8", "uint8", "int16")
 MISSING = "LiteRT, which every layer is compared with, is not installed: pip install 'onnxlint-cmsis[tflite]'"
@@ -94,7 +94,7 @@ def _started(data: bytes) -> LiteRtProcess:
 
 def opened(path: str) -> TfliteModel:
     """The file, read. FirmwareError where it cannot be read."""
-    from onnxlint_cmsis.graph.model_error import ModelError
+    from onnxlint_cmsis.model.graph import ModelError
 
     try:
         return read_tflite(path)

@@ -1,1 +1,1 @@
-"""One file per rule; `table.py` lists them."""
+"""The rules, and what runs them."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from onnxlint_cmsis.checks.fix_actions import FixAction
+from onnxlint_cmsis.checks.facts import FixAction
 from onnxlint_cmsis.checks.rule import Rule, RuleScope, stamped
-from onnxlint_cmsis.findings import Finding, Statement
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.findings import Finding, Statement
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 MODULES = (
     "unreadable_file",

@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope, Subject
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
-from onnxlint_cmsis.checks.subject import ModelSubject, Subject
-from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.ground.findings import Finding
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.memory import FlashNeed, RamNeed
     from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered
-    from onnxlint_cmsis.memory.needs import FlashNeed, RamNeed
-    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
-    from onnxlint_cmsis.types import Target
+    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
 
 
 def model_findings(

@@ -1,1 +1,1 @@
-"""What CMSIS-NN does with a shape: routes, hazards, scratch sizes, per release, CPU and compiler."""
+"""CMSIS-NN: what each release routes, needs, gets wrong and costs, as rows. No ONNX and no TensorFlow Lite."""

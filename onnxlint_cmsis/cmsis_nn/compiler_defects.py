@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.releases import holds
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, Target
 
 
 class CompilerDefect(NamedTuple):

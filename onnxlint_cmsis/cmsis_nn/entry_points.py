@@ -1,20 +1,43 @@
-"""Entry points that choose between no kernels: which release has them, for which data types.
-
-Source: the header of each release (Include/arm_nnfunctions.h) and the files named.
-"""
+"""Entry points: which release has each, for which data types, with which parameters, and what they only pass on."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.cmsis_nn.expressions import Term, term
-from onnxlint_cmsis.cmsis_nn.kinds_of_q import LEFT
-from onnxlint_cmsis.cmsis_nn.names import FILTER_N, FILTER_W, IN_C
-from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, Branch, Origin, ScratchSize, Wrapper
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Isa
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    CH_MULT,
+    FILTER_N,
+    FILTER_W,
+    IN_C,
+    IN_N,
+    NARROW_OUTPUT,
+    TRUE,
+    UNIT_DILATION,
+    Condition,
+    Term,
+    all_of,
+    equal,
+    term,
+)
+from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT, is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before, holds
+from onnxlint_cmsis.cmsis_nn.rows import (
+    ALL_ISAS,
+    CONVOLUTION,
+    MVE_ONLY,
+    NOT_MVE,
+    Branch,
+    Delegation,
+    Origin,
+    ScratchSize,
+    Wrapper,
+)
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
+
+# Entry points that choose between no kernels: which release has them, for which data types.
+#
+# Source: the header of each release (Include/arm_nnfunctions.h) and the files named.
 
 
 class EntryPoint(NamedTuple):
@@ -173,3 +196,107 @@ def _absence(entry: str, rows: tuple[EntryPoint, ...]) -> str:
 
 def _origin(row: EntryPoint, since: str, isas: tuple[Isa, ...]) -> Origin:
     return Origin(row.path, row.function, {since: 0}, isas, until=row.until)
+
+
+# Kernels that hand the work on, and the static functions that do it inside.
+
+
+_TILE_5_8 = all_of(equal(CH_MULT % 4, 0), equal(IN_N, 1))
+
+
+def _row(
+    callee: str,
+    kernel: str,
+    lines: dict[str, int],
+    isas: tuple[Isa, ...] = ALL_ISAS,
+    when: Condition = TRUE,
+) -> Delegation:
+    return Delegation(kernel, callee, Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas), when)
+
+
+def _tile(callee: str, lines: dict[str, int], when: Condition = TRUE, until: str = "") -> Delegation:
+    kernel = "arm_depthwise_conv_s8"
+    origin = Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, until=until)
+    return Delegation(kernel, callee, origin, when, static=True)
+
+
+_1_X_N_LINES = {V5_8: 70, V5_9: 70, "4.0.0": 71, "4.1.0": 72, "5.0.0": 72, "6.0.0": 69, "7.0.0": 69, "main": 69}
+_OPT_LINES = {V5_8: 72, V5_9: 77, "4.0.0": 77, **dict.fromkeys(("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 76)}
+_TILE_LINES = {V5_9: 265, **dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 291)}
+_FAST_S16_LINES = dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 82)
+
+DELEGATIONS = (
+    _row("arm_convolve_s8", "arm_convolve_1_x_n_s8", _1_X_N_LINES, NOT_MVE),
+    _row("arm_convolve_s8", "arm_convolve_1_x_n_s8", {"6.0.0": 99, "7.0.0": 99, "main": 99}, MVE_ONLY, NARROW_OUTPUT),
+    _row("arm_convolve_s4", "arm_convolve_1_x_n_s4", {"6.0.0": 71, "7.0.0": 71, "main": 70}, NOT_MVE),
+    _row("arm_depthwise_conv_s8", "arm_depthwise_conv_s8_opt", _OPT_LINES, (Isa.SCALAR,)),
+    _row("arm_depthwise_conv_s16", "arm_depthwise_conv_fast_s16", _FAST_S16_LINES, (Isa.SCALAR,)),
+    _tile("depthwise_conv_s8_mult_4", {V5_8: 229}, _TILE_5_8, V5_9),
+    _tile("depthwise_conv_s8_mult_4", _TILE_LINES, all_of(_TILE_5_8, UNIT_DILATION)),
+    _tile("depthwise_conv_s8_generic", {V5_8: 229, **_TILE_LINES}),
+)
+"""In source order; the first that matches is the one taken."""
+
+
+@cache
+def delegations_of(kernel: str, release: str, isa: Isa) -> tuple[Delegation, ...]:
+    """The rows of one kernel in one build, in order."""
+    return tuple(
+        row for row in DELEGATIONS if row.kernel == kernel and row.origin.spans(release) and isa in row.origin.isas
+    )
+
+
+# Bytes of the constants that a call reads: weights, bias, multipliers and shifts.
+
+
+WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
+"""Stems of entry points with weights."""
+BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8, "q7": 1, "q15": 2, "q7q15": 1}
+"""Bytes of a bias: int32, and int64 for int16 activations; as the weights for q7 and q15."""
+_POINTERS_SINCE = "7.0.0"
+
+
+class Parameters(NamedTuple):
+    """Bytes of a call's constants."""
+
+    weights: int
+    """int8, or two int4 to a byte."""
+    bias: int
+    """One per output channel; none where the call has no bias."""
+    multipliers: int
+    """int32, one per scale of the weights; none where the call takes the one number by value."""
+    shifts: int
+    """As the multipliers."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+def parameters(call: KernelCall, target: Target) -> Parameters | None:
+    """Constants of a call; None where it has no weights or a size is unknown.
+
+    Convolutions take a multiplier and a shift for each output channel. A fully connected layer takes one pair by value
+    (cmsis_nn_per_tensor_quant_params); from 7.0.0 on, for s8, a pointer to one or to all (cmsis_nn_quant_params).
+    """
+    stem, _, kind = call.entry.rpartition("_")
+    out_c, sizes = call.output_dims.c, call.filter_dims
+    if stem not in WEIGHTED or out_c is None or None in sizes:
+        return None
+    elements = 1
+    for size in sizes:
+        elements *= size or 0
+    weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
+    if is_legacy(call.entry):
+        return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
+    pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
+    bias = BIAS_BYTES[kind] * out_c if call.bias else 0
+    return None if pairs is None else Parameters(weights, bias, 4 * pairs, 4 * pairs)
+
+
+def _pairs(call: KernelCall, target: Target, out_c: int) -> int | None:
+    """Multipliers that a fully connected layer reads from memory."""
+    if not holds(_POINTERS_SINCE, "", target.release) or not call.entry.endswith("_s8"):
+        return 0
+    return None if call.per_channel is None else out_c if call.per_channel else 1

@@ -1,12 +1,14 @@
-"""CMSIS-NN releases, CPUs and compilers, and the target a user's words name."""
+"""The two APIs of CMSIS-NN, the releases that have each, and the targets that people name."""
 
 from __future__ import annotations
 
 import re
 
-from onnxlint_cmsis.errors import did_you_mean
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.ground.errors import did_you_mean
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, Target
+
+# CMSIS-NN releases, CPUs and compilers, and the target a user's words name.
 
 
 class Release(NamedTuple):
@@ -233,3 +235,27 @@ def _step_down(cpu: str, suffixes: list[str], text: str) -> Isa:
 
 def _having(isa: Isa) -> str:
     return ", ".join(cpu for cpu, own in CPUS.items() if own is isa)
+
+
+# The two APIs of CMSIS-NN, and the releases that have each.
+
+
+DEFAULT_LEGACY_RELEASE = V5_9
+"""The last release with functions for q7 and q15."""
+
+
+def releases_with(api: str) -> tuple[str, ...]:
+    """Reviewed releases that have an API, oldest first."""
+    return tuple(row.name for row in RELEASE_ROWS if row.reviewed and api in row.apis)
+
+
+def refuse_without(api: str, release: str) -> None:
+    """Refuse a release without reviewed rows for an API.
+
+    Raises:
+        ValueError: the release is not one of those allowed, which the message names.
+
+    """
+    if release not in releases_with(api):
+        functions = "functions for q7 and q15" if api == "legacy" else "wrappers for s8, s16 and s4"
+        raise ValueError(f"CMSIS-NN {release} has no {functions}; allowed: {', '.join(releases_with(api))}")

@@ -1,16 +1,120 @@
-"""Route a call: the kernel that runs it, and its hazards. Pure: tables in, a Route out."""
+"""The kernel that a release picks for a call, why, and for which other sizes it picks the same."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import Condition
-from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
-from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.expressions import Values
-from onnxlint_cmsis.cmsis_nn.hazards import hazards_of
-from onnxlint_cmsis.cmsis_nn.routes import wrapper_for
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, Term, Values, term
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of, single_branch
+from onnxlint_cmsis.cmsis_nn.families import hazards_near, hazards_of, wrapper_for
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import KernelCall, Target
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, Target
+
+# What emulated devices showed of hazards and branches: the one place that says how a row is known.
+
+
+FILE = Path(__file__).parent / "observations.json"
+"""Recorded results of the firmware check's command `hazards`."""
+CONFIRMED = "confirmed"
+
+
+class HazardSeen(NamedTuple):
+    """What one board showed of a hazard."""
+
+    hazard: str
+    """Its id."""
+    outcome: str
+    """`confirmed`, `not confirmed`, `cannot be built`, or `other code` where a compiler is given other code."""
+    seen: str
+    """What the call did, or why there is none."""
+    call: str
+    """The call, in a line."""
+
+
+class BranchSeen(NamedTuple):
+    """What one board showed of a branch of a wrapper."""
+
+    branch: str
+    """Wrapper, number, kernel."""
+    inside: int
+    """Calls that ran and are predicted to take it."""
+    outside: int
+    """Calls that ran and that one part of its condition keeps out."""
+    unlike: tuple[str, ...]
+    """Calls whose kernels, status or scratch were not as predicted, with what was."""
+
+
+class Recorded(NamedTuple):
+    """One run of a release on a board."""
+
+    release: str
+    """CMSIS-NN release."""
+    cpu: str
+    """CPU of the board."""
+    compiler: str
+    """With its version."""
+    date: str
+    """Day of the run."""
+    hazards: tuple[HazardSeen, ...]
+    """In the order of the tables."""
+    branches: tuple[BranchSeen, ...]
+    """Likewise."""
+
+
+def recorded_of(data: dict[str, Any]) -> Recorded:
+    """One run from its JSON form."""
+    hazards = tuple(HazardSeen(*row) for row in data["hazards"])
+    branches = tuple(BranchSeen(row[0], row[1], row[2], tuple(row[3])) for row in data["branches"])
+    return Recorded(data["release"], data["cpu"], data["compiler"], data["date"], hazards, branches)
+
+
+@cache
+def recorded() -> tuple[Recorded, ...]:
+    """Every run, in the file's order."""
+    return tuple(recorded_of(each) for each in json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def evidence(hazard: Hazard, release: str) -> str:
+    """How a hazard is known for a release, in words: seen on a device there or elsewhere, read, reported upstream."""
+    here = _cpus(hazard.id, release)
+    others = [name for name in dict.fromkeys(run.release for run in recorded()) if _cpus(hazard.id, name)]
+    if here:
+        known = f"seen on an emulated {_listed(here)} with CMSIS-NN {release}"
+    elif others:
+        known = f"seen on an emulated {_listed(_cpus(hazard.id, others[-1]))} with CMSIS-NN {_listed(others)}"
+        known += f"; {hazard.evidence} for {release}" if hazard.evidence else ""
+    else:
+        known = hazard.evidence
+    return f"{known}; reported upstream ({hazard.reported})" if hazard.reported else known
+
+
+def _cpus(hazard: str, release: str) -> list[str]:
+    """CPUs on which a hazard was seen in a release."""
+    return [
+        run.cpu.replace("cortex-m", "Cortex-M")
+        for run in recorded()
+        if run.release == release
+        for row in run.hazards
+        if (row.hazard, row.outcome) == (hazard, CONFIRMED)
+    ]
+
+
+def _listed(words: list[str]) -> str:
+    words = list(dict.fromkeys(words))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# Route a call: the kernel that runs it, and its hazards. Pure: tables in, a Route out.
+
 
 Tried = tuple[tuple[Branch, tuple[Condition, ...]], ...]
 """Branches in the order of the C source, each with the conditions that are not True."""
@@ -194,3 +298,159 @@ def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) 
         if truth:
             return case.size.evaluate(values)
     return -1
+
+
+# Calls that differ in their channel counts only: which of them certainly take the same route.
+#
+# A route is decided by comparisons of the tables' terms. Calls for which every comparison that any row could ask
+# about
+# has the same truth have the same kernel, chain, status and hazards (buffer sizes differ). Working out the truths of
+# many
+# calls at once takes a fraction of routing each.
+
+
+Numbers = NDArray[np.int64]
+
+COMPARED = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+CHANNELS = frozenset(("input_dims.c", "filter_dims.n", "filter_dims.c", "output_dims.c", "ch_mult"))
+"""Variables in which the calls may differ."""
+
+MANY = 40
+"""Truths put into one number at a time; an int64 holds them beside the number of a million calls."""
+
+
+def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers, ...]:
+    """For each target a number for each call, from 0 up; calls with the same number take the same route there.
+
+    `calls` is a call whose channel counts are arrays of one length, at least one of them.
+    """
+    values = calls.variables()
+    known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
+    moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
+    length = next(known[name].size for name in moving)
+    asked = [
+        [one for one, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
+        for target in targets
+    ]
+    truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
+    for comparison in chain(*asked):
+        if id(comparison) not in truths:
+            truth = _truth(comparison, known)
+            truths[id(comparison)] = truth if truth.any() and not truth.all() else None
+    return tuple(_numbered([truths[id(one)] for one in comparing], length) for comparing in asked)
+
+
+def _numbered(truths: Sequence[NDArray[np.bool_] | None], length: int) -> Numbers:
+    """A number for each of the calls, the same for calls of which all the same is true; None is true of all or none."""
+    differing = list({truth.tobytes(): truth for truth in truths if truth is not None}.values())
+    numbers = np.zeros(length, dtype=np.int64)
+    for first in range(0, len(differing), MANY):
+        for truth in differing[first : first + MANY]:
+            numbers = 2 * numbers + truth
+        _, numbers = np.unique(numbers, return_inverse=True)
+    return numbers
+
+
+@cache
+def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[str]], ...]:
+    """Every comparison of channel counts that routing a call of the entry point could ask for, with what it reads.
+
+    All in terms of the call's own variables.
+    """
+    wrapper = wrapper_for(entry) or single_branch(entry)
+    sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
+    conditions = _conditions(entry, wrapper, target) + [size.when for size in sizes]
+    scratch = [term(-1), *(size.size for size in sizes)]
+    seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
+    parts = [part for condition in conditions for part in _parts(condition)]
+    found: dict[Condition, None] = {}
+    for binds in seen:
+        moving = CHANNELS | {"ctx.size"} | {name for name, value in binds.items() if value.reads(CHANNELS)}
+        for part in parts:
+            if not any(side.reads(moving) for side in part.terms):
+                continue
+            bound = part.substitute(binds) if binds else part
+            sized = any(side.reads({"ctx.size"}) for side in part.terms)
+            found |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
+    return tuple((comparison, comparison.names()) for comparison in found)
+
+
+def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:
+    """Conditions of branches, delegations and hazards that a call of an entry point may meet."""
+    hazards = [row for row in hazards_near(entry) if entry in row.entries and row.origin.covers(target)]
+    return [
+        *(branch.when for branch in _branches(wrapper, target)),
+        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
+        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
+    ]
+
+
+def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:
+    """Branches of a wrapper and of the wrappers that it calls."""
+    for branch in wrapper.branches_for(target):
+        yield branch
+        inner = wrapper_for(branch.entry) if branch.entry else None
+        if inner is not None:
+            yield from _branches(inner, target)
+
+
+def _parts(condition: Condition) -> Iterator[Condition]:
+    if condition.terms:
+        yield condition
+    for part in condition.parts:
+        yield from _parts(part)
+
+
+def _truth(comparison: Condition, known: Mapping[str, Numbers]) -> NDArray[np.bool_]:
+    left, right = (_numbers(side, known) for side in comparison.terms)
+    truth: NDArray[np.bool_] = COMPARED[comparison.op](left, right)
+    return truth
+
+
+def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
+    """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value."""
+    if value.op == "var":
+        return known[value.name]
+    if value.op == "int":
+        return np.array(value.value, dtype=np.int64)
+    left = _numbers(value.parts[0], known)
+    return left if value.op == "name" else APPLIED[value.op](left, _numbers(value.parts[1], known))
+
+
+def _quotient(left: Numbers, right: Numbers) -> Numbers:
+    """Division as in C: truncated towards zero."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left // right
+    divisor = np.where(right == 0, 1, right)
+    whole: Numbers = np.sign(left) * np.sign(divisor) * (np.abs(left) // np.abs(divisor))
+    return np.where(right == 0, UNDEFINED, whole)
+
+
+def _remainder(left: Numbers, right: Numbers) -> Numbers:
+    """`%` as in C: the sign of the dividend."""
+    if not right.ndim and right > 0 and left.size and left.min() >= 0:
+        return left % right
+    return np.where(right == 0, UNDEFINED, left - _quotient(left, right) * right)
+
+
+UNDEFINED = -(2**40)
+"""Stands for what C leaves undefined."""
+
+APPLIED: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _quotient,
+    "%": _remainder,
+    "max": np.maximum,
+    "min": np.minimum,
+}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnxlint_cmsis.cmsis_nn.comparisons import shown
 from onnxlint_cmsis.cmsis_nn.compiler_defects import CompilerDefect
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, not_
-from onnxlint_cmsis.cmsis_nn.expressions import Term, Values
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Term, Values, not_, shown, term
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Isa, Source, Target
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, Source, Target
 
 CONVOLUTION = "Source/ConvolutionFunctions/"
 ALL_ISAS = (Isa.SCALAR, Isa.DSP, Isa.MVE)
@@ -232,3 +230,25 @@ class Hazard(NamedTuple):
             held = self.unsized.holding(values)
         have = ", ".join(dict.fromkeys(part.have(values) for part in held))
         return f"{have}; allowed: {' or '.join(not_(part).explain() for part in held)}" if held else ""
+
+
+# What the size tables share: a short way to write a case.
+
+
+DSP_ONLY = (Isa.DSP,)
+
+
+def within(
+    function: str,
+    since: str,
+    isas: tuple[Isa, ...] = ALL_ISAS,
+    compilers: tuple[str, ...] = ("gcc", "armclang"),
+    until: str = "",
+) -> Origin:
+    """A size function from `since` to before `until`, in some builds; its lines were not recorded."""
+    return Origin(CONVOLUTION, function, {since: 0}, isas, compilers, until)
+
+
+def size(number: Term | int, origin: Origin, when: Condition = TRUE) -> ScratchSize:
+    """One case: so many bytes when the condition holds."""
+    return ScratchSize(term(number), origin, when)

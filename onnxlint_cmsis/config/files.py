@@ -1,16 +1,27 @@
-"""Configuration files: finding the nearest, reading its raw values."""
+"""Configuration files: found, read, and laid under the command line."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.bounded_reading import TEXT, read_regular
-from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.errors import UsageError, did_you_mean
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.cmsis_nn.legacy.builds import KINDS
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_LEGACY_RELEASE, parse_target, refuse_without
+from onnxlint_cmsis.config import settings
+from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
+from onnxlint_cmsis.config.settings import KEYS, Place, Settings
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.bounded_reading import TEXT, read_regular
+from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
+
+# Configuration files: finding the nearest, reading its raw values.
+
 
 OWN_FILE = "onnxlint-cmsis.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -98,3 +109,157 @@ def refuse_unknown(layer: SettingsLayer) -> None:
 def absolute(path: str) -> Path:
     """The path from the root, without `..`, symbolic links left as they are."""
     return Path(os.path.normpath(Path(path).absolute()))
+
+
+# Configuration: the command line laid over the file, checked and resolved into Settings.
+
+
+COMMAND_LINE = "command line"
+ARGUMENTS = "arguments"
+_BY_NAME = {key.name: key for key in KEYS}
+
+
+class Configuration:
+    """The settings of every file of one run; configuration files are searched and read once per folder."""
+
+    def __init__(self, *, config: str = "", isolated: bool = False, options: SettingsLayer | None = None) -> None:
+        """`config` names the file instead of searching; `isolated` takes none; `options` is the command line."""
+        self._named = config
+        self._isolated = isolated
+        self._options = options
+        self._found: dict[tuple[Path, bool], Settings] = {}
+
+    def settings_for(self, path: str) -> Settings:
+        """The settings a file is linted with; ConfigError where its configuration is wrong."""
+        folder, tflite = absolute(path).parent, is_tflite_path(path)
+        if (folder, tflite) not in self._found:
+            self._found[folder, tflite] = self._resolve(folder, tflite)
+        return self._found[folder, tflite]
+
+    def _resolve(self, folder: Path, tflite: bool) -> Settings:
+        found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
+        layers = (read(found) if found else None, self._options)
+        return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
+
+
+def make_settings(path: str = "", /, **values: Any) -> Settings:
+    """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read.
+
+    They are for the model at `path`, whose format decides who runs it where no runtime is named.
+    """
+    layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
+    refuse_unknown(layer)
+    return resolve_layers((layer,), tflite=is_tflite_path(path))
+
+
+def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:
+    """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong.
+
+    `tflite` tells whether they are for `.tflite` files, which another runtime reads than `.onnx` files.
+    """
+    raw: dict[str, object] = {key.name: key.default for key in KEYS}
+    value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
+    origins = {key.name: "default" for key in KEYS}
+    for layer in layers:
+        for name in _forgotten(layer):
+            raw[name], value[name], origins[name] = [], (), "default"
+        for name, given in layer.values.items():
+            checked = _checked(_BY_NAME[name], given, layer.origin, layer.root)
+            joined = _BY_NAME[name].extends and origins[name] != "default"
+            value[name] = _joined(value[name], checked) if joined else checked
+            raw[name] = _joined(raw[name], given) if joined else given
+            origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
+    try:
+        runtime = runtime_for(value["runtime"], tflite=tflite)
+    except ValueError as error:
+        raise ConfigError(f"{_place(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
+    if runtime.release and origins["release"] == "default":
+        value["release"] = raw["release"] = runtime.release
+        origins["release"] = runtime.label
+    _apply_api(raw, value, origins, runtime)
+    value["runtime"] = runtime._replace(brings=origins["release"] == runtime.label)
+    if value["board"] and origins["targets"] == "default":
+        raw["targets"] = value["targets"] = [board.cpu for board in value["board"].values()]
+        origins["targets"] = origins["board"]
+    value["targets"] = _targets(value, origins["targets"])
+    _check_devices(value, origins)
+    named = {_BY_NAME[name].attribute: held for name, held in value.items()}
+    return Settings(**named, file=_file(layers), origins=origins, raw=raw)
+
+
+def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
+    """Release and data type of the legacy API where they are not set; ConfigError for what is of another API."""
+    legacy, place = value["api"] == "legacy", _place(origins["api"], _BY_NAME["api"])
+    if legacy and runtime.name != DIRECT.name:
+        raise ConfigError(f"{place}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
+    for name, meant in (("release", DEFAULT_LEGACY_RELEASE), ("assume", KINDS[0])) if legacy else ():
+        if origins[name] == "default":
+            value[name] = raw[name] = meant
+            origins[name] = origins["api"]
+    allowed = KINDS if legacy else tuple(kind for kind in _BY_NAME["assume"].allowed if kind not in KINDS)
+    if value["assume"] not in allowed:
+        place = _place(origins["assume"], _BY_NAME["assume"])
+        raise ConfigError(
+            f"{place}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
+        )
+    try:
+        refuse_without(value["api"], value["release"])
+    except ValueError as error:
+        raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
+
+
+def _forgotten(layer: SettingsLayer) -> list[str]:
+    """Keys that drop their values from earlier layers."""
+    return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
+
+
+def _file(layers: tuple[SettingsLayer, ...]) -> str:
+    """The configuration file among the layers, empty where there is none."""
+    return next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
+
+
+def _joined(old: Any, new: Any) -> Any:
+    """Two tables or two lists as one; the newer wins."""
+    return old | new if isinstance(old, dict) else old + new
+
+
+def _checked(key: Key, given: object, origin: str, root: str) -> object:
+    """One value as Settings holds it; ConfigError names the place and the fault."""
+    try:
+        return settings.setting_of(key, given, Place(origin, root))
+    except ValueError as error:
+        raise ConfigError(f"{_place(origin, key)}: {error}") from None
+
+
+def _place(origin: str, key: Key) -> str:
+    """The option, or the file and the key."""
+    return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
+
+
+def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    """ConfigError for memory, a clock or a board of a CPU that is no target, and for a board with another CPU.
+
+    A file may hold figures for more CPUs than the command line asks about.
+    """
+    cpus = [target.cpu for target in value["targets"]]
+    bare = [cpu.partition("+no")[0] for cpu in cpus]
+    for name in ("ram", "flash", "stack", "board", "clock"):
+        if origins[name] not in (COMMAND_LINE, origins["targets"]):
+            continue
+        place = _place(origins[name], _BY_NAME[name])
+        for cpu in value[name]:
+            if cpu != EVERY_TARGET and cpu not in cpus:
+                raise ConfigError(f"{place}: {cpu} is not among the targets, {', '.join(cpus)}")
+        for cpu, board in value[name].items() if name == "board" else ():
+            wrong = [each for each in bare if (cpu in (EVERY_TARGET, each)) and each != board.cpu]
+            if wrong:
+                raise ConfigError(f"{place}: {board.name} has a {board.cpu}, and a target is {wrong[0]}")
+
+
+def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:
+    """The CPUs with release and compiler, each once; ConfigError for one that does not exist."""
+    try:
+        parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
+    except ValueError as error:
+        raise ConfigError(f"{_place(origin, _BY_NAME['targets'])}: {error}") from None
+    return tuple(dict.fromkeys(parsed))

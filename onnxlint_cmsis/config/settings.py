@@ -1,34 +1,214 @@
-"""The table of settings: one row for each, and the frozen record that a file is linted with."""
+"""Every setting: its kind, checks, schema and default."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.kinds_of_q import KINDS
-from onnxlint_cmsis.cmsis_nn.releases import APIS, COMPILERS, DEFAULT_RELEASE
-from onnxlint_cmsis.config.globs import Glob
+from onnxlint_cmsis.cmsis_nn.legacy.builds import KINDS
+from onnxlint_cmsis.cmsis_nn.releases import (
+    APIS,
+    COMPILERS,
+    CPUS,
+    DEFAULT_RELEASE,
+    REVIEWED,
+    WRITTEN,
+    normalise_release,
+    parse_target,
+    split_compiler,
+)
 from onnxlint_cmsis.config.keys import (
     BY_FORMAT,
+    BYTE_UNITS,
     DEFAULT_TARGETS,
     EVERY_TARGET,
     FORMATS,
+    LEAST,
     LEVELS,
     METADATA,
+    MOST_HERTZ,
     ONE_CHANNEL,
     POLICIES,
     READ_BY_PEOPLE,
+    UNLIMITED,
+    Glob,
     Key,
+    byte_size,
+    frequency,
     setting,
 )
-from onnxlint_cmsis.config.known_boards import KnownBoard
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
-from onnxlint_cmsis.types import PLACEMENTS, Level, MemoryRoom, Target
+from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS
+from onnxlint_cmsis.ground.errors import close_to
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import PLACEMENTS, Level, MemoryRoom, Target
+from onnxlint_cmsis.runtimes.runtime import AUTO, NAMES, Runtime, runtime_of
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import AnalysisSettings
-    from onnxlint_cmsis.findings import Finding
+    from collections.abc import Callable, Iterable
+
+    from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+    from onnxlint_cmsis.ground.findings import Finding
+
+
+# Rule codes as users write them: codes, prefixes and kebab names; the rules that run, and their levels.
+
+
+EVERY = "CNN"
+_CODE = re.compile(r"CNN[0-9]*")
+
+
+def resolve(text: str) -> str:
+    """The code or prefix that a code, prefix or rule name stands for; ValueError names what exists."""
+    wanted = text.strip()
+    if wanted.upper() == EVERY:
+        return EVERY
+    from onnxlint_cmsis.checks.rule_registry import RULES
+
+    for rule in RULES:
+        if wanted.lower() == rule.name:
+            return rule.code
+    prefix = wanted.upper()
+    if _CODE.fullmatch(prefix) and any(rule.code.startswith(prefix) for rule in RULES):
+        return prefix
+    raise ValueError(f"no rule has the code, prefix or name {text!r}; {_existing(wanted)}")
+
+
+def _existing(wanted: str) -> str:
+    """The names that come close, or all codes."""
+    import difflib
+
+    from onnxlint_cmsis.checks.rule_registry import RULES
+
+    words = [word for rule in RULES for word in (rule.code, rule.name)]
+    close = difflib.get_close_matches(wanted, words, cutoff=0.75)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"there are {', '.join(rule.code for rule in RULES)}"
+
+
+def longest(code: str, prefixes: Iterable[str]) -> int:
+    """Length of the longest of the prefixes that the code starts with; -1 where none fits."""
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
+
+
+def enabled(code: str, settings: Settings, path: str) -> bool:
+    """Whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie."""
+    selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
+    if longest(code, selected) <= longest(code, ignored):
+        return False
+    return not any(longest(code, codes) >= 0 and glob.matches(path) for glob, codes in settings.per_file_ignores)
+
+
+def fixable(settings: Settings, path: str) -> frozenset[str]:
+    """Codes that a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
+    from onnxlint_cmsis.checks.rule_registry import RULES
+
+    able = settings.fixable + settings.extend_fixable
+    return frozenset(
+        rule.code
+        for rule in RULES
+        if rule.action
+        and enabled(rule.code, settings, path)
+        and longest(rule.code, able) > longest(rule.code, settings.unfixable)
+    )
+
+
+def level_of(code: str, level: Level, settings: Settings) -> Level:
+    """The level of a finding under the settings: the longest prefix wins, and a milder finding stays milder.
+
+    A rule reports below its own level where nothing can be done about it; raising the rule leaves that as it is.
+    """
+    size = longest(code, settings.levels)
+    if size < 0:
+        return level
+    from onnxlint_cmsis.checks.rule_registry import rule
+
+    wanted = settings.levels[code[:size]]
+    return wanted if level >= rule(code).level else min(level, wanted)
+
+
+def adjust(finding: Finding, settings: Settings) -> Finding | None:
+    """The finding at the level the settings ask for, None where its rule does not run on the file."""
+    if not enabled(finding.code, settings, finding.location.path):
+        return None
+    level = level_of(finding.code, finding.level, settings)
+    if level == finding.level:
+        return finding
+    from dataclasses import replace
+
+    return replace(finding, level=level)
+
+
+# Boards whose name may stand for their RAM and flash: what the cited page says, and nothing more.
+
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class KnownBoard(NamedTuple):
+    """One board."""
+
+    name: str
+    """Name in lower case, as its vendor writes it with dashes."""
+    cpu: str
+    """CPU of the core that runs the model."""
+    ram: int
+    """Bytes of RAM on the chip."""
+    flash: int
+    """Bytes of flash that code runs from."""
+    source: str
+    """Page with the figures."""
+
+
+_RIOT = "https://doc.riot-os.org/"
+_ZEPHYR = "https://docs.zephyrproject.org/"
+_ARDUINO = "https://github.com/arduino/docs-content/blob/main/content/hardware/03.nano/boards/"
+
+KNOWN_BOARDS = (
+    KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
+    KnownBoard("nucleo-f439zi", "cortex-m4", 256 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-f439zi"),
+    KnownBoard("nucleo-l433rc", "cortex-m4", 64 * KIB, 256 * KIB, f"{_RIOT}boards/nucleo-l433rc"),
+    KnownBoard("nucleo-l452re", "cortex-m4", 160 * KIB, 512 * KIB, f"{_RIOT}boards/nucleo-l452re"),
+    KnownBoard("nucleo-l4r5zi", "cortex-m4", 640 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-l4r5zi"),
+    KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, f"{_RIOT}boards/nucleo-l552ze-q"),
+    KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-u575zi-q"),
+    KnownBoard(
+        "rpi-pico", "cortex-m0+", 264 * KIB, 2 * MIB, f"{_ZEPHYR}3.7.0/boards/raspberrypi/rpi_pico/doc/index.html"
+    ),
+    KnownBoard(
+        "rpi-pico2", "cortex-m33", 520 * KIB, 4 * MIB, f"{_ZEPHYR}4.1.0/boards/raspberrypi/rpi_pico2/doc/index.html"
+    ),
+    KnownBoard("stm32f746g-disco", "cortex-m7", 340 * KIB, MIB, f"{_RIOT}group__boards__stm32f746g-disco.html"),
+    KnownBoard(
+        "stm32h747i-disco", "cortex-m7", MIB, 2 * MIB, f"{_ZEPHYR}2.3.0/boards/arm/stm32h747i_disco/doc/index.html"
+    ),
+)
+"""In alphabetical order."""
+
+
+def known_board(text: str) -> KnownBoard:
+    """The board of a name; capitals and underscores count as small letters and dashes.
+
+    Raises:
+        ValueError: there is no such board; names those most alike, or all.
+
+    """
+    wanted = text.strip().lower().replace("_", "-")
+    names = [board.name for board in KNOWN_BOARDS]
+    if wanted not in names:
+        from difflib import get_close_matches
+
+        near = get_close_matches(wanted, names, 3, 0.6)
+        rest = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        raise ValueError(f"board {text!r} is not known; {rest}; for another board give --ram and --flash")
+    return KNOWN_BOARDS[names.index(wanted)]
+
+
+# The table of settings: one row for each, and the frozen record that a file is linted with.
 
 
 class Suppression(NamedTuple):
@@ -346,7 +526,7 @@ class Settings:
     @property
     def analysis(self) -> AnalysisSettings:
         """Targets and assumptions of an analysis."""
-        from onnxlint_cmsis.analysis import AnalysisSettings
+        from onnxlint_cmsis.analysis.analysis import AnalysisSettings
 
         limit = self.size_checks_limit if self.weights else 0
         return AnalysisSettings(
@@ -380,3 +560,385 @@ def _keys() -> tuple[Key, ...]:
 
 KEYS: tuple[Key, ...] = _keys()
 """Every key of the configuration, in the order of the docs."""
+
+
+# Checked values as Settings has them: patterns, paths and levels in place of texts.
+
+
+class Place(NamedTuple):
+    """Where a value is written."""
+
+    origin: str
+    """The file, `command line`, or `default`."""
+    root: str
+    """Absolute folder that its patterns and paths are relative to."""
+
+
+def as_it_is(value: Any, _place: Place) -> object:
+    """The value as it was checked."""
+    return value
+
+
+def globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
+    """Patterns, relative to where they are written."""
+    return tuple(Glob(pattern, place.root) for pattern in patterns)
+
+
+def by_glob(codes: dict[str, tuple[str, ...]], place: Place) -> tuple[tuple[Glob, tuple[str, ...]], ...]:
+    """Rules by pattern."""
+    return tuple((Glob(pattern, place.root), rules) for pattern, rules in codes.items())
+
+
+def level(name: str, _place: Place) -> Level:
+    """A level by name."""
+    return Level[name.upper()]
+
+
+def least_level(name: str, _place: Place) -> Level | None:
+    """The least level that is shown; None where the format decides."""
+    return None if name == BY_FORMAT else Level[name.upper()]
+
+
+def levels(names: dict[str, str], place: Place) -> dict[str, Level]:
+    """Levels by rule."""
+    return {code: level(name, place) for code, name in names.items()}
+
+
+def path(text: str, place: Place) -> str:
+    """An absolute path; empty where none is given."""
+    return str(Path(place.root, text)) if text else ""
+
+
+def accepted(entries: tuple[dict[str, str], ...], place: Place) -> tuple[Suppression, ...]:
+    """Entries of `suppress`, numbered by their origin."""
+    made = []
+    for number, entry in enumerate(entries):
+        path = Glob(entry["path"], place.root) if "path" in entry else None
+        rest = {name: text for name, text in entry.items() if name != "path"}
+        made.append(Suppression(path=path, origin=f"{place.origin}: suppress[{number}]", **rest))
+    return tuple(made)
+
+
+def made_runtime(text: str, _place: Place) -> object:
+    """The runtime itself."""
+    return runtime_of(text)
+
+
+# JSON Schemas of what settings hold.
+
+
+SUPPRESSION_KEYS = {
+    "rule": "Code, prefix or name of the rule; required.",
+    "path": "Pattern of the files it covers; every file where it is absent.",
+    "node": "Node as messages name it.",
+    "tensor": "Tensor the finding is about.",
+    "reason": "Why it is accepted.",
+}
+
+
+MAX_MULTIPLE = 64
+"""Largest multiple to pad to; no kernel has blocks of more, and every size up to the multiple is looked at."""
+
+
+TEXT: dict[str, object] = {"type": "string"}
+RUNTIME: dict[str, object] = {**TEXT, "pattern": f"^(auto|({'|'.join(NAMES)})(@.+)?)$"}
+COMPILER: dict[str, object] = {**TEXT, "pattern": WRITTEN}
+RELEASE: dict[str, object] = {**TEXT, "enum": [*REVIEWED]}
+TARGET: dict[str, object] = {
+    "anyOf": [{"enum": [*CPUS]}, {**TEXT, "pattern": r"^(cortex-?)?m\d+(\+|p|plus)?(\+nodsp|\+nomve)*$"}]
+}
+TARGETS: dict[str, object] = {"type": "array", "minItems": 1, "items": TARGET}
+TEXTS: dict[str, object] = {"type": "array", "items": TEXT}
+SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
+SHAPE_SCHEMA: dict[str, object] = {"type": "array", "minItems": 1, "items": SIZE}
+BOUND: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": UNLIMITED}]}
+MEMORY_SIZE: dict[str, object] = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1},
+        {"type": "string", "pattern": rf"^\d+(\.\d+)? ?({'|'.join(BYTE_UNITS)})$"},
+    ]
+}
+MEMORY: dict[str, object] = {
+    "anyOf": [*MEMORY_SIZE["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": MEMORY_SIZE}]  # type: ignore[misc]
+}
+FREQUENCY: dict[str, object] = {
+    "anyOf": [
+        {"type": "integer", "minimum": LEAST, "maximum": MOST_HERTZ},
+        {"type": "string", "pattern": rf"^\d+(\.\d+)? ?({'|'.join(CLOCK_UNITS)})$"},
+    ]
+}
+FREQUENCIES: dict[str, object] = {
+    "anyOf": [*FREQUENCY["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": FREQUENCY}]  # type: ignore[misc]
+}
+BOARD: dict[str, object] = {"type": "string", "enum": [board.name for board in KNOWN_BOARDS]}
+BOARDS: dict[str, object] = {"anyOf": [BOARD, {"const": ""}, {"type": "object", "additionalProperties": BOARD}]}
+SUPPRESSION: dict[str, object] = {
+    "type": "object",
+    "properties": {name: {"type": "string", "description": doc} for name, doc in SUPPRESSION_KEYS.items()},
+    "required": ["rule"],
+    "additionalProperties": False,
+}
+
+CODE_LEVELS: dict[str, object] = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "enum": list(LEVELS)},
+}
+GLOB_CODES: dict[str, object] = {"type": "object", "additionalProperties": TEXTS}
+SHAPES: dict[str, object] = {"type": "object", "additionalProperties": SHAPE_SCHEMA}
+SUPPRESSIONS: dict[str, object] = {"type": "array", "items": SUPPRESSION}
+MULTIPLE: dict[str, object] = {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE}
+PERCENT: dict[str, object] = {"type": "number", "minimum": 0, "maximum": 100}
+
+
+# Checks of what settings hold: each gives the value, or raises ValueError with what is wrong with it.
+
+
+class NotOfKindError(ValueError):
+    """A value that is nothing of the key's kind; the only argument is what was found."""
+
+
+def _is_not(value: object, words: str) -> ValueError:
+    return ValueError(f"{value!r} is not {words}")
+
+
+def text(_key: Key, value: object) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise NotOfKindError(value)
+    return value
+
+
+def choice(key: Key, value: object) -> str:
+    """One of the texts that the key allows."""
+    if value not in key.allowed or not isinstance(value, str):
+        meant = close_to(value, list(key.allowed)) if isinstance(value, str) else []
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise ValueError(f"{value!r} is not one of {', '.join(key.allowed)}{hint}")
+    return value
+
+
+def texts(_key: Key, value: object) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise NotOfKindError(value)
+    return tuple(value)
+
+
+def nonempty_texts(key: Key, value: object) -> tuple[str, ...]:
+    """A list of at least one text."""
+    found = texts(key, value)
+    if not found:
+        raise ValueError("the list is empty; name at least one")
+    return found
+
+
+def codes(key: Key, value: object) -> tuple[str, ...]:
+    """Codes of rules, from codes, prefixes and names."""
+    return tuple(resolve(text) for text in texts(key, value))
+
+
+def _table(_key: Key, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise NotOfKindError(value)
+    return value
+
+
+def code_levels(key: Key, value: object) -> dict[str, str]:
+    """A level for each rule."""
+    return {resolve(code): choice(key._replace(allowed=LEVELS), level) for code, level in _table(key, value).items()}
+
+
+def glob_codes(key: Key, value: object) -> dict[str, tuple[str, ...]]:
+    """Rules for each pattern."""
+    return {glob: codes(key, named) for glob, named in _table(key, value).items()}
+
+
+def shapes(key: Key, value: object) -> dict[str, tuple[int | None, ...]]:
+    """Sizes for each input, None for one that stays symbolic."""
+    return {name: _shape(name, sizes) for name, sizes in _table(key, value).items()}
+
+
+def _shape(name: str, sizes: object) -> tuple[int | None, ...]:
+    if not isinstance(sizes, list) or not sizes or not all(map(_is_size, sizes)):
+        raise ValueError(
+            f"shape {sizes!r} of {name!r} is not a list of sizes; each is a whole number from 1 up, or '?'"
+        )
+    return tuple(None if size == "?" else size for size in sizes)
+
+
+def _is_size(size: object) -> bool:
+    return size == "?" or (isinstance(size, int) and not isinstance(size, bool) and size > 0)
+
+
+def suppressions(key: Key, value: object) -> tuple[dict[str, str], ...]:
+    """Accepted findings as tables of texts."""
+    if not isinstance(value, (list, tuple)):
+        raise NotOfKindError(value)
+    return tuple(_suppression(key, entry) for entry in value)
+
+
+def _suppression(key: Key, entry: object) -> dict[str, str]:
+    table = {name: _entry_text(text) for name, text in _table(key, entry).items()}
+    for name in table:
+        if name not in SUPPRESSION_KEYS:
+            raise ValueError(f"unknown key {name!r} in an entry; allowed are {', '.join(SUPPRESSION_KEYS)}")
+    if "rule" not in table:
+        raise ValueError(f"entry {table!r} has no rule")
+    return table | {"rule": resolve(table["rule"])}
+
+
+def _entry_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise _is_not(text, "a text")
+    return text
+
+
+def flag(_key: Key, value: object) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise NotOfKindError(value)
+    return value
+
+
+def multiple(_key: Key, value: object) -> int:
+    """A multiple to pad to."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_MULTIPLE:
+        raise NotOfKindError(value)
+    return value
+
+
+def percent(_key: Key, value: object) -> float:
+    """A share from 0 to 100."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
+        raise NotOfKindError(value)
+    return float(value)
+
+
+def bound(_key: Key, value: object) -> int | None:
+    """A bound, None for no limit."""
+    if value == UNLIMITED:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise NotOfKindError(value)
+    return value
+
+
+def release(key: Key, value: object) -> str:
+    """A release by its full name."""
+    return normalise_release(text(key, value))
+
+
+def runtime(key: Key, value: object) -> str:
+    """A runtime that is known."""
+    name = text(key, value)
+    runtime_of(name)
+    return name
+
+
+def compiler(key: Key, value: object) -> str:
+    """A compiler that is known, with or without a version."""
+    name = text(key, value)
+    split_compiler(name)
+    return name
+
+
+def memory(key: Key, value: object) -> dict[str, int]:
+    """Bytes of memory for each CPU."""
+    return {cpu: byte_size(size) for cpu, size in by_target(key, value).items()}
+
+
+def frequencies(key: Key, value: object) -> dict[str, int]:
+    """Hertz for each CPU."""
+    return {cpu: frequency(clock) for cpu, clock in by_target(key, value).items()}
+
+
+def boards(key: Key, value: object) -> dict[str, object]:
+    """Boards for each CPU."""
+    return {cpu: known_board(text(key, name)) for cpu, name in by_target(key, value).items()}
+
+
+def by_target(key: Key, value: object) -> dict[str, object]:
+    """A value for every target, or one for each CPU named."""
+    if value == "":
+        return {}
+    if not isinstance(value, dict):
+        return {EVERY_TARGET: value}
+    return {cpu if cpu == EVERY_TARGET else parse_target(cpu).cpu: each for cpu, each in _table(key, value).items()}
+
+
+# Kinds of setting values: their syntax, check, conversion and JSON Schema.
+
+
+class Written(Enum):
+    """How the option of a key is written on the command line."""
+
+    WORD = "one value"
+    NUMBER = "one number, or a word"
+    FLAG = "the option alone; `--no-` stands for false"
+    LIST = "values with commas between them, several times"
+    REPEATED = "one value, several times"
+    PAIRS = "NAME=VALUE, several times"
+    BY_TARGET = "one value, or CPU=VALUE, several times"
+
+
+SEVERAL = (Written.LIST, Written.REPEATED, Written.PAIRS, Written.BY_TARGET)
+"""Those of options that may be given several times."""
+
+
+class Kind(NamedTuple):
+    """One kind of value."""
+
+    words: str
+    """What it is, for messages and docs."""
+    check: Callable[[Key, object], object]
+    """The checked value; ValueError says what is wrong with it."""
+    schema: dict[str, object]
+    """JSON Schema of the value; `choice` and `level` add the allowed values."""
+    written: Written = Written.WORD
+    """How its option is written."""
+    make: Callable[[Any, Place], object] = as_it_is
+    """The checked value as Settings has it."""
+
+
+_OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
+
+SETTING_KINDS: dict[str, Kind] = {
+    "release": Kind("a text", release, RELEASE),
+    "runtime": Kind(
+        "a runtime, with @ and a commit or date where it is not the newest",
+        runtime,
+        RUNTIME,
+        make=made_runtime,
+    ),
+    "compiler": Kind("a compiler, with @ and a version where it matters", compiler, COMPILER),
+    "path": Kind("a path, relative to the configuration file", text, TEXT, make=path),
+    "choice": Kind("one of the allowed values", choice, TEXT),
+    "least-level": Kind("a level", choice, TEXT, make=least_level),
+    "level": Kind("a level", choice, TEXT, make=level),
+    "targets": Kind("a list of texts", nonempty_texts, TARGETS, Written.LIST),
+    "texts": Kind("a list of texts", nonempty_texts, {**TEXTS, "minItems": 1}, Written.LIST),
+    "globs": Kind("a list of patterns", texts, TEXTS, Written.REPEATED, globs),
+    "codes": Kind("a list of rule codes, prefixes or names", codes, TEXTS, Written.LIST),
+    "code-levels": Kind("a table of rule = level", code_levels, CODE_LEVELS, Written.PAIRS, levels),
+    "glob-codes": Kind("a table of pattern = list of rules", glob_codes, GLOB_CODES, make=by_glob),
+    "shapes": Kind("a table of input = list of sizes", shapes, SHAPES, Written.PAIRS),
+    "flag": Kind("true or false", flag, {"type": "boolean"}, Written.FLAG),
+    "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", multiple, MULTIPLE, Written.NUMBER),
+    "percent": Kind("a number from 0 to 100", percent, PERCENT, Written.NUMBER),
+    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", bound, BOUND, Written.NUMBER),
+    "memory": Kind("a size, or a table of CPU = size", memory, MEMORY, Written.BY_TARGET),
+    "board": Kind("the name of a board, or a table of CPU = name", boards, BOARDS, Written.BY_TARGET),
+    "frequency": Kind("a clock, or a table of CPU = clock", frequencies, FREQUENCIES, Written.BY_TARGET),
+    "count": Kind(f"a whole number {_OR_UNLIMITED}", bound, BOUND, Written.NUMBER),
+    "suppressions": Kind("a list of tables", suppressions, SUPPRESSIONS, make=accepted),
+}
+"""Every kind by name."""
+
+
+def setting_of(key: Key, value: object, place: Place) -> object:
+    """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
+    kind = SETTING_KINDS[key.kind]
+    try:
+        return kind.make(kind.check(key, value), place)
+    except NotOfKindError as error:
+        raise ValueError(f"{error.args[0]!r} is not {kind.words}") from None

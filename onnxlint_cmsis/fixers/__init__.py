@@ -1,1 +1,1 @@
-"""From findings to a proven file: plan, rewrite, prove, write whole or not at all."""
+"""From a finding to a proven new file: planning, repairs, edits, proof, and the order of it all."""

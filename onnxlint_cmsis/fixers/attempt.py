@@ -1,22 +1,1036 @@
-"""One fix of a model worked out, applied until nothing changes, and proven."""
+"""One file fixed: sizes, repairs, rescaling and retyping in rounds until nothing changes, each step proven."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers import model_changes
-from onnxlint_cmsis.fixers.model_cost import cost_of, promised
-from onnxlint_cmsis.fixers.pad_inputs import unlocked
-from onnxlint_cmsis.fixers.rewriting import Rewritten, RewrittenLayer, rewritten
-from onnxlint_cmsis.fixers.settle import MAX_ROUNDS, ClassesError, settled, surveyed
-from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot, name_of
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.planning.plan_model import ModelPlan
-from onnxlint_cmsis.proof.element_map import element_map
-from onnxlint_cmsis.proof.prover import Prover, Spot
-from onnxlint_cmsis.proof.subgraph_classes import branches_of
-from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.open_model import open_model
+from onnxlint_cmsis.analysis.results import (
+    ClassChange,
+    FixResult,
+    LayerChange,
+    Locked,
+    Numbers,
+    Proof,
+    Repair,
+    Rewrite,
+    SkippedClass,
+    SkippedRewrite,
+    TargetTotal,
+    TensorChange,
+    shipped_text,
+)
+from onnxlint_cmsis.checks.facts import missing_sizes
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
+from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
+from onnxlint_cmsis.fixers.edits.layouts import check_model, refused
+from onnxlint_cmsis.fixers.edits.resize import InputPad, check_external_data, resized, with_input_pad
+from onnxlint_cmsis.fixers.planning.problem import Plan, PlanningInput, Price, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.solve import (
+    Asked,
+    ModelPlan,
+    PlanLimits,
+    SizeDecision,
+    agreed_plan,
+    branches_of,
+    decide,
+    findings_of,
+    hazards_along,
+    kept_lanes,
+    layer_hazards,
+    live_counts,
+    locked_gains,
+    movable_classes,
+    unprovable,
+)
+from onnxlint_cmsis.fixers.proof.compare import PlanStep, RuntimeRefusalError, element_map
+from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
+from onnxlint_cmsis.fixers.repairs.table import needed, repaired_model, repairs_for
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequantizes, of_input, of_integers
+from onnxlint_cmsis.model.axes import AxisForm, leaves
+from onnxlint_cmsis.operators.registry import operator_of
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.results import ValueChange
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
+    from onnxlint_cmsis.fixers.repairs.table import RepairSite
+    from onnxlint_cmsis.ground.findings import Finding, Resize
+    from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+    from onnxlint_cmsis.model.axes import Axis
+    from onnxlint_cmsis.model.graph import Constant, Graph, Node
+
+
+# The request to fix one file.
+
+
+class FixRequest(NamedTuple):
+    """Request of a fix."""
+
+    analysis: AnalysisSettings
+    """What the model is analysed for."""
+    options: FixOptions
+    """Policy and bounds."""
+    fixable: Asked = lambda _graph, _finding: True
+    """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    accepted: Asked = lambda _graph, _finding: False
+    """Whether a finding is accepted; a class whose size is stays as it is."""
+
+
+def fix_request(settings: Settings, path: str = "") -> FixRequest:
+    """The request that a file's settings make; with a path, accepted findings are not acted on."""
+    request = FixRequest(settings.analysis, fix_options(settings))
+    if not path:
+        return request
+    consent = Consent(settings, path)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
+
+
+# One model between two rounds of fixing, read anew from its bytes each time.
+
+
+_BITS = dict(ELEM_TYPES.values())
+
+ClassName = tuple[str, ...]
+"""A class by what stays the same from round to round: see `name_of`."""
+Reasons = dict[ClassName, str]
+"""Classes, each with a clause about it."""
+
+
+class Snapshot:
+    """The bytes of a model, with its analysis."""
+
+    def __init__(
+        self,
+        path: str,
+        data: bytes,
+        request: FixRequest,
+        prices: Prices | None = None,
+        analysis: ModelAnalysis | None = None,
+    ) -> None:
+        """Read the model, unless its analysis is at hand. Raises ModelError."""
+        self.path, self.data, self.request = path, data, request
+        self.analysis = analysis or open_model(path, request.analysis, data)
+        self.prices = prices or Prices(
+            request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
+        )
+        self.left_alone: Mapping[ClassName, str] = {}
+        """Classes that stay as they are, with the reason."""
+        self.source: tuple[Snapshot, Plan] | None = None
+        """What this one was made from, and how; None for the file itself."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its nodes, tensors and constants."""
+        return self.analysis.graph
+
+    @property
+    def lowered(self) -> Lowered:
+        """Its layers."""
+        return self.analysis.lowered
+
+    @property
+    def dimensions(self) -> Dimensions:
+        """Its classes."""
+        return self.analysis.dimensions
+
+    @cached_property
+    def stored(self) -> int:
+        """Bytes of the constants that the file stores."""
+        return sum(map(bytes_of, self.graph.constants.values()))
+
+    @cached_property
+    def repair_sites(self) -> tuple[RepairSite, ...]:
+        """Its layers that a known hazard meets and that a repair fits."""
+        return tuple(needed(self.analysis))
+
+    def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
+        """The same model with some classes kept."""
+        same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
+        same.left_alone = dict(left_alone)
+        return same
+
+    @cached_property
+    def refusals(self) -> dict[int, str]:
+        """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
+        names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.left_alone else {}
+        asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
+        return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
+
+    def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
+        """The plan of the model; classes without a finding that may be acted on stay."""
+        limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
+        return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
+
+    def _options(self) -> FixOptions:
+        """The request, with the budget reduced by the bytes of earlier rounds."""
+        options = self.request.options
+        if options.budget is None or options.weights or self.source is None:
+            return options
+        return options._replace(budget=max(0, options.budget - (self.stored - self.first.stored)))
+
+    @property
+    def first(self) -> Snapshot:
+        """The model of the file, before all plans."""
+        snapshot = self
+        while snapshot.source is not None:
+            snapshot = snapshot.source[0]
+        return snapshot
+
+    def steps(self) -> list[PlanStep]:
+        """The plans that made it from the model of the file, the first one first."""
+        if self.source is None:
+            return []
+        before, plan = self.source
+        return [*before.steps(), PlanStep(before.graph, before.dimensions, plan)]
+
+    def changed(self, plan: Plan) -> Snapshot:
+        """The model with a plan applied. Raises NotAppliedError."""
+        return self.followed(resized(self.data, self.graph, self.dimensions, plan), plan)
+
+    def followed(self, data: bytes, plan: Plan) -> Snapshot:
+        """The model after a plan."""
+        new = Snapshot(self.path, data, self.request, self.prices)
+        new.left_alone, new.source = self.left_alone, (self, plan)
+        return new
+
+
+def bytes_of(constant: Constant) -> int:
+    """Bytes that the elements of a constant take in a file."""
+    elements = 1
+    for size in constant.shape:
+        elements *= size
+    return (elements * _BITS.get(constant.elem_type, 8) + 7) // 8
+
+
+def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:
+    """A class by its tensors that no fix renames: those that nodes make, and the first outputs of its layers."""
+    graph = snapshot.graph
+    members = [f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers]
+    layers = [graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers)]
+    return (*members, "", *layers)
+
+
+def plan_of(found: ModelPlan, options: FixOptions) -> Plan:
+    """The decision as lanes to keep and amounts to add to biases."""
+    kept, removed = {}, {}
+    for leaf, want in found.decision.sizes.items():
+        have = found.view.dimensions.classes[leaf].size
+        kept[leaf] = kept_lanes(found.lanes, leaf, have, want, options)
+        gone = set(range(have)) - set(kept[leaf])
+        if gone:
+            removed[leaf] = sorted(gone)
+    if found.lanes is None or not removed:
+        return Plan(kept)
+    return Plan(kept, found.lanes.increments(removed), found.lanes.read)
+
+
+# A Pad node behind a model's input, where only more input channels step around a known hazard.
+#
+# The input keeps its name, type and shape. A Pad node costs instructions, how many is unknown before CMSIS-NN 7.0.0.
+# So it is added for no other gain, and only with --unsafe-fixes.
+
+
+PADDED = "input"
+"""First part of the name that an input with a Pad has among classes."""
+REACH = 16
+"""Channels that may be added; see checks.subject.REACH."""
+SINCE = 11
+"""First operator set whose Pad takes the padding as an input."""
+
+
+class Unlocked(NamedTuple):
+    """A model with a Pad behind an input."""
+
+    state: Snapshot
+    """The model."""
+    name: ClassName
+    """The input and the channels that were added: PADDED, tensor, number."""
+    text: str
+    """What was added, for the report."""
+
+
+class _Input(NamedTuple):
+    """A graph input with channels that only the interface locks."""
+
+    name: str
+    """The input."""
+    group: DimensionClass
+    """Class of its axis 1."""
+    real: str
+    """Tensor in float that carries it: itself, or what DequantizeLinear makes of it."""
+
+
+def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
+    """The model with a Pad behind the first input where that lowers the number of known hazards.
+
+    Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
+    of `without`. Raises UnreadableError.
+    """
+    if is_tflite_path(state.path):  # a PAD would be one more operator, which the application may not have registered
+        return None
+    view = planning_input(state.analysis, state.prices)
+    for given in _inputs(state):
+        found = hazards_along(view, state.prices, given.group)
+        asked = any(state.request.fixable(state.graph, finding) for finding in found)
+        more = _more(state, view, given) if asked else 0
+        name = (PADDED, given.name, str(more))
+        barred = not more or name in state.left_alone or name in without
+        new = None if barred else _behind(state, given, more)
+        if new is not None:
+            text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
+            return Unlocked(new, name, text)
+    return None
+
+
+def pad_would_do(model: ModelAnalysis, resize: Resize) -> bool:
+    """Whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
+    if is_tflite_path(model.path) or resize.freedom is not Freedom.LOCKED or resize.want - resize.have > REACH:
+        return False
+    group = model.dimensions.class_of(resize.tensor, resize.axis)
+    return group is not None and any(given.group.id == group.id for given in _inputs(model))
+
+
+def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
+    """The model with the Pad; None where that fails or does not lower the number of known hazards."""
+    try:
+        rank = len(state.dimensions.axes(given.name) or ())
+        pad = InputPad(given.name, given.real, rank, given.group.size, more)
+        padded = with_input_pad(state.data, state.path, state.request.analysis.input_shapes, pad)
+    except UnreadableError:
+        raise
+    except NotAppliedError:
+        return None
+    new = state.followed(padded, Plan({})) if padded is not None else state
+    return new if _hazards(new) < _hazards(state) else None
+
+
+def _hazards(state: Snapshot) -> int:
+    return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of(layer.call))
+
+
+def _inputs(state: Snapshot | ModelAnalysis) -> Iterator[_Input]:
+    """Inputs of the default operator set's models that may be padded."""
+    for name in state.graph.inputs:
+        axes, readers = state.dimensions.axes(name), state.graph.consumers.get(name, ())
+        if axes is None or len(axes) not in (3, 4) or axes[1].form is not AxisForm.LEAF or name in state.graph.outputs:
+            continue
+        group = state.dimensions.class_with_id(axes[1].leaf)
+        locks = {str(lock) for lock in group.locks} if group else set()
+        real = _real(state, name, readers)
+        if group and group.freedom is Freedom.LOCKED and locks <= {f"graph input {name}"} and real:
+            yield _Input(name, group, real)
+
+
+def _real(state: Snapshot | ModelAnalysis, name: str, readers: tuple[Node, ...]) -> str:
+    """The float tensor that carries an input; empty where there is none."""
+    if any(node.opset < SINCE or node.graph for node in readers) or not readers:
+        return ""
+    if state.graph.elem_type(name) == "float32":
+        return name
+    alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
+    made = readers[0].outputs[:1] if alone else ()
+    return made[0] if made and made[0] not in state.graph.outputs else ""
+
+
+def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:
+    """Fewest channels to add for the fewest hazards; 0 where none helps."""
+    sites = [site for site in view.sites if given.group.id in site.leaves]
+
+    def hazards(more: int) -> tuple[int, ...]:
+        found = (site.channels({given.group.id: given.group.size + more}) for site in sites)
+        prices = [state.prices.at(site, channels) for site, channels in zip(sites, found, strict=True) if channels]
+        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
+
+    present = hazards(0)
+    better = [more for more in range(REACH + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))]
+    return min(better, key=lambda more: (sum(hazards(more)), more))
+
+
+# Layers with a known hazard rewritten where an exact way round needs other nodes, not other channel counts.
+
+
+REWRITTEN = "rewritten"
+"""First part of the name that a repair of a layer has among classes."""
+MAX_REWRITINGS = 4
+"""Rounds over all repairs: what one of them makes may need another one."""
+REWRITING_STAYS = "it was tried, and the layer would still meet a known hazard"
+
+
+class RewrittenLayer(NamedTuple):
+    """One layer that was rewritten."""
+
+    row: RepairRow
+    """The repair."""
+    output: str
+    """First output of the layer before."""
+    label: str
+    """The layer before, as messages name it."""
+    hazards: tuple[str, ...]
+    """Names of the hazards that the repair answers."""
+    made: RepairMade
+    """What was done."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; None where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """The same after, of the layers that do the work now; None where that of one is unknown."""
+    steps: float | None = None
+    """Largest change of a value seen, in its steps; None for an exact repair."""
+
+    @property
+    def name(self) -> ClassName:
+        """Its name among classes."""
+        return REWRITTEN, self.row.name, self.output
+
+
+class Rewritten(NamedTuple):
+    """A model after its rewriting."""
+
+    state: Snapshot
+    """The model; the same one where nothing was rewritten."""
+    layers: tuple[RewrittenLayer, ...]
+    """What was rewritten, in the order in which it was done."""
+    left: Reasons
+    """Repairs that were needed and not done, with the reason as a clause."""
+
+
+def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
+    """The model with its layers rewritten, by the free repairs only where that is asked for.
+
+    `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
+    """
+    done: list[RewrittenLayer] = []
+    left: Reasons = {}
+    first, rows = state, [row for row in repairs_for(state.path) if _here(row) and (row.free or not free)]
+    for _ in range(MAX_REWRITINGS):
+        before = len(done)
+        for row in rows:
+            new = rewritten_by(row, state, None if room is None else room - (state.stored - first.stored))
+            state = new.state
+            done += new.layers
+            left |= new.left
+        if len(done) == before:
+            break
+    return Rewritten(state, tuple(done), {name: why for name, why in left.items() if _still(state, name)})
+
+
+def _here(row: RepairRow) -> bool:
+    """Whether a repair is exact, and proven with all others."""
+    return row.exact and not row.as_written
+
+
+def _still(state: Snapshot, name: ClassName) -> bool:
+    """Whether the layer of a repair that was not done still needs one."""
+    return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
+
+
+def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
+    """The model rewritten by one repair: all layers at once, less those that it does not help.
+
+    `room` is as for `rewritten`. Raises UnreadableError.
+    """
+    left: Reasons = {}
+    sites = []
+    for site in asked(row, state):
+        why = state.left_alone.get(name_of_site(site)) or row.refusal(state.graph, site.record)
+        if why:
+            left[name_of_site(site)] = why
+        else:
+            sites.append(site)
+    while sites:
+        found = repaired_model(state.data, state.graph, sites, partial(clean, state))
+        left |= {name_of_site(site): why for site, why in found.refused}
+        if not found.made:
+            break
+        new = state.followed(found.data, Plan({}))
+        useless = [site for site, made in found.made if not _rewriting_helps(state, new, site, made)]
+        if not useless and (room is None or new.stored - state.stored <= room):
+            return Rewritten(new, tuple(_layer(state, new, *one) for one in found.made), left)
+        if not useless and room is not None:
+            useless = [found.made[-1][0]]
+            left[name_of_site(useless[0])] = _rewriting_over_budget(state, new)
+        left |= {name_of_site(site): REWRITING_STAYS for site in useless if name_of_site(site) not in left}
+        sites = [site for site, _ in found.made if site not in useless]
+    return Rewritten(state, (), left)
+
+
+def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
+    """Layers that need a repair and have a finding on which a fix may act."""
+    for site in state.repair_sites:
+        if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
+            yield site
+
+
+def _findings(state: Snapshot, site: RepairSite) -> Iterator[Finding]:
+    """Findings that tell of what a repair answers."""
+    if site.row.rule:
+        found = findings_of(state.analysis, site.row.rule)
+        return (one for one in found if one.location.node == site.record.node.label or site.row.whole)
+    if site.record.layer is None:
+        return iter(())
+    hazards = layer_hazards(state.analysis, state.prices, site.record.layer)
+    return (one for one in hazards if one.properties.get("hazard") in site.row.hazards)
+
+
+def _rewriting_over_budget(state: Snapshot, new: Snapshot) -> str:
+    budget = state.request.options.budget
+    return f"--fix-budget-bytes {budget} does not allow it: {new.stored - state.stored:,} bytes more"
+
+
+def name_of_site(site: RepairSite) -> ClassName:
+    """The name of a repair among classes."""
+    return REWRITTEN, site.row.name, site.record.node.outputs[0]
+
+
+def clean(state: Snapshot, call: KernelCall) -> bool:
+    """Whether no target meets a known hazard in a call, nor may for sizes that are not known."""
+    return not any(price.risks for price in state.prices.of(call))
+
+
+def _now(new: Snapshot, made: RepairMade) -> list[Layer]:
+    """The layers that do the work of a rewritten one."""
+    return [layer for layer in new.lowered.layers if layer.node.outputs[0] in made.made_by]
+
+
+def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> bool:
+    """Whether the layers that do the work now meet fewer hazards, and more on no target."""
+    if site.record.layer is None:
+        return bool(site.row.rule)
+    if not _now(new, made):
+        return False
+    had = [_risks(price.route) for price in state.prices.of(site.record.layer.call)]
+    prices = [new.prices.of(layer.call) for layer in _now(new, made)]
+    has = [set().union(*(_risks(row[place].route) for row in prices)) for place in range(len(had))]
+    return has != had and all(one <= other for one, other in zip(has, had, strict=True))
+
+
+def _risks(route: Route) -> set[str]:
+    """Names of the hazards of a route, and of those that symbolic sizes leave open."""
+    return {hazard.id for hazard in (*route.hazards, *route.open_hazards)}
+
+
+def _layer(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> RewrittenLayer:
+    node, layer = site.record.node, site.record.layer
+    if layer is None:
+        unknown = (None,) * len(state.prices.targets)
+        return RewrittenLayer(site.row, node.outputs[0], node.label, (), made, unknown, unknown)
+    had = state.prices.of(layer.call)
+    prices = [new.prices.of(one.call) for one in _now(new, made)]
+    return RewrittenLayer(
+        site.row,
+        node.outputs[0],
+        node.label,
+        site.hazards,
+        made,
+        tuple(price.instructions for price in had),
+        tuple(_total([row[place].instructions for row in prices]) for place in range(len(had))),
+    )
+
+
+def _total(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+# Repairs that change outputs by a bounded amount, done before all others and only with --unsafe-fixes.
+#
+# What they make takes the place of the file's model for all exact fixes, which are proven against it. Their promise
+# is
+# one step: no output of the model is seen to change by more, nor is the result of a layer by its own repair. Results
+# that
+# were repaired earlier may change a little more when a layer before them is repaired as well; the report has all.
+
+
+LIMIT = 1.0
+"""Steps by which a value may change."""
+ROUNDING = 1e-3
+"""Steps that floating point takes besides."""
+RESCALING_STAYS = "it was tried, and CMSIS-NN would not compute the layer or another one then"
+
+
+class Rescaled(NamedTuple):
+    """A model after its inexact repairs."""
+
+    state: Snapshot
+    """The model, as a start for all other fixes; the same one where nothing was done."""
+    layers: tuple[RewrittenLayer, ...]
+    """What was done."""
+    changes: tuple[ValueChange, ...]
+    """The largest change seen of each output of the model, and of each result of a repaired layer."""
+    left: Reasons
+    """Repairs that were needed and not done, with the reason as a clause."""
+
+
+class _Tried(NamedTuple):
+    """Repairs of some layers, measured."""
+
+    data: bytes
+    """The model; empty where it was not made."""
+    made: tuple[tuple[RepairSite, RepairMade], ...]
+    """What was done to which layer."""
+    changes: tuple[ValueChange, ...]
+    """The largest changes seen."""
+    why: str = ""
+    """Why it may not be taken, as a clause; empty where it may."""
+
+
+def rescaled(start: Snapshot) -> Rescaled:
+    """The model with all inexact repairs that keep the promise. Raises UnreadableError, NotAppliedError."""
+    done = Rescaled(start, (), (), {})
+    if not start.request.options.unsafe:
+        return done
+    prover = Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
+    for row in (row for row in repairs_for(start.path) if not row.exact):
+        sites = []
+        for site in asked(row, done.state):
+            why = row.refusal(done.state.graph, site.record)
+            if why:
+                done.left[name_of_site(site)] = why
+            else:
+                sites.append(site)
+        done = _together(start, done, sites, prover)
+    return done
+
+
+def _together(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover: Prover) -> Rescaled:
+    """The model with all of these repairs, or else with those that can be done one after the other."""
+    if not sites:
+        return done
+    tried = _tried(start, done, sites, prover)
+    if not tried.why and len(tried.made) == len(sites):
+        return _taken(start, done, tried)
+    if len(sites) == 1:
+        return done._replace(left={**done.left, name_of_site(sites[0]): tried.why})
+    for site in sites:
+        fresh = next((one for one in asked(site.row, done.state) if name_of_site(one) == name_of_site(site)), None)
+        if fresh is not None:
+            done = _together(start, done, [fresh], prover)
+    return done
+
+
+def _tried(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover: Prover) -> _Tried:
+    """Repairs done together, with what they change."""
+    state = done.state
+    found = repaired_model(state.data, state.graph, sites, lambda call: clean(state, call), state.lowered.records)
+    if not found.made:
+        return _Tried(b"", (), (), found.refused[0][1])
+    new = _followed(start, found.data)
+    if not _rescaling_helps(state, new, [site for site, _ in found.made]):
+        return _Tried(b"", found.made, (), RESCALING_STAYS)
+    mine = [*_outputs(start.graph, new.graph), *_results(start, new, [_name(site.record) for site, _ in found.made])]
+    earlier = _results(start, new, [one.output for one in done.layers])
+    watched = [*mine, *(one for one in earlier if one not in mine)]
+    try:
+        changes = prover.changes(found.data, watched, INPUTS)
+    except RuntimeRefusalError as error:
+        return _Tried(b"", found.made, (), f"ONNX Runtime: {error}")
+    if isinstance(changes, str):
+        return _Tried(b"", found.made, (), changes)
+    worst = max(changes[: len(mine)], key=lambda one: one.steps)
+    over = f"`{worst.value}` would change by {worst.steps:.3g} steps of {worst.step:.3g}; allowed is {LIMIT:g}"
+    return _Tried(found.data, found.made, changes, over if worst.steps > LIMIT + ROUNDING else "")
+
+
+def _taken(start: Snapshot, done: Rescaled, tried: _Tried) -> Rescaled:
+    unknown = (None,) * len(start.prices.targets)
+    steps = max(one.steps for one in tried.changes)
+    layers = [
+        RewrittenLayer(site.row, site.record.node.outputs[0], site.record.node.label, (), made, unknown, unknown, steps)
+        for site, made in tried.made
+    ]
+    return Rescaled(_followed(start, tried.data), (*done.layers, *layers), tried.changes, done.left)
+
+
+def _followed(start: Snapshot, data: bytes) -> Snapshot:
+    """A model that takes the place of the first one: nothing is compared with what was before it."""
+    return Snapshot(start.path, data, start.request, start.prices)
+
+
+def _rescaling_helps(state: Snapshot, new: Snapshot, sites: Sequence[RepairSite]) -> bool:
+    """Whether CMSIS-NN computes what the repairs are for, and all that it computed."""
+    had, has = (
+        {_name(one) for one in each.lowered.records if one.verdict is Verdict.CMSIS_NN} for each in (state, new)
+    )
+    plain = {_name(one) for one in new.lowered.beside}
+    return had <= has and not any(_name(site.record) in plain for site in sites)
+
+
+def _name(record: LoweredLayer) -> str:
+    return record.node.outputs[0]
+
+
+def _outputs(old: Graph, new: Graph) -> Iterator[Watched]:
+    """Outputs of the model, in integers or as real numbers that a DequantizeLinear makes."""
+    for name in old.outputs:
+        yield Watched(name, name, _affine(_output_numbers(old, name)), _affine(_output_numbers(new, name)))
+
+
+def _output_numbers(graph: Graph, name: str) -> AffineQuantization | None:
+    producer = graph.producers.get(name)
+    if graph.elem_type(name) in STORED:
+        return of_integers(graph, name)
+    return of_input(graph, producer, 0) if producer is not None and dequantizes(producer) else None
+
+
+def _results(old: Snapshot, new: Snapshot, outputs: Sequence[str]) -> Iterator[Watched]:
+    """What the repaired layers make, by their first outputs, where both models have it as integers."""
+    before, after = ({one.node.outputs[0]: one.epilogue for one in each.lowered.records} for each in (old, new))
+    for name in outputs:
+        one, other = before.get(name), after.get(name)
+        if one is not None and other is not None and not _handed_out(old.graph, one.tensor):
+            numbers, made = _affine(one.quantization), _affine(other.quantization)
+            if numbers is not None and made is not None:
+                yield Watched(one.tensor, other.tensor, numbers, made)
+
+
+def _handed_out(graph: Graph, tensor: str) -> bool:
+    """Whether a tensor is an output of the model, or what one is made real of."""
+    readers = graph.consumers.get(tensor, ())
+    return tensor in graph.outputs or any(dequantizes(one) and one.outputs[0] in graph.outputs for one in readers)
+
+
+def _affine(numbers: AffineQuantization | None) -> Affine | None:
+    if numbers is None or not numbers.known or len(numbers.scales or ()) != 1:
+        return None
+    return Affine(numbers.scale, (numbers.zero_points or (0,))[0])
+
+
+# Repairs that give integers another type, done first and proven as the file is written.
+#
+# ONNX Runtime fuses other nodes, and takes other kernels, for int8 than for uint8: a Concat or MaxPool of int8 and
+# the
+# layer before it may stay in float, and a number between two integers goes the other way. With its optimisers off
+# both
+# models compute the same numbers, as a device does, and have to be equal bit for bit. With those that it is shipped
+# with
+# outputs may still differ on a PC: where they are seen to, the repair is done with --unsafe-fixes alone. All further
+# fixes are proven against the new model.
+
+
+class Retyped(NamedTuple):
+    """A model whose integers have other types."""
+
+    state: Snapshot
+    """The model, as a start for all other fixes; the same one where nothing was done."""
+    layers: tuple[RewrittenLayer, ...]
+    """What was done."""
+    left: Reasons
+    """What was needed and not done, with the reason as a clause."""
+    proof: Proof | None
+    """The proof; None where nothing was done."""
+
+
+def retyped(start: Snapshot) -> Retyped:
+    """The model with such repairs, where they are proven. Raises UnreadableError, NotAppliedError."""
+    state = start
+    layers: tuple[RewrittenLayer, ...] = ()
+    left: Reasons = {}
+    for row in (row for row in repairs_for(start.path) if row.as_written):
+        new = rewritten_by(row, state, start.request.options.budget)
+        state, layers, left = new.state, (*layers, *new.layers), left | new.left
+    if not layers:
+        return Retyped(start, (), left, None)
+    prover = Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
+    proof = prover.written(state.data)
+    if not proof.equal:
+        trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
+        return Retyped(start, (), {one.name: trouble for one in layers}, None)
+    differs = shipped_text(proof)
+    if differs and not start.request.options.unsafe:
+        return Retyped(start, (), {one.name: f"{differs}; --unsafe-fixes does it" for one in layers}, None)
+    return Retyped(Snapshot(start.path, state.data, start.request, start.prices), layers, left, proof)
+
+
+# Channel counts of a model decided and applied until nothing changes.
+
+
+MAX_ROUNDS = 8
+"""Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
+
+
+class ClassesError(Exception):
+    """A plan that cannot be applied, with the classes that cannot be resized even alone."""
+
+    def __init__(self, text: str, classes: Reasons) -> None:
+        super().__init__(text)
+        self.classes = classes
+
+
+def settled(state: Snapshot, found: ModelPlan) -> Snapshot:
+    """The model after as many rounds as change anything. Raises ClassesError, UnreadableError."""
+    for _ in range(MAX_ROUNDS):
+        if not found.decision.sizes:
+            break
+        state = _applied(state, found)
+        found = surveyed(state)
+    return state
+
+
+def _applied(state: Snapshot, found: ModelPlan) -> Snapshot:
+    """The model with its decision applied. Raises ClassesError, UnreadableError."""
+    try:
+        return state.changed(plan_of(found, state.request.options))
+    except UnreadableError:
+        raise
+    except NotAppliedError as reason:
+        raise ClassesError(str(reason), dict(_not_alone(state, found))) from None
+
+
+def _not_alone(state: Snapshot, found: ModelPlan) -> Iterator[tuple[ClassName, str]]:
+    """Classes whose new size cannot be applied even without the others."""
+    for leaf, size in found.decision.sizes.items():
+        alone = found._replace(decision=found.decision._replace(sizes={leaf: size}))
+        try:
+            resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
+        except NotAppliedError as reason:
+            yield name_of(state, found.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
+
+
+def surveyed(state: Snapshot) -> ModelPlan:
+    """The plan of a model, after a check at run time of the constants that it relies on."""
+    wrong: set[Place] = set()
+    while True:
+        found = state.survey(wrong)
+        more = _disproved(state, found) - wrong
+        if not more:
+            return found
+        wrong |= more
+
+
+def _disproved(state: Snapshot, found: ModelPlan) -> set[Place]:
+    """Constants along the classes to cut that ONNX Runtime shows to be wrong."""
+    if found.lanes is None:
+        return set()
+    classes = state.dimensions.classes
+    cut = [classes[leaf] for leaf, want in found.decision.sizes.items() if want < classes[leaf].size]
+    axes = [member for group in cut for member in group.members if member[0] in state.graph.producers]
+    return disproved(state.data, state.path, state.request.analysis.input_shapes, found.lanes, axes)
+
+
+# Cost of a model, as it is and as a plan promises it.
+
+
+Cost = tuple[int, int, int]
+"""Known hazards, layers of unknown cost, and predicted instructions of the others, over all targets."""
+
+
+def cost_of(state: Snapshot) -> Cost:
+    """What a model costs."""
+    return _summed(state.prices.of(layer.call) for layer in state.lowered.layers)
+
+
+def promised(found: ModelPlan) -> Cost:
+    """What a model costs with the channel counts of a plan; a symbolic one stays."""
+    sizes, prices = found.decision.sizes, found.prices
+    after = [(site, site.channels(sizes)) for site in found.view.sites]
+    sized = [prices.of(site.layer.call) if new is None else prices.at(site, new) for site, new in after]
+    return _summed([*sized, *(prices.of(layer.call) for layer in found.view.others)])
+
+
+def _summed(rows: Iterable[tuple[Price, ...]]) -> Cost:
+    prices = [price for row in rows for price in row]
+    known = [price.instructions for price in prices if price.instructions is not None]
+    return sum(price.hazards for price in prices), len(prices) - len(known), sum(known)
+
+
+# Differences between a model and its fixed form: classes, constants, layers, hazards, totals.
+
+
+def class_changes(before: Snapshot, after: Snapshot, found: ModelPlan) -> Iterator[ClassChange]:
+    """Classes whose size differs, in the order of the layers."""
+    for group, want in resized_classes(before, after):
+        lanes = found.lanes.classes.get(group.id) if found.lanes else None
+        yield ClassChange(
+            group.size,
+            want,
+            group.freedom.value,
+            tuple(decider.label for decider in group.deciders),
+            tuple(reader.label for reader in group.readers),
+            len(lanes.constants) if lanes else 0,
+            len(lanes.unread) if lanes else 0,
+        )
+
+
+def resized_classes(before: Snapshot, after: Snapshot) -> Iterator[tuple[DimensionClass, int]]:
+    """Classes whose size differs, with the new one."""
+    for group in before.dimensions.classes:
+        want = _new_size(group, before, after)
+        if want != group.size:
+            yield group, want
+
+
+def _new_size(group: DimensionClass, before: Snapshot, after: Snapshot) -> int:
+    """Size of a class in the other model, by an axis that is the class alone, else by its number and layers."""
+    for tensor, position in group.members:
+        old, new = before.dimensions.axes(tensor), after.dimensions.axes(tensor)
+        if old and new and old[position].form is AxisForm.LEAF and old[position].leaf == group.id:
+            return new[position].size or group.size
+    same = after.dimensions.class_with_id(group.id)
+    layers = [layer.label for layer in group.deciders]
+    return same.size if same and [layer.label for layer in same.deciders] == layers else group.size
+
+
+def tensor_changes(before: Snapshot, after: Snapshot) -> Iterator[TensorChange]:
+    """Stored constants that have another shape, are new, or are gone."""
+    old, new = before.graph.constants, after.graph.constants
+    for name, constant in old.items():
+        if name not in new:
+            yield TensorChange(name, constant.shape, None, bytes_of(constant), 0)
+        elif constant.shape != new[name].shape:
+            yield TensorChange(name, constant.shape, new[name].shape, bytes_of(constant), bytes_of(new[name]))
+    for name, constant in new.items():
+        if name not in old:
+            yield TensorChange(name, None, constant.shape, 0, bytes_of(constant))
+
+
+Replaced = Mapping[str, tuple[str, ...]]
+"""First outputs of layers that were rewritten, each with those of the layers that do its work now."""
+
+
+def replaced(rewrites: Iterable[RewrittenLayer]) -> Replaced:
+    """What rewriting made of layers, one repair after the other."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in rewrites:
+        for output, made in found.items():
+            if one.output in made:
+                found[output] = tuple(dict.fromkeys(name for part in made for name in _made(part, one)))
+        if one.made.made_by:
+            found.setdefault(one.output, one.made.made_by)
+    return found
+
+
+def _made(part: str, one: RewrittenLayer) -> tuple[str, ...]:
+    return one.made.made_by if part == one.output else (part,)
+
+
+def matched(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[tuple[Layer, tuple[Layer, ...]]]:
+    """Layers of the old model, each with those of the new one that do its work, matched by what they make."""
+    new = {layer.node.outputs[0]: layer for layer in after.lowered.layers}
+    for layer in before.lowered.layers:
+        output = layer.node.outputs[0]
+        found = tuple(new[name] for name in rewrites.get(output, (output,)) if name in new)
+        if found:
+            yield layer, found
+
+
+def layer_changes(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[LayerChange]:
+    """Layers with other channels or another call; a layer that became several is left out."""
+    for old, (new, *more) in matched(before, after, rewrites):
+        if not more and old.call._replace(bias=new.call.bias) != new.call:
+            had, has = before.prices.of(old.call), after.prices.of(new.call)
+            yield LayerChange(
+                old.node.label,
+                new.call.entry,
+                (old.call.input_dims.c, old.call.output_dims.c),
+                (new.call.input_dims.c, new.call.output_dims.c),
+                tuple(price.route.effective for price in had),
+                tuple(price.route.effective for price in has),
+                tuple(price.instructions for price in had),
+                tuple(price.instructions for price in has),
+            )
+
+
+def rewrite_rows(rewrites: Iterable[RewrittenLayer]) -> Iterator[Rewrite]:
+    """Layers that were rewritten."""
+    for one in rewrites:
+        text = one.made.text
+        costs = (one.instructions, one.new_instructions)
+        yield Rewrite(one.label, one.row.name, text, one.hazards, *costs, one.steps)
+
+
+def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[Repair]:
+    """Hazards of the old model's layers that the new one's do not have."""
+    for old, new in matched(before, after, rewrites):
+        for place, target in enumerate(before.prices.targets):
+            now = [after.prices.of(layer.call)[place].route.hazards for layer in new]
+            left = {hazard.id for hazards in now for hazard in hazards}
+            for hazard in before.prices.of(old.call)[place].route.hazards:
+                if hazard.id not in left:
+                    yield Repair(old.node.label, target.label, hazard.id, hazard.what)
+
+
+def totals(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> Iterator[TargetTotal]:
+    """Predicted instructions of all layers whose cost is known before and after."""
+    rows = [
+        (old, before.prices.of(old.call), [after.prices.of(layer.call) for layer in new])
+        for old, new in matched(before, after, rewrites)
+    ]
+    decision = found.decision
+    prices = zip(decision.repaired.instructions, decision.before.instructions, strict=True)
+    for place, (target, (repaired, present)) in enumerate(zip(before.prices.targets, prices, strict=True)):
+        costs = [(old, _cost([had[place]]), _cost([row[place] for row in has])) for old, had, has in rows]
+        both = [(had, has) for _, had, has in costs if had is not None and has is not None]
+        unknown = [old.node.label for old, had, has in costs if had is None or has is None]
+        yield TargetTotal(
+            target.label,
+            measured_build(target),
+            sum(had for had, _ in both),
+            sum(has for _, has in both),
+            repaired - present if decision.repairs else 0,
+            len(unknown),
+            tuple(unknown),
+        )
+
+
+def _cost(prices: Sequence[Price]) -> int | None:
+    """Instructions of the layers that do one layer's work; None where those of one are not known."""
+    known = [price.instructions for price in prices if price.instructions is not None]
+    return sum(known) if len(known) == len(prices) else None
+
+
+def worse_clause(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> str:
+    """How the new model is worse than predicted, as one clause; empty where it is not."""
+    for old, new in matched(before, after, rewrites):
+        for place, target in enumerate(before.prices.targets):
+            had = before.prices.of(old.call)[place].route
+            has = [after.prices.of(layer.call)[place].route for layer in new]
+            if len(set().union(*map(_risks, has))) > len(_risks(had)):
+                return f"{old.node.label} would meet a known hazard on {target.label}"
+    gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None
+    for total in totals(before, after, found, rewrites) if gaining else ():
+        if total.new_instructions > total.instructions:
+            return f"the fixed model would run more instructions on {total.target}"
+    return ""
+
+
+def macs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Numbers:
+    """Multiply-accumulates of the layers where they are known in both."""
+    rows = [(old.macs, [layer.macs for layer in new]) for old, new in matched(before, after, rewrites)]
+    sums = [(old, [number for number in new if number is not None], len(new)) for old, new in rows]
+    both = [(old, sum(new)) for old, new, layers in sums if old is not None and new and len(new) == layers]
+    return Numbers(sum(old for old, _ in both), sum(new for _, new in both))
+
+
+def locked(found: ModelPlan, options: FixOptions) -> tuple[Locked, ...]:
+    """LOCKED classes of interest to the policy: with a gain, or off the multiple."""
+    rows = []
+    for one in locked_gains(found.view, found.prices):
+        if options.policy != "align" and one.gain == 0:
+            break
+        if options.policy == "align" and one.group.size % options.align == 0:
+            continue
+        names = dict.fromkeys(layer.label for layer in (*one.group.deciders, *one.group.readers))
+        rows.append(Locked(one.group.size, one.want, one.gain, tuple(names), str(one.group.locks[0])))
+    return tuple(rows)
+
+
+# One fix of a model worked out, applied until nothing changes, and proven.
 
 
 class Attempt(NamedTuple):
@@ -64,12 +1078,12 @@ def attempt(start: Snapshot, prover: Prover) -> Attempt:
 def _proven(made: Attempt, prover: Prover) -> Attempt:
     """The attempt with its proof."""
     start, base, end = made.start, made.base, made.end
-    within = {group.id: branches_of(base.graph, group) for group, _ in model_changes.resized(base, end)}
+    within = {group.id: branches_of(base.graph, group) for group, _ in resized_classes(base, end)}
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
     proof, spot = prover.prove(end.data, same=same, branches=branches)
     if proof.equal:
-        worse = model_changes.worse(start, end, made.first, model_changes.replaced(made.rewrites))
+        worse = worse_clause(start, end, made.first, replaced(made.rewrites))
         return made._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
     classes = base.dimensions.classes
@@ -146,3 +1160,460 @@ def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot,
         added[opened.name] = opened.text
         end = new
     return end, added, unpadded
+
+
+# The classes that made a proof fail: those resized where two models first differ, found without further proofs.
+
+
+MAX_LOOKS = 32
+"""Looks for the first difference; what is behind the last one is left out."""
+LATE = "it was not tried: a proof with more classes failed"
+"""Why a class stays that is at the last difference seen or behind it."""
+
+
+class Culprits:
+    """The classes that a failed attempt differs by."""
+
+    def __init__(self, failed: Attempt, prover: Prover) -> None:
+        self._failed, self._prover = failed, prover
+        self.changed = dict(_changed(failed))
+        self._same = element_map(failed.start.graph, failed.end.steps())
+        self._differs = ""
+        self._looks = 0
+
+    def found(self) -> Reasons:
+        """Classes without which no difference is seen, with the reason; none where they are not found."""
+        if self._failed.spot is None:
+            return {}
+        self._differs = self._prover.look(self._failed.end.data, self._same, self._failed.spot)
+        found: set[ClassName] = set()
+        while self._differs and self._looks < MAX_LOOKS:
+            into, along = self._blamed(found)
+            for names in filter(None, (into, along, into | along)):
+                seen = self._without(found | names)
+                if seen != self._differs:
+                    break
+            else:
+                break
+            found |= names
+            self._differs = seen
+        return dict.fromkeys(found, self._failed.trouble) | dict.fromkeys(self._behind(), LATE)
+
+    def _behind(self) -> Iterator[ClassName]:
+        """Classes with a layer at the difference or behind it; none where nothing differs any more."""
+        graph = self._failed.base.graph
+        producer = graph.producers.get(self._differs)
+        last = len(graph.nodes) if producer is None else producer.index
+        for name, group in self.changed.items():
+            if group and any(layer.node >= last for layer in (*group.deciders, *group.readers)):
+                yield name
+
+    def _blamed(self, found: Iterable[ClassName]) -> tuple[set[ClassName], set[ClassName]]:
+        """Classes of the inputs of the nodes before the difference, then those of their outputs."""
+        base = self._failed.base
+        between = blame(base.graph, base.dimensions, self._differs, self._same.keys())
+        groups = {name: group for name, group in self.changed.items() if name not in found}
+        into = {name for name, group in groups.items() if group and group.id in between.into}
+        pads = {name for name, group in groups.items() if group is None and name[1] in between.inputs}
+        return into | pads, {
+            name for name, group in groups.items() if group and group.id in between.along - between.into
+        }
+
+    def _without(self, names: set[ClassName]) -> str:
+        """The first tensor that differs where some of the classes stay; empty where none is seen to."""
+        self._looks += 1
+        base, first = self._failed.base, self._failed.first
+        left = {group.id for name, group in self.changed.items() if group and name in names}
+        sizes = {leaf: size for leaf, size in first.decision.sizes.items() if leaf not in left}
+        if not sizes or self._failed.spot is None:
+            return ""
+        plan = plan_of(first._replace(decision=first.decision._replace(sizes=sizes)), base.request.options)
+        try:
+            data = resized(base.data, base.graph, base.dimensions, plan)
+        except NotAppliedError:
+            return ""
+        step = PlanStep(base.graph, base.dimensions, plan)
+        same = element_map(self._failed.start.graph, [*base.steps(), step])
+        return self._prover.look(data, same, self._failed.spot)
+
+
+def _changed(found: Attempt) -> Iterator[tuple[ClassName, DimensionClass | None]]:
+    """Classes that an attempt changes, or would have, and inputs that it pads."""
+    decided = [found.base.dimensions.classes[leaf] for leaf in found.first.decision.sizes]
+    changed = [group for group, _ in resized_classes(found.base, found.end)]
+    for group in sorted({group.id: group for group in (*decided, *changed)}.values(), key=lambda group: group.id):
+        yield name_of(found.base, group), group
+    for name in found.added:
+        yield name, None
+
+
+class Blame(NamedTuple):
+    """Classes resized between a differing tensor and the agreeing ones before it."""
+
+    into: frozenset[int]
+    """Leaves along the tensors that agree and that the nodes between read."""
+    along: frozenset[int]
+    """Other leaves along what these nodes make, and along their constants."""
+    inputs: frozenset[str]
+    """Inputs of the model that these nodes read."""
+
+
+def blame(graph: Graph, dimensions: Dimensions, tensor: str, agreeing: Collection[str]) -> Blame:
+    """Classes to blame where `tensor` is the first of those compared that differs; `agreeing` are all compared."""
+    read: set[int] = set()
+    made = set(_leaves(dimensions.axes(tensor)))
+    inputs: set[str] = set()
+    pending, seen = [tensor], {tensor}
+    while pending:
+        name = pending.pop()
+        producer = graph.producers.get(name)
+        if producer is None:
+            inputs |= {name} & set(graph.inputs)
+            continue
+        for position, source in enumerate(producer.inputs):
+            axes = dimensions.input_axes(producer.index, position) or dimensions.axes(source)
+            (read if source in agreeing or source in graph.inputs else made).update(_leaves(axes))
+            if source and source not in seen and source not in agreeing:
+                seen.add(source)
+                pending.append(source)
+        pending += [output for body in producer.bodies for output in body.outputs if output not in seen]
+        seen.update(output for body in producer.bodies for output in body.outputs)
+    return Blame(frozenset(read), frozenset(made - read), frozenset(inputs))
+
+
+def _leaves(axes: tuple[Axis, ...] | None) -> Iterator[int]:
+    return (leaf for axis in axes or () for leaf in leaves(axis))
+
+
+# Search for the most provable classes with few proofs: a failed proof leaves out the classes to blame.
+#
+# A failed proof tells on which input the two models part. A look at that input alone finds the first tensor that
+# differs,
+# and the classes resized between it and the tensors before it that agree are left out, until no more differences are
+# seen. Then all that is left is proven.
+
+
+MAX_PROOFS = 4
+"""Proofs of one model."""
+
+
+def best(start: Snapshot) -> tuple[Attempt, Reasons]:
+    """The largest proven attempt, and why other classes are left out of it.
+
+    Where nothing can be proven it is one with all classes that nothing else keeps, with its trouble. Raises
+    NotAppliedError.
+    """
+    search = _Search(start)
+    return search.found(), search.refused
+
+
+class _Search:
+    """The search for classes that can be proven together."""
+
+    def __init__(self, start: Snapshot) -> None:
+        self.refused: Reasons = {}
+        """Classes left out, with the reason."""
+        self._start, self._prover, self._proofs = start, prover_of(start), 0
+
+    def found(self) -> Attempt:
+        """The best attempt."""
+        whole = found = self._without_blamed()
+        known = dict(self.refused)
+        while self._worth_another(found):
+            self.refused |= found.blamed or self._suspects(found)
+            found = self._tried()
+        if found.trouble or (whole.trouble and found.end is found.start):
+            self.refused = known
+            return whole
+        return found
+
+    def _without_blamed(self) -> Attempt:
+        """The attempt without the classes known to be unchangeable or unprovable."""
+        found = self._tried()
+        while found.blamed.keys() - self.refused.keys() and self._proofs < MAX_PROOFS:
+            self.refused |= found.blamed
+            found = self._tried()
+        return found
+
+    def _tried(self) -> Attempt:
+        """The attempt without the classes left out."""
+        made = attempt(self._start.without(self.refused), self._prover)
+        self._proofs += made.proof is not None
+        return made
+
+    def _worth_another(self, found: Attempt) -> bool:
+        runs = found.proof is None or found.proof.ran
+        return bool(found.trouble) and runs and self._proofs < MAX_PROOFS
+
+    def _suspects(self, failed: Attempt) -> Reasons:
+        """Classes or repairs to leave out next."""
+        if failed.rewrites:
+            return {one.name: failed.trouble for one in failed.rewrites}
+        culprits = Culprits(failed, self._prover)
+        found = culprits.found()
+        if found:
+            return found
+        names = list(culprits.changed)
+        later = names[len(names) // 2 :]
+        return dict.fromkeys(later, LATE if len(later) > 1 else failed.trouble)
+
+
+# Classes that a policy would change and that stay, with the reason; and why a whole model stays.
+
+
+SHOWN = 2
+"""Reasons that a sentence names."""
+
+
+class Wishes(NamedTuple):
+    """Decisions of a policy with fewer restrictions."""
+
+    unbounded: SizeDecision
+    """Without --fix-budget-bytes."""
+    unrefused: SizeDecision
+    """The same, if no class were refused."""
+
+
+def wishes(found: ModelPlan) -> Wishes:
+    """Decide again without the restrictions that apply."""
+    options = found.options._replace(budget=None)
+    live = live_counts(found.lanes, options)
+    unbounded = found.decision
+    if found.options.budget is not None:
+        unbounded = decide(found.view, found.prices, options, live, found.refused)
+    unrefused = decide(found.view, found.prices, options, live, {}) if found.refused else unbounded
+    return Wishes(unbounded, unrefused)
+
+
+def left_out(made: Attempt, reasons: Reasons, wished: Wishes) -> tuple[SkippedClass, ...]:
+    """Classes that would change if they were not refused or the budget were larger, in the order of the layers."""
+    changed = {group.id for group, _ in resized_classes(made.base, made.end)}
+    rows = []
+    for group in made.first.view.dimensions.classes:
+        wish = wished.unrefused if group.id in made.first.refused else wished.unbounded
+        reason = _reason(made, reasons, wished, group)
+        if group.id in wish.sizes and group.id not in changed and reason:
+            names = dict.fromkeys(layer.label for layer in (*group.deciders, *group.readers))
+            rows.append(SkippedClass(group.size, wish.sizes[group.id], tuple(names), reason))
+    return (*rows, *_unpadded(made, reasons))
+
+
+def _unpadded(made: Attempt, reasons: Reasons) -> Iterator[SkippedClass]:
+    """Inputs that a Pad would have widened."""
+    dimensions = made.first.view.dimensions
+    for name, reason in reasons.items():
+        group = dimensions.class_of(name[1], 1) if name[0] == PADDED else None
+        if group is not None:
+            layers = dict.fromkeys(layer.label for layer in group.readers)
+            yield SkippedClass(group.size, group.size + int(name[2]), tuple(layers), reason)
+
+
+def _reason(made: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClass) -> str:
+    """Why a class stays; empty where nothing keeps it."""
+    refused = made.first.refused.get(group.id)
+    if refused is not None:
+        return reasons.get(name_of(made.base, group)) or refused
+    budget, decision = made.first.options.budget, wished.unbounded
+    if budget is None or group.id in made.first.decision.sizes or group.id not in decision.sizes:
+        return ""
+    added = decision.after.bytes - decision.without(group.id).bytes
+    return f"--fix-budget-bytes {budget} does not allow it: {added:,} bytes more" if added > 0 else ""
+
+
+def why_nothing(made: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -> str:
+    """Why a policy changes nothing, as one clause."""
+    found = made.first
+    if found.options.budget is not None and wished.unbounded.sizes:
+        return _skipped_over_budget(made, wished.unbounded)
+    reasons = list(dict.fromkeys([one.reason for one in left] + list(made.unrewritten.values())))
+    if reasons:
+        more = len(reasons) - SHOWN
+        return "; ".join(reasons[:SHOWN]) + (f"; and for {more} more reasons" if more > 0 else "")
+    return _nothing_found(found) + "".join(_hint(found))
+
+
+def _skipped_over_budget(made: Attempt, wish: SizeDecision) -> str:
+    """Changes that the budget forbids, with bytes that are enough: of channels, or fewer by rewriting."""
+    found = made.first
+    now, policy = found.decision.after, found.options.policy
+    after = wish.repaired if wish.repairs else wish.after
+    spent = found.decision.spent
+    needed = spent + after.bytes - wish.before.bytes
+    if wish.repairs:
+        left = sum(after.hazards)
+        if (fewer := _by_rewriting(made, left)) is not None and fewer < needed:
+            needed, spent = fewer, 0
+        aim = f"step around known errors or wrong results ({sum(now.hazards)} -> {left})"
+    elif policy == "faster":
+        saved = sum(now.instructions) - sum(after.instructions)
+        aim = f"save {saved:,} predicted instructions (not cycles)"
+    else:
+        aim = f"make channel counts multiples of {found.options.align}" if policy == "align" else "take missed kernels"
+    there = f", {spent:,} of them for channels that do nothing already" if spent else ""
+    return f"--fix-budget-bytes {found.options.budget} is too small to {aim}: {needed:,} bytes{there}"
+
+
+def _by_rewriting(made: Attempt, hazards: int) -> int | None:
+    """Bytes that repairs by rewriting add; None where they leave more than so many hazards."""
+    if not made.unrewritten:
+        return None
+    new = rewritten(made.base, free=False, room=None).state
+    left = sum(surveyed(new).decision.before.hazards)
+    return new.stored - made.start.stored if left <= hazards else None
+
+
+NOTHING = {
+    "align": "every channel count that may change is a multiple of {align}, or would run into a known error as one",
+    "route": "no missed routing condition can be satisfied by channel counts that may change",
+    "faster": "no other sizes of the classes that may change cost fewer instructions",
+}
+"""Why a policy changes nothing where it found nothing."""
+
+
+def _nothing_found(found: ModelPlan) -> str:
+    """Why there are no better sizes."""
+    decision, options = found.decision, found.options
+    have, best = sum(decision.before.instructions), sum(decision.best.instructions)
+    if best < have and options.policy == "faster":
+        return (
+            f"the best sizes found save {100 * (have - best) / have:.2g} % of the predicted instructions, "
+            f"which is less than --min-gain {options.min_gain:g} %"
+        )
+    if not movable_classes(found.view, {}):
+        return (
+            "every channel count is LOCKED"
+            if found.view.dimensions.classes
+            else "no layer's weights decide a channel count"
+        )
+    if not have and options.policy == "faster":
+        return "no layer's cost is known on these targets"
+    several = " on one target and more on none" if len(found.prices.targets) > 1 and options.policy == "faster" else ""
+    unread = options.policy == "faster" and not options.weights
+    note = "; channels that do nothing were not looked for (--no-weights)" if unread else ""
+    return NOTHING[options.policy].format(align=options.align) + several + note
+
+
+def _hint(found: ModelPlan) -> Iterator[str]:
+    """Advice where symbolic sizes keep costs or kernels unknown."""
+    missing = missing_sizes(found.view.graph)
+    lowered = found.view.lowered
+    sizes = (size for layer in lowered.layers for dims in layer.call[1:4] for size in dims)
+    if missing and (lowered.undecided or None in sizes):
+        yield f"; sizes are symbolic: give those marked ? with --input-shape {' --input-shape '.join(missing)}"
+
+
+# Fixing one model: decide and apply until nothing changes, prove the outcome, hand over its bytes.
+
+
+class Fixed(NamedTuple):
+    """A result, and the new model where there is one."""
+
+    result: FixResult
+    """What was done."""
+    model: bytes | None
+    """The proven model; None where nothing changes."""
+    analysis: ModelAnalysis | None = None
+    """Analysis of the proven model, or of the one that stays; None where it was not analysed."""
+
+
+def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
+    """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
+
+    `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets are cached,
+    so that a similar model is fixed faster.
+    """
+    start = Snapshot(path, data, request, prices)
+    try:
+        check_model(start.graph)
+        check_external_data(data, path)
+        return _fixed(start)
+    except UnreadableError as reason:
+        return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
+    except NotAppliedError as reason:
+        return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
+
+
+def _fixed(start: Snapshot) -> Fixed:
+    """The model fixed and proven, or left with the reason. Raises NotAppliedError."""
+    typed = retyped(start)
+    scaled = rescaled(typed.state)
+    signed = retyped(scaled.state) if scaled.layers else Retyped(scaled.state, (), {}, None)
+    made, reasons = best(signed.state)
+    made = made._replace(unrewritten={**typed.left, **scaled.left, **signed.left, **made.unrewritten})
+    wished = wishes(made.first)
+    left = left_out(made, {**reasons, **made.unpadded}, wished)
+    before = (*typed.layers, *scaled.layers, *signed.layers)
+    if before:
+        made = made if not made.trouble else made._replace(base=made.start, end=made.start, added={}, rewrites=())
+        exact = _joined(typed.proof, signed.proof)
+        proof = _joined(exact, made.proof if made.end is not made.start else None)
+        made = made._replace(start=start, rewrites=(*before, *made.rewrites), proof=proof)
+        return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
+    if made.trouble:
+        return _unchanged(made, made.trouble, left)
+    if made.end is made.start:
+        return _unchanged(made, why_nothing(made, left, wished), left)
+    return Fixed(_result(made, left), made.end.data, made.end.analysis)
+
+
+def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:
+    """One proof of two: of the repairs that change types, and of everything done after them."""
+    if typed is None or rest is None:
+        return rest or typed
+    apart = zip(typed.differences, rest.differences, strict=True)
+    worst = tuple(max(pair, key=lambda one: one.largest) for pair in apart)
+    return rest._replace(differences=worst, written=typed.written)
+
+
+def _result(made: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
+    start, base, end, first = made.start, made.base, made.end, made.first
+    rewrites = replaced(made.rewrites)
+    return FixResult(
+        policy=start.request.options.policy,
+        changed=True,
+        written=False,
+        reason="",
+        failed=False,
+        classes=tuple(class_changes(base, end, first)),
+        tensors=tuple(tensor_changes(start, end)),
+        layers=tuple(layer_changes(start, end, rewrites)),
+        totals=tuple(totals(start, end, first, rewrites)),
+        repairs=tuple(repairs(start, end, rewrites)),
+        rewrites=tuple(rewrite_rows(made.rewrites)),
+        unrewritten=_unrewritten(made),
+        locked=locked(first, start.request.options),
+        left=left,
+        macs=macs(start, end, rewrites),
+        bytes=Numbers(len(start.data), len(end.data)),
+        added=tuple(made.added.values()),
+        notes=first.ended,
+        proof=made.proof,
+    )
+
+
+def _unrewritten(made: Attempt) -> tuple[SkippedRewrite, ...]:
+    """Repairs that were needed and not done, in the order of the layers."""
+    nodes = made.start.graph.producers | made.end.graph.producers
+    rows = [(nodes[name[2]].label, name[1], reason) for name, reason in made.unrewritten.items()]
+    return tuple(SkippedRewrite(*row) for row in rows)
+
+
+def _unchanged(made: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixed:
+    """A model that stays as it is."""
+    start = made.start
+    result = FixResult(
+        policy=start.request.options.policy,
+        changed=False,
+        written=False,
+        reason=reason,
+        failed=made.failed,
+        totals=tuple(totals(start, start, made.first, {})),
+        unrewritten=_unrewritten(made),
+        locked=locked(made.first, start.request.options),
+        left=left,
+        macs=macs(start, start, {}),
+        bytes=Numbers(len(start.data), len(start.data)),
+        notes=made.first.ended,
+        proof=made.proof,
+    )
+    return Fixed(result, None, start.analysis)

@@ -1,24 +1,48 @@
-"""Fixing one file: worked out and proven in memory, then put in its place."""
+"""Put a changed model in the place of the old one, whole or not at all."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.atomic import remove_leftovers
-from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.fixers.write import replace_file
-from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
-from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.planning.policies import POLICIES
-from onnxlint_cmsis.results.fix_result import FixResult
+from onnxlint_cmsis.analysis.results import FixResult
+from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.planning.problem import POLICIES
+from onnxlint_cmsis.formats.onnx.wire import open_buffer
+from onnxlint_cmsis.ground.atomic import remove_leftovers, write_bytes
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
+
+
+def replace_file(path: str | Path, new: bytes, *, expected: bytes | None = None) -> None:
+    """Replace a model's bytes; any failure and any signal leaves the old ones and no other file.
+
+    `new` is a serialized model that has been proven. Tensors in external files that did not change still point to
+    them, and those files are not touched; changed ones are part of the model now. With `expected`, the file must
+    still hold these bytes. Raises OSError, also for a file that is not writable.
+    """
+    target = Path(path).resolve(strict=True)
+    if not target.is_file():
+        raise OSError(f"{path} is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(f"{path} is not writable")
+
+    def check(written: Path) -> None:
+        if written.read_bytes() != new:
+            raise OSError(f"{path}: the file read back differs from the bytes written")
+        if expected is not None and target.read_bytes() != expected:
+            raise OSError(f"{path} was changed by someone else meanwhile")
+
+    write_bytes(target, new, check=check)
+
+
+# Fixing one file: worked out and proven in memory, then put in its place.
 
 
 class FixedFile(NamedTuple):

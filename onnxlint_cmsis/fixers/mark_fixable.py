@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.fix_actions import RESCALE, REWRITE
+from onnxlint_cmsis.checks.facts import RESCALE, REWRITE
 from onnxlint_cmsis.checks.rule_registry import rule
-from onnxlint_cmsis.config import codes
-from onnxlint_cmsis.errors import NotAppliedError, UnreadableError
-from onnxlint_cmsis.findings import AFTER_PROOF, UNSAFELY
-from onnxlint_cmsis.graph.model_error import ModelError
-from onnxlint_cmsis.rewrite.repairs.needed import repair_for
+from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.fixers.repairs.table import repair_for
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY
+from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.findings import Finding
-    from onnxlint_cmsis.rewrite.repairs.repair import RepairRow
+    from onnxlint_cmsis.fixers.repairs.repair import RepairRow
+    from onnxlint_cmsis.ground.findings import Finding
 
 
 class Promises:
@@ -50,7 +50,7 @@ class Promises:
             return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
         if finding.resize is None or "hazard" not in finding.properties:
             return ()
-        from onnxlint_cmsis.fixers.pad_inputs import pad_would_do
+        from onnxlint_cmsis.fixers.attempt import pad_would_do
 
         if not pad_would_do(self._model, finding.resize):
             return ()
@@ -63,11 +63,9 @@ class Promises:
         return self._repaired[repair.name]
 
     def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.request import fix_request
-        from onnxlint_cmsis.fixers.rewriting import rewritten_by
-        from onnxlint_cmsis.fixers.snapshot import Snapshot
-        from onnxlint_cmsis.formats.onnx_graph.source import open_buffer
-        from onnxlint_cmsis.rewrite.model_bytes import check_external_data
+        from onnxlint_cmsis.fixers.attempt import Snapshot, fix_request, rewritten_by
+        from onnxlint_cmsis.fixers.edits.resize import check_external_data
+        from onnxlint_cmsis.formats.onnx.wire import open_buffer
 
         path, settings = self._model.path, self._settings
         try:

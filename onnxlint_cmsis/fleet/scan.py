@@ -1,20 +1,336 @@
-"""A scan: the models that are not done yet, each in a process, their rows written part by part."""
+"""Scan many models with Dask: rows of each model as Parquet files, whole or not there."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
 import time
+import uuid
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.fleet.scan_model import ScanJob, scan_model
-from onnxlint_cmsis.fleet.scan_rows import CRASHED, FILE, ScanRow
-from onnxlint_cmsis.fleet.workers import Ended, Task, each_done, team
+from distributed import Client, KilledWorker, as_completed, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from onnxlint_cmsis.fleet.workers import Ended, ProgramContext, Task, Worker, each_done, team
+from onnxlint_cmsis.ground.bounded_reading import MODEL, NotReadError, read_stream
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.output.plain import whole_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from onnxlint_cmsis.fleet.parts import PartFolder
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.ground.findings import Finding
 
+
+# The rows of a scan: the columns of its Parquet files, for files and for findings.
+
+
+FILE = "file"
+FINDING = "finding"
+OK = "ok"
+EXTERNAL = "external"
+UNREADABLE = "unreadable"
+CRASHED = "crashed"
+ERROR = "error"
+STATUSES = {
+    OK: "linted",
+    EXTERNAL: "linted without its external data, which lie beside the model and are not fetched",
+    UNREADABLE: "the URL could not be read, or holds no model; `message` of the file's row says why",
+    CRASHED: "the model ended the process that linted it; `message` says how",
+    ERROR: "an internal error of the linter; `message` has it",
+}
+"""What the column `status` holds, and what it means."""
+
+
+class TargetRow(NamedTuple):
+    """A model on one target: an element of the column `per_target`."""
+
+    target: str
+    """CPU, release of CMSIS-NN and compiler."""
+    layers_cmsis_nn: int
+    """Layers that functions of CMSIS-NN compute."""
+    macs_cmsis_nn: int
+    """Their multiply-accumulates, as far as these are known."""
+    layers_plain: int
+    """Layers in plain or reference code."""
+    macs_plain: int
+    """Their multiply-accumulates."""
+    layers_refused: int
+    """Layers that neither computes."""
+    macs_refused: int
+    """Their multiply-accumulates."""
+    layers_undecided: int
+    """Layers that an unknown size leaves open."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers of known cost."""
+    unknown_cost: int
+    """Layers whose cost is not known and that `instructions` leaves out."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
+    scratch: int
+    """Bytes of the largest scratch buffer, as far as it is known."""
+    arena: int | None
+    """Bytes of the arena of TensorFlow Lite Micro, to the byte; null where the file does not tell."""
+    ms_at_least: float | None
+    """Lower bound of the predicted milliseconds of a run (`--clock`); null where nothing is predicted."""
+    ms_at_most: float | None
+    """Upper bound of the same; layers of unknown cost come on top."""
+
+
+class ScanRow(NamedTuple):
+    """A file, or a finding on it."""
+
+    kind: str
+    """`file` or `finding`: a file has one row, and one more for each finding."""
+    url: str
+    """The model, with its protocol: `file:///models/kws.onnx`, `s3://bucket/kws.tflite`."""
+    status: str
+    """`ok`, `external`, `unreadable`, `crashed` or `error`; the same in all rows of a file."""
+    size: int | None = None
+    """Bytes of the model; null where they were not read."""
+    sha256: str | None = None
+    """Digest of these bytes, in hexadecimal; null where they were not read."""
+    code: str | None = None
+    """Rule of a finding; null in the row of a file, like the next seven."""
+    level: str | None = None
+    """`note`, `warning` or `error`."""
+    name: str | None = None
+    """Name of the rule."""
+    node: str | None = None
+    """Label of the node; empty for a finding on the whole file."""
+    message: str | None = None
+    """What is the matter; in the row of a file why it has no findings, null where it was linted."""
+    remedy: str | None = None
+    """What to do about it."""
+    targets: tuple[str, ...] | None = None
+    """Targets that a finding holds for; empty where it depends on none."""
+    fixable: bool | None = None
+    """Whether `--fix` may answer a finding."""
+    findings: int | None = None
+    """Findings on a file; null in the row of a finding, like all that follow."""
+    macs: int | None = None
+    """Multiply-accumulates of all layers, as far as these are known; null where the file was not linted."""
+    unknown_macs: int | None = None
+    """Layers whose multiply-accumulates are not known."""
+    arena_at_least: int | None = None
+    """Bytes of activations, at least; null where a size is unknown."""
+    per_target: tuple[TargetRow, ...] | None = None
+    """The model on each target."""
+
+
+def summarized(row: ScanRow, summary: FileSummary) -> ScanRow:
+    """The row of a file with what its model is and needs."""
+    return row._replace(
+        macs=summary.macs,
+        unknown_macs=summary.unknown_macs,
+        arena_at_least=summary.arena,
+        per_target=tuple(map(_target_row, summary.targets)),
+    )
+
+
+def finding_row(file: ScanRow, finding: Finding) -> ScanRow:
+    """The row of a finding on a file."""
+    return ScanRow(
+        FINDING,
+        file.url,
+        file.status,
+        file.size,
+        file.sha256,
+        finding.code,
+        finding.level.name.lower(),
+        finding.name,
+        finding.location.node,
+        finding.message,
+        finding.remedy,
+        finding.targets,
+        bool(finding.properties.get("fixable")),
+    )
+
+
+def _target_row(summary: TargetSummary) -> TargetRow:
+    bounds = summary.time.milliseconds if summary.time else None
+    return TargetRow(
+        summary.target,
+        *summary.cmsis_nn[:2],
+        *summary.plain[:2],
+        *summary.refused[:2],
+        summary.undecided.layers,
+        summary.instructions,
+        summary.unknown_cost,
+        summary.constants,
+        summary.scratch,
+        summary.arena_used,
+        *(bounds or (None, None)),
+    )
+
+
+# The output of a scan: a folder of Parquet files, each with the rows of some models, whole or not there.
+
+
+MADE_BY = b"onnxlint-cmsis"
+"""Key of the metadata that tells by what a part was made."""
+
+
+class PartFolder:
+    """A folder of parts, here or behind a URL; what is in it need not be done again."""
+
+    def __init__(self, url: str, settings: str) -> None:
+        """`settings` is a digest of what the models are linted with. Raises UsageError for a path that is a file."""
+        import fsspec
+
+        self._system, self._folder = fsspec.core.url_to_fs(url)
+        self._url = url
+        self._made_by = f"{__version__} {settings}".encode()
+        if self._system.isfile(self._folder):
+            raise UsageError(f"--out {url}: this is a file; allowed is a folder of parts, or a name that is free")
+        self._parts = sorted(self._system.glob(f"{self._folder}/part-*.parquet"))
+
+    def done(self) -> set[str]:
+        """URLs of the models in the parts, as `whole_text` has them.
+
+        Raises UsageError for parts made otherwise and files that are no parts.
+        """
+        import pyarrow
+        from pyarrow import parquet
+
+        urls: set[str] = set()
+        for part in self._parts:
+            try:
+                with self._system.open(part, "rb") as file:
+                    opened = parquet.ParquetFile(file)
+                    self._check(part, opened.schema_arrow.metadata or {})
+                    table = opened.read(["kind", "url"]).to_pydict()
+            except (pyarrow.ArrowException, KeyError) as error:
+                raise UsageError(f"{part}: not a part of a scan: {error}") from None
+            urls.update(url for kind, url in zip(table["kind"], table["url"], strict=True) if kind == FILE)
+        return urls
+
+    def add(self, rows: Sequence[ScanRow]) -> None:
+        """Write one more part; it gets its name when it is whole."""
+        from pyarrow import parquet
+
+        table = _table(rows).replace_schema_metadata({MADE_BY: self._made_by})
+        buffer = io.BytesIO()
+        parquet.write_table(table, buffer, compression="zstd")
+        name = f"part-{len(self._parts):05}-{uuid.uuid4().hex[:8]}.parquet"
+        self._system.makedirs(self._folder, exist_ok=True)
+        self._system.pipe_file(f"{self._folder}/.{name}", buffer.getvalue())
+        self._system.mv(f"{self._folder}/.{name}", f"{self._folder}/{name}")
+        self._parts.append(f"{self._folder}/{name}")
+
+    def _check(self, part: str, metadata: dict[bytes, bytes]) -> None:
+        made_by = metadata.get(MADE_BY, b"")
+        if made_by != self._made_by:
+            raise UsageError(
+                f"{part}: made by another version or with other settings; scan into another folder than {self._url}"
+            )
+
+
+def _table(rows: Sequence[ScanRow]) -> Any:
+    import pyarrow
+
+    plain = [
+        {**row._asdict(), "per_target": [each._asdict() for each in row.per_target] if row.per_target else None}
+        for row in rows
+    ]
+    return pyarrow.Table.from_pylist(whole_text(plain), schema=schema())
+
+
+def schema() -> Any:
+    """The columns of a part, as Arrow has them: those of ScanRow, and in `per_target` those of TargetRow."""
+    import pyarrow
+
+    target = pyarrow.struct([(name, _type(text)) for name, text in _hints(TargetRow)])
+    special = {"targets": pyarrow.list_(pyarrow.string()), "per_target": pyarrow.list_(target)}
+    return pyarrow.schema([(name, special.get(name) or _type(text)) for name, text in _hints(ScanRow)])
+
+
+def _hints(row: Any) -> list[tuple[str, str]]:
+    """Each field with its type as it is written."""
+    return [(name, str(getattr(hint, "__forward_arg__", hint))) for name, hint in row.__annotations__.items()]
+
+
+def _type(hint: str) -> Any:
+    import pyarrow
+
+    kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64(), "bool": pyarrow.bool_()}
+    return kinds.get(hint.partition(" ")[0])
+
+
+# One model of a scan, from its URL to its rows; this runs in a process that the model may end.
+
+
+class ScanJob(NamedTuple):
+    """One model to scan."""
+
+    url: str
+    """Where it is."""
+    settings: Settings
+    """What it is linted with."""
+
+
+def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
+    """The row of the file and those of its findings; whatever goes wrong is told in the first."""
+    import fsspec
+
+    try:
+        with fsspec.open(job.url, "rb") as file:
+            data = read_stream(file, MODEL, job.url)
+    except NotReadError as error:
+        return (ScanRow(FILE, job.url, UNREADABLE, message=f"the file {error.strerror}"),)
+    except Exception as error:  # each file system raises other errors
+        return (ScanRow(FILE, job.url, UNREADABLE, message=_scan_model_told(error)),)
+    file_row = ScanRow(FILE, job.url, OK, len(data), hashlib.sha256(data).hexdigest())
+    try:
+        return _linted(job, data, file_row)
+    except Exception as error:
+        return (file_row._replace(status=ERROR, message=_scan_model_told(error)),)
+
+
+def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
+    from onnxlint_cmsis.fixers.engine import lint_file
+    from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
+
+    model = _opened(job, data)
+    result = lint_file(job.url, job.settings, data, model)
+    found = [finding for finding in result.findings if NOT_FETCHED not in finding.message]
+    row = row._replace(findings=len(found))
+    if not result.readable:
+        row = row._replace(status=UNREADABLE, message=found[0].message if found else "it is no model")
+    elif model and any(NOT_FETCHED in problem.message for problem in model.graph.problems):
+        row = row._replace(status=EXTERNAL)
+    if result.summary:
+        row = summarized(row, result.summary)
+    return (row, *(finding_row(row, finding) for finding in found))
+
+
+def _opened(job: ScanJob, data: bytes) -> ModelAnalysis | None:
+    """The analysis of the model; None where there is none, which linting explains."""
+    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.model.graph import ModelError
+
+    try:
+        return open_model(job.url, job.settings.analysis, data)
+    except ModelError:
+        return None
+
+
+def _scan_model_told(error: Exception) -> str:
+    """An exception in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+# A scan: the models that are not done yet, each in a process, their rows written part by part.
+
+
+if TYPE_CHECKING:
     Doing = Callable[[deque[Task]], Iterator[tuple[Task, Any]]]
 
 LONGEST = 60.0
@@ -69,3 +385,107 @@ def _write(parts: PartFolder, waiting: list[tuple[ScanRow, ...]]) -> None:
     if waiting:
         parts.add([row for rows in waiting for row in rows])
         waiting.clear()
+
+
+# Tasks on a Dask cluster: each worker of the cluster runs models in a process beside it, which they may end.
+
+
+MOST = 1000
+"""Tasks that the scheduler knows of at once."""
+PATIENCE = 30
+"""Seconds to wait for the scheduler."""
+
+
+class ModelProcesses(WorkerPlugin):  # type: ignore[misc] # distributed is Any here
+    """The processes beside one worker of the cluster: one for each thread that has a model."""
+
+    def __init__(self) -> None:
+        self._version = __version__
+        self._every: list[Worker] = []
+        self._idle: list[Worker] = []
+
+    def run(self, work: Callable[[Any], object], subject: object) -> Any:
+        """What the work returned in a process, or Ended. Raises RuntimeError for another version of this program."""
+        if self._version != __version__:
+            raise RuntimeError(f"the worker has onnxlint-cmsis {__version__}, the scan {self._version}")
+        worker = self._idle.pop() if self._idle else self._another()
+        worker.give(work, subject)
+        answer = worker.take()
+        self._idle.append(worker)
+        return answer
+
+    def teardown(self, worker: object) -> None:  # noqa: ARG002 - Dask's signature
+        """End the processes, whatever they do."""
+        for each in self._every:
+            each.stop()
+
+    def _another(self) -> Worker:
+        worker = Worker(ProgramContext())
+        self._every.append(worker)
+        return worker
+
+
+def on_dask(address: str) -> Doing:
+    """Do tasks on the workers of a scheduler. A worker that is lost loses nothing: another does its tasks again."""
+
+    def doing(tasks: deque[Task]) -> Iterator[tuple[Task, Any]]:
+        name = f"onnxlint-cmsis-{uuid.uuid4().hex}"
+        with _client(address) as client:
+            with _dask_team_told(address):
+                client.register_plugin(ModelProcesses(), name)
+            try:
+                yield from _each_done(client, tasks, name)
+            finally:
+                with contextlib.suppress(Exception):  # a scheduler that is gone has no plugin either
+                    client.unregister_worker_plugin(name)
+
+    return doing
+
+
+def _each_done(client: Any, tasks: deque[Task], plugin: str) -> Iterator[tuple[Task, Any]]:
+    """Each task with what it returned, or Ended, as they finish; the scheduler gets no more than it can see to."""
+    done = as_completed()
+    submitted: dict[str, Task] = {}
+
+    def submit() -> None:
+        while tasks and len(submitted) < MOST:
+            task = tasks.popleft()
+            key = f"{plugin}-{uuid.uuid4().hex}"
+            submitted[key] = task
+            done.add(client.submit(_run, plugin, task.work, task.subject, key=key, pure=False))
+
+    submit()
+    for future in done:
+        answer = _answer(client, future)
+        yield submitted.pop(future.key), answer
+        submit()
+
+
+def _run(plugin: str, work: Callable[[Any], object], subject: object) -> object:
+    """On a worker of the cluster: have it done by a process beside it."""
+    processes: ModelProcesses = get_worker().plugins[plugin]
+    return processes.run(work, subject)
+
+
+def _answer(client: Any, future: Any) -> Any:
+    """What a task returned, or Ended where every worker that had it was lost."""
+    with _dask_team_told(client.scheduler.address):
+        try:
+            return future.result()
+        except KilledWorker:
+            return Ended("with the workers of the cluster that had it, one after the other", frozenset())
+
+
+def _client(address: str) -> Any:
+    with _dask_team_told(address):
+        return Client(address, timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def _dask_team_told(address: str) -> Iterator[None]:
+    """Make one line of what goes wrong with the cluster."""
+    try:
+        yield
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"--dask {address}: {text}; the same command goes on where this scan stopped") from None

@@ -1,4 +1,4 @@
-"""Processes that do one piece of work after the other, so that one which a library ends takes nothing else with it."""
+"""Processes that do one piece of work after the other, so that a library that ends one takes nothing else with it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.atomic import heeded
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.formats.suffixes import SKIPPED_FOLDERS, SUFFIXES
+from onnxlint_cmsis.ground.atomic import heeded
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Iterable, Iterator
-    from multiprocessing.connection import Connection
+
+
+# Processes that do one piece of work after the other, so that one which a library ends takes nothing else with it.
+
 
 INNERMOST = re.compile(r'\(most recent call first\):\s+File "[^"]*?([^"/\\]+)[/\\](?:capi[/\\])?[^"/\\]*"')
 """A thread's innermost call in what faulthandler writes, with the package whose Python code it is in."""
@@ -135,7 +141,7 @@ def serve(answers: Connection, faults: Connection) -> None:
     for number in heeded():
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_workers_end_with_parent, daemon=True).start()
     if os.name == "posix":
         faulthandler.enable(faults.fileno())
     with contextlib.suppress(EOFError, ConnectionError):
@@ -144,7 +150,7 @@ def serve(answers: Connection, faults: Connection) -> None:
             answers.send(work(subject))
 
 
-def _end_with_parent() -> None:
+def _workers_end_with_parent() -> None:
     """Wait until the parent is gone, however it ended, and go as a signal would have it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -165,3 +171,137 @@ def ended_by_signal() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# Processes started as programs of this Python, for places where multiprocessing starts none.
+#
+# Dask's nanny makes its workers daemons, which may have no children of multiprocessing's, and they have threads,
+# which a
+# fork could upset. POSIX only.
+
+
+START = "from onnxlint_cmsis.fleet.workers import main; main()"
+
+
+class ProgramProcess:
+    """A process that serves at the ends of two pipes; it has what Worker asks of one of multiprocessing's."""
+
+    def __init__(self, target: Callable[..., object], args: tuple[Connection, Connection], daemon: bool) -> None:
+        if target is not serve or not daemon:
+            raise ValueError("a program can do nothing but serve until its parent ends")
+        self._pipes = args
+        self._program: subprocess.Popen[bytes]
+
+    def start(self) -> None:
+        """Start the program; it ends when this process does, however that happens."""
+        handles = [pipe.fileno() for pipe in self._pipes]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._program = subprocess.Popen(
+            [sys.executable, "-c", START, *map(str, handles)],
+            stdin=subprocess.PIPE,
+            pass_fds=handles,
+            env=environment,
+        )
+
+    def join(self) -> None:
+        """Wait for its end."""
+        self._program.wait()
+        if self._program.stdin:
+            self._program.stdin.close()
+
+    def terminate(self) -> None:
+        """End it, whatever it does."""
+        self._program.terminate()
+
+    @property
+    def exitcode(self) -> int | None:
+        """Exit code, or less than zero for a signal; None while it runs."""
+        return self._program.returncode
+
+
+class ProgramContext:
+    """Pipes and processes, as a context of multiprocessing has them."""
+
+    Process = ProgramProcess
+
+    def Pipe(self, duplex: bool = True) -> tuple[Any, Any]:  # noqa: N802 - multiprocessing's name
+        """Two ends of a pipe."""
+        return multiprocessing.Pipe(duplex)
+
+
+def main() -> None:
+    """Serve at the pipes whose handles the command line has."""
+    threading.Thread(target=_program_process_end_with_parent, daemon=True).start()
+    answers, faults = (Connection(int(handle)) for handle in sys.argv[1:])
+    serve(answers, faults)
+
+
+def _program_process_end_with_parent() -> None:
+    """Wait until the other end of standard input is gone, and go as a signal would have it."""
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+# From folders, globs and URLs to the models of a scan.
+
+
+GLOB = frozenset("*?[")
+"""Characters that make a path a pattern."""
+
+
+class ModelUrls(NamedTuple):
+    """The models of a scan."""
+
+    urls: tuple[str, ...]
+    """Each model once, with its protocol, in the order of the arguments; those of a folder sorted."""
+    empty: tuple[str, ...]
+    """Arguments that stand for no model."""
+
+
+def model_urls(given: list[str]) -> ModelUrls:
+    """Find the models. Raises UsageError for a file system that is not installed or does not answer."""
+    found: dict[str, None] = {}
+    empty = []
+    for text in given:
+        urls = _below(text)
+        found.update(dict.fromkeys(urls))
+        if not urls:
+            empty.append(text)
+    return ModelUrls(tuple(found), tuple(empty))
+
+
+def _below(text: str) -> list[str]:
+    """The models of one argument; a file that is named is one, whatever its name."""
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(text)
+        if GLOB & set(path):
+            return _urls(system, [each for each in system.glob(path) if _is_model(each)], text)
+        if system.isdir(path):
+            found = [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)]
+            return _urls(system, found, text)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{text}: {error}") from None
+    except Exception as error:  # each file system raises other errors
+        raise UsageError(f"{text}: it cannot be listed: {type(error).__name__}: {error}") from None
+    return _urls(system, [path], text)
+
+
+def _urls(system: Any, paths: list[str], text: str) -> list[str]:
+    """URLs of the paths; those of a chain (`zip://*.onnx::s3://zoo/a.zip`) keep what comes behind its first part."""
+    first, chained, rest = text.partition("::")
+    if chained and "://" not in first:  # such as `simplecache::s3://zoo`, whose paths are those of the second part
+        protocol = rest.partition("://")[0]
+        return [f"{first}::{protocol}://{path}" for path in sorted(paths)]
+    return [f"{system.unstrip_protocol(path)}{chained}{rest}" for path in sorted(paths)]
+
+
+def _is_model(path: str) -> bool:
+    return path.lower().endswith(SUFFIXES)
+
+
+def _hidden(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder that a search does not enter."""
+    parts = path[len(folder) :].strip("/").split("/")[:-1]
+    return any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts)

@@ -1,1 +1,1 @@
-"""Model files to `graph.model.Graph` and back; the only rooms that know protobuf or flatbuffers."""
+"""File formats: `.onnx` and `.tflite`, each read into one Graph and edited in place."""

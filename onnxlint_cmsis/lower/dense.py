@@ -1,18 +1,35 @@
-"""Gemm, MatMul and their quantized relatives as fully connected or batch matrix products."""
+"""Gemm, MatMul and their relatives as fully connected or batch matrix products, and recurrent layers."""
 
 from __future__ import annotations
 
 from math import isfinite, nan
 
-from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Size
 from onnxlint_cmsis.lower.epilogue import along_channels
-from onnxlint_cmsis.lower.layer import Channel, Layer, product
-from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import of_weights, per_channel
-from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
-from onnxlint_cmsis.lower.verdict import UNDECIDED, Cause, Decision, refused
-from onnxlint_cmsis.types import Dims, KernelCall, Size
+from onnxlint_cmsis.lower.layer import (
+    NO_DIMS,
+    UNDECIDED,
+    Assumptions,
+    Cause,
+    Channel,
+    Decision,
+    Layer,
+    operands,
+    product_of,
+    refused,
+)
+from onnxlint_cmsis.lower.quantization import (
+    activation_type,
+    data_type,
+    is_zero,
+    of_weights,
+    per_channel,
+    weights_behind,
+)
+from onnxlint_cmsis.model.graph import Graph, Node
+
+# Gemm, MatMul and their quantized relatives as fully connected or batch matrix products.
+
 
 Shape = tuple[Size, ...]
 
@@ -33,7 +50,7 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
         return _batch_product(graph, node, assume, (left, right), (a, b))
     if len(b) != 2 or len(a) < 1:
         return refused(Cause.RANK, f"its constant factor has rank {len(b)}; a fully connected layer has 2")
-    wrong = _not_expressible(graph, node, where.bias, b)
+    wrong = _dense_not_expressible(graph, node, where.bias, b)
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
     return _fully_connected(graph, node, assume, (left, right), (a, b))
@@ -46,7 +63,7 @@ def _fully_connected(
     where = operands(node.domain, node.op_type)
     transposed = bool(node.int("transB"))
     depth, out_c = _matrix(b, transposed)
-    rows = product(*a[:-1])
+    rows = product_of(*a[:-1])
     kind, assumed = data_type(graph, names[0], names[1], assume)
     weights = of_weights(graph, node, where.weights)
     call = KernelCall(
@@ -55,10 +72,10 @@ def _fully_connected(
         weight_offset=weights is not None and any(weights.signed_zero_points),
     )  # fmt: skip
     channels = {"input_dims.c": Channel(names[1], int(transposed)), "output_dims.c": Channel(names[1], 1 - transposed)}
-    return Layer(node, call, channels, 1, assumed, product(rows, depth, out_c))
+    return Layer(node, call, channels, 1, assumed, product_of(rows, depth, out_c))
 
 
-def _not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) -> str:
+def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) -> str:
     """Why a fully connected layer cannot express a Gemm; empty where it can."""
     if node.int("transA"):
         return "its transA is set; CMSIS-NN's fully connected functions read rows of the input"
@@ -90,7 +107,7 @@ def _batch_product(
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
     batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
     call = KernelCall(f"batch_matmul_{kind}", Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3]))
-    return Layer(node, call, {}, 1, assumed, product(batch, height, a[2], a[3], b[3]))
+    return Layer(node, call, {}, 1, assumed, product_of(batch, height, a[2], a[3], b[3]))
 
 
 def _matrix(shape: Shape, transposed: bool) -> Shape:
@@ -100,3 +117,80 @@ def _matrix(shape: Shape, transposed: bool) -> Shape:
 
 def _broadcast(a: Size, b: Size) -> Size:
     return b if a == 1 else a
+
+
+# LSTM as `arm_lstm_unidirectional_*`.
+
+
+ACTIVATIONS = ("sigmoid", "tanh", "tanh")
+"""Those of the gates, the cell and the output, in ONNX and in CMSIS-NN."""
+INITIAL = slice(5, 7)
+"""Positions of the hidden and the cell state that the first step starts from."""
+SEQUENCE_LENS, PEEPHOLES = 4, 7
+"""Positions of inputs that CMSIS-NN has no argument for."""
+
+
+def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower LSTM: input [batch, 1, time, features], output [batch, 1, time, hidden], either order of batch and time.
+
+    `cmsis_nn_lstm_params` has `time_major`, and nothing for what `_not_expressible` names.
+    """
+    shape = graph.shape(node.inputs[0]) or (None, None, None)
+    if len(shape) != 3:
+        return refused(Cause.RANK, f"its input has {len(shape)} axes; ONNX asks for 3")
+    batch, time = shape[:2] if node.int("layout") else shape[1::-1]
+    wrong = _recurrent_not_expressible(graph, node, time)
+    if wrong:
+        return refused(Cause.ATTRIBUTE, wrong)
+    features = shape[2]
+    recurrent = graph.shape(node.inputs[2]) if len(node.inputs) > 2 else None
+    hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    call = KernelCall(
+        f"lstm_unidirectional_{kind}", Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
+        initial_state=_initial_state(graph, node),
+    )  # fmt: skip
+    columns = None if features is None or hidden is None else features + hidden
+    return Layer(node, call, {}, 1, assumed, product_of(batch, time, 4, hidden, columns))
+
+
+def _initial_state(graph: Graph, node: Node) -> bool | None:
+    """Whether `initial_h` or `initial_c` is given and not zero throughout; None where its values are not known."""
+    zero = [is_zero(graph, name) for name in node.inputs[INITIAL] if name]
+    return True if False in zero else None if None in zero else False
+
+
+def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str:
+    """Why CMSIS-NN's LSTM cannot compute this one; empty where it can."""
+    direction = node.text("direction", "forward")
+    named = node.attributes.get("activations")
+    activations = tuple(str(name).lower() for name in named) if isinstance(named, tuple) else ACTIVATIONS
+    lengths, peepholes = (node.inputs[at] if at < len(node.inputs) else "" for at in (SEQUENCE_LENS, PEEPHOLES))
+    said = (
+        (direction != "forward", f"its direction is {direction}; CMSIS-NN's LSTM runs forward only"),
+        (
+            activations != ACTIVATIONS,
+            f"its activations are {', '.join(activations)}; CMSIS-NN's LSTM has {', '.join(ACTIVATIONS)}",
+        ),
+        (node.attributes.get("clip"), "it clips the cell's input (clip); CMSIS-NN's LSTM does not"),
+        (
+            node.int("input_forget"),
+            "its input and forget gates are coupled (input_forget); CMSIS-NN's LSTM has both",
+        ),
+        (
+            lengths and not _whole(graph, lengths, steps),
+            "it has sequence_lens; CMSIS-NN's LSTM has no such argument",
+        ),
+        (
+            peepholes and not is_zero(graph, peepholes),
+            "it has peepholes (P); CMSIS-NN's LSTM has no such argument",
+        ),
+    )
+    return next((text for holds, text in said if holds), "")
+
+
+def _whole(graph: Graph, lengths: str, steps: Size) -> bool:
+    """Whether every sequence is as long as the input, so that the lengths say nothing."""
+    stored = weights_behind(graph, lengths)
+    values = stored.values() if stored is not None and not stored.overridable else None
+    return values is not None and all(value == steps for value in values)

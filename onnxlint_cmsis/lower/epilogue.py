@@ -12,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
-from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.quantization import of_result
-from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
-from onnxlint_cmsis.lower.verdict import Cause, Decision, refused
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, operands, refused
+from onnxlint_cmsis.lower.quantization import (
+    STORED,
+    AffineQuantization,
+    dequantizes,
+    of_result,
+    quantizes,
+    weights_behind,
+)
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.operators.registry import operator_of
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")

@@ -1,22 +1,229 @@
-"""Quantization of a tensor, found in the graph: in Q/DQ pairs and in quantized operators."""
+"""Quantization of the tensors around a node, as QDQ pairs, operators on integers or `.tflite` tensors state it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.lower.affine_quantization import OUTPUT, AffineQuantization
-from onnxlint_cmsis.lower.operands import parameters_of
-from onnxlint_cmsis.lower.stored_types import (
-    MOVES,
-    STORED,
-    dequantizes,
-    quantizes,
-    weights_behind,
-)
-from onnxlint_cmsis.operators.facets import MOVING, Elements
+import numpy as np
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.layer import Assumptions, parameters_of
+from onnxlint_cmsis.model.graph import Constant, Graph, Node
+from onnxlint_cmsis.operators.record import MOVING, UNCHANGED, Elements, Quantized, Sums
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.roles import Quantized, Sums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# The real numbers of a stored constant: behind DequantizeLinear, and behind what only moves elements.
+
+
+Read = Callable[[str], "NDArray[Any] | None"]
+"""Values of a stored constant by its key."""
+_KEPT = UNCHANGED | {Elements.CAST, Elements.QUANTIZED}
+_MOST_NODES = 32
+"""Nodes between a constant and its reader."""
+
+
+def real_values(graph: Graph, read: Read, tensor: str, depth: int = _MOST_NODES) -> NDArray[np.float64] | None:
+    """The numbers that a reader of a tensor sees; None where they are not stored."""
+    if tensor in graph.constants:
+        found = read(tensor)
+        return None if found is None else np.asarray(found, np.float64)
+    node = graph.producers.get(tensor)
+    if node is None or not node.inputs or not depth:
+        return None
+    operator = operator_of(node)
+    inner = real_values(graph, read, node.inputs[0], depth - 1)
+    if inner is None:
+        return None
+    if operator.dequantizes:
+        return _dequantized(graph, read, node, inner)
+    if operator.elements is Elements.TRANSPOSED:
+        order = node.permutation(inner.ndim)
+        return None if order is None else np.asarray(inner.transpose(order))
+    return _shaped(graph, tensor, inner) if operator.elements in _KEPT else None
+
+
+def _shaped(graph: Graph, tensor: str, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    shape = graph.shape(tensor)
+    if shape is None or None in shape or int(np.prod([size or 0 for size in shape])) != values.size:
+        return None
+    return values.reshape([size or 0 for size in shape])
+
+
+def _dequantized(graph: Graph, read: Read, node: Node, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    scale = real_values(graph, read, node.inputs[1], 1)
+    zero = real_values(graph, read, node.inputs[2], 1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+    if scale is None or zero is None or node.int("block_size"):
+        return None
+    return dequantized(values, scale, zero, node.int("axis", 1))
+
+
+def dequantized(
+    values: NDArray[np.float64], scale: NDArray[np.float64], zero: NDArray[np.float64], axis: int
+) -> NDArray[np.float64] | None:
+    """Integers with their zero-points off and their scales on; None where these are not one for each place of an axis.
+
+    A single scale or zero-point is that of all integers.
+    """
+    places = values.shape[axis] if -values.ndim <= axis < values.ndim else 1
+    if scale.size not in (1, places) or zero.size not in (1, places):
+        return None
+    return np.asarray((values - along(zero, values.ndim, axis)) * along(scale, values.ndim, axis))
+
+
+def along(numbers: NDArray[np.float64], rank: int, axis: int) -> NDArray[np.float64]:
+    """One number for all, or one for each place along an axis, ready to be combined with a tensor of that rank."""
+    if numbers.size == 1:
+        return numbers.reshape(())
+    shape = [1] * rank
+    shape[axis] = numbers.size
+    return numbers.reshape(shape)
+
+
+# Types in which tensors are stored: behind Q/DQ pairs, and through operators that only move elements.
+
+
+FOUR_BITS = frozenset({"int4", "uint4"})
+EIGHT_BITS = frozenset({"int8", "uint8"})
+SIXTEEN_BITS = frozenset({"int16", "uint16"})
+STORED = FOUR_BITS | EIGHT_BITS | SIXTEEN_BITS
+"""Element types of quantized tensors."""
+MOVES = UNCHANGED | {Elements.TRANSPOSED}
+"""Elements of operators that keep the elements of a tensor and their scale."""
+_BEHIND = MOVES | {Elements.DEQUANTIZED, Elements.QUANTIZED, Elements.CAST}
+
+
+def quantizes(node: Node | None) -> bool:
+    """Whether there is a node and it is QuantizeLinear of any domain."""
+    return node is not None and operator_of(node).quantizes
+
+
+def dequantizes(node: Node | None) -> bool:
+    """Whether there is a node and it is DequantizeLinear of any domain."""
+    return node is not None and operator_of(node).dequantizes
+
+
+def stored_type(graph: Graph, tensor: str) -> str:
+    """Element type a tensor is stored in: that before DequantizeLinear, behind what only moves it, else its own."""
+    for _ in range(len(graph.nodes) + 1):
+        producer = graph.producers.get(tensor)
+        if producer is None or not producer.inputs or graph.elem_type(tensor) in STORED:
+            break
+        if dequantizes(producer):
+            return graph.elem_type(producer.inputs[0])
+        if operator_of(producer).elements not in MOVES:
+            break
+        tensor = producer.inputs[0]
+    return graph.elem_type(tensor)
+
+
+def weights_behind(graph: Graph, tensor: str) -> Constant | None:
+    """Constant a weight comes from, through Q/DQ and what only moves it; None where it is computed."""
+    for _ in range(len(graph.nodes) + 1):
+        if tensor in graph.constants:
+            return graph.constants[tensor]
+        producer = graph.producers.get(tensor)
+        if producer is None or operator_of(producer).elements not in _BEHIND:
+            return None
+        if not producer.inputs:
+            return None
+        tensor = producer.inputs[0]
+    return None
+
+
+def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) -> tuple[str, bool]:
+    """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`) and whether it rests on `assume`.
+
+    s4 kernels take s8 activations with 4-bit weights; s16 kernels take s16 activations with s8 weights.
+    """
+    stored = stored_type(graph, activation)
+    behind = weights_behind(graph, weights) if weights else None
+    four_bits = behind is not None and behind.elem_type in FOUR_BITS
+    if stored in SIXTEEN_BITS:
+        return "s16", False
+    if stored in EIGHT_BITS:
+        return ("s4" if four_bits else "s8"), False
+    return ("s4" if four_bits else assume.data_type), True
+
+
+def activation_type(graph: Graph, tensor: str, assume: Assumptions) -> tuple[str, bool]:
+    """As `data_type`, for kernels without weights, which know s8 and s16: activations of s4 layers are s8."""
+    kind, assumed = data_type(graph, tensor, "", assume)
+    return ("s8" if kind == "s4" else kind), assumed
+
+
+# Quantization of one tensor: the type of its integers, their scales and zero-points.
+
+
+OUTPUT = -1
+"""Axis of the weights' scales in a quantized operator: that of the output channels."""
+UNSIGNED_OFFSET = 128
+"""Offset from uint8 to int8, for integers and zero-points."""
+TOLERANCE = 1e-6
+"""Relative difference of scales that count as equal, as in TensorFlow Lite Micro (kernels/pooling_common.cc)."""
+
+
+class AffineQuantization(NamedTuple):
+    """Affine quantization of a tensor: real = scale * (integer - zero_point)."""
+
+    elem_type: str
+    """Type of the integers in the file."""
+    scales: tuple[float, ...] | None
+    """One scale, or one per index of `axis`; None where they are computed at run time."""
+    zero_points: tuple[int, ...] | None
+    """Zero-points in the file, as many; None where they are computed at run time."""
+    axis: int = 1
+    """Axis of several scales; OUTPUT for an operator that defines which it is."""
+    blocks: bool = False
+    """Whether scales hold for blocks along the axis."""
+
+    @property
+    def known(self) -> bool:
+        """Whether scales and zero-points are fixed in the file."""
+        return self.scales is not None and self.zero_points is not None
+
+    @property
+    def bits(self) -> int:
+        """Bits of an integer."""
+        return 4 if self.elem_type in FOUR_BITS else 8 if self.elem_type in EIGHT_BITS else 16
+
+    @property
+    def scale(self) -> float:
+        """First scale; 0 where unknown."""
+        return self.scales[0] if self.scales else 0.0
+
+    @property
+    def signed_zero_points(self) -> tuple[int, ...]:
+        """Zero-points of the integers as the device holds them: uint8 less 128."""
+        offset = UNSIGNED_OFFSET if self.elem_type == "uint8" else 8 if self.elem_type == "uint4" else 0
+        zeros = self.zero_points or ()
+        return tuple(zero - offset for zero in zeros) if offset else zeros
+
+    def equals(self, other: AffineQuantization) -> bool:
+        """Whether integers mean the same in both."""
+        if self.elem_type != other.elem_type or self.zero_points != other.zero_points or not self.known:
+            return False
+        pairs = list(zip(self.scales or (), other.scales or (), strict=False))
+        same = len(self.scales or ()) == len(other.scales or ())
+        return same and all(abs(a - b) <= TOLERANCE * max(a, b) for a, b in pairs)
+
+
+def wrong_scale(quantization: AffineQuantization) -> float | None:
+    """First scale that is not finite and above 0; None where all are."""
+    scales = quantization.scales or ()
+    if not scales or (math.isfinite(sum(scales)) and min(scales) > 0):  # the sum of a NaN is one
+        return None
+    return next((scale for scale in scales if not (math.isfinite(scale) and scale > 0)), None)
+
+
+# Quantization of a tensor, found in the graph: in Q/DQ pairs and in quantized operators.
+
 
 _KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
 """Elements of operators that keep the scale of integers; operators that resize keep it too."""
@@ -203,3 +410,19 @@ def scale_count(graph: Graph, scale: str) -> int:
     for size in graph.shape(scale) or ():
         count *= size or 1
     return count
+
+
+# Pairs of DequantizeLinear and QuantizeLinear that give back the integers they read.
+
+
+def useless_pairs(graph: Graph) -> Iterator[tuple[Node, Node]]:
+    """DequantizeLinear and the QuantizeLinear right behind it that has its type, scale and zero-point."""
+    for node in graph.nodes:
+        if not quantizes(node) or not node.inputs:
+            continue
+        before = graph.producers.get(node.inputs[0])
+        if before is None or not dequantizes(before) or weights_behind(graph, node.inputs[0]):
+            continue
+        source, result = of_input(graph, node, 0), of_result(graph, node)
+        if source is not None and result is not None and source.equals(result):
+            yield before, node

@@ -1,28 +1,56 @@
-"""How much a node computes: multiply-accumulates, and where it has none the elements it goes over.
-
-Elements count as multiply-accumulates, so that one limit holds for every rule. In firmware of 60 models under QEMU
-(instructions, gcc 12.2, CMSIS-NN 4.0.0, 7.0.0 and main), a multiply-accumulate of CMSIS-NN's layers took 3.6 on
-Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5 from a table, 15 to 18 in a copy, 35 to
-54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
-"""
+"""How much a node computes, and the copies for layout that firmware adds."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.graph.model import TFLITE
-from onnxlint_cmsis.lower.layer import product
-from onnxlint_cmsis.lower.operands import operands, operands_of
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.operators.facets import MOVING, Elements
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.checks import computed_from_constants, softmax_axes
+from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
+from onnxlint_cmsis.lower.epilogue import is_clamp
+from onnxlint_cmsis.lower.layer import (
+    CURVES,
+    Assumptions,
+    Cause,
+    Decision,
+    Stored,
+    Verdict,
+    channels_last,
+    in_plain_code,
+    lies_in,
+    moved_places,
+    operands,
+    operands_of,
+    product_of,
+    refused,
+    reshaped,
+    row_major,
+    stem_of,
+    transposed,
+)
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.operators.record import MOVING, Elements, Form
+from onnxlint_cmsis.operators.registry import derived_values, operator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.ground.types import Size
+    from onnxlint_cmsis.lower.layer import Places
+
+
+# How much a node computes: multiply-accumulates, and where it has none the elements it goes over.
+#
+# Elements count as multiply-accumulates, so that one limit holds for every rule. In firmware of 60 models under QEMU
+# (instructions, gcc 12.2, CMSIS-NN 4.0.0, 7.0.0 and main), a multiply-accumulate of CMSIS-NN's layers took 3.6 on
+# Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5 from a table, 15 to 18 in a copy,
+# 35 to
+# 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
+
 
 RECURRENT = ("LSTM", "GRU", "RNN")
 PRODUCTS = ("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Gemm", "FusedGemm")
@@ -87,30 +115,28 @@ def percent(share: float) -> str:
 def _macs(graph: Graph, node: Node) -> int | None:
     """Multiply-accumulates of operators that multiply by weights or matrices; 0 for all others."""
     if node.domain == TFLITE:
-        from onnxlint_cmsis.lower.tflite_work import tflite_macs
-
         return tflite_macs(graph, node)
     if node.op_type in RECURRENT:
-        return _recurrent(graph, node)
+        return _work_recurrent(graph, node)
     if node.op_type in PRODUCTS:
         first, made = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
         if not first or made is None:
             return None
-        return product(*made, first[0] if node.int("transA") else first[-1])
+        return product_of(*made, first[0] if node.int("transA") else first[-1])
     if node.op_type.startswith(("Conv", "QLinearConv", "FusedConv")) and len(node.inputs) > 1:
         return _convolution(graph, node)
     return 0
 
 
-def _recurrent(graph: Graph, node: Node) -> int | None:
+def _work_recurrent(graph: Graph, node: Node) -> int | None:
     """Each step of each sequence multiplies by W and R, which have all gates and directions."""
     shapes = [graph.shape(name) for name in node.inputs[:3]]
     if len(shapes) < 3 or None in shapes:
         return None
     data, weights, recurrent = (shape or () for shape in shapes)
-    steps = product(*data[:2])
-    columns = total((product(*weights), product(*recurrent)))
-    return product(steps, columns)
+    steps = product_of(*data[:2])
+    columns = total((product_of(*weights), product_of(*recurrent)))
+    return product_of(steps, columns)
 
 
 def _convolution(graph: Graph, node: Node) -> int | None:
@@ -118,12 +144,386 @@ def _convolution(graph: Graph, node: Node) -> int | None:
     place = operands(node.domain, node.op_type).weights
     weights = graph.shape(node.inputs[place]) if len(node.inputs) > place else None
     data = graph.shape(node.inputs[0] if node.op_type == "ConvTranspose" else node.outputs[0])
-    return None if weights is None or data is None else product(*data, *weights[1:])
+    return None if weights is None or data is None else product_of(*data, *weights[1:])
 
 
 def _elements(graph: Graph, tensors: Iterable[str]) -> int | None:
     """Elements of the largest of some tensors; None where a size is unknown."""
     shapes = [graph.shape(name) for name in tensors if name]
-    counts = [None if shape is None else product(*shape) for shape in shapes]
+    counts = [None if shape is None else product_of(*shape) for shape in shapes]
     known = [count for count in counts if count is not None]
     return max(known) if len(known) == len(counts) and known else None
+
+
+# Multiply-accumulates of TensorFlow Lite's operators, from the shapes of their tensors.
+
+
+GATES = (*range(1, 9), 16)
+"""Weights of an LSTM, which every step multiplies by, and those of its projection."""
+
+
+def tflite_macs(graph: Graph, node: Node) -> int | None:
+    """Multiply-accumulates of an operator; 0 where it has none, None where a size is unknown."""
+    form, made = operator_of(node).roles.form, _shape(graph, node.outputs[:1], 0)
+    weights = _shape(graph, node.inputs, 1)
+    if form in (Form.CHANNELS_LAST, Form.ROWS):
+        return _times(made, weights, weights[1:] if weights else ())
+    if form is Form.DEPTHWISE_LAST:
+        return _times(made, weights, weights[1:3] if weights else ())
+    if form is Form.TRANSPOSED_LAST:
+        return _times(_shape(graph, node.inputs, 2), weights, weights[:3] if weights else ())
+    if node.op_type == "BATCH_MATMUL":
+        left = _shape(graph, node.inputs, 0)
+        return _times(made, left, (left[-2 if node.int("adj_x") else -1],) if left and len(left) > 1 else ())
+    if node.op_type in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
+        return _tflite_recurrent(graph, node)
+    return 0
+
+
+def _shape(graph: Graph, names: tuple[str, ...], place: int) -> tuple[Size, ...] | None:
+    return graph.shape(names[place]) if place < len(names) and names[place] else None
+
+
+def _times(elements: tuple[Size, ...] | None, needed: tuple[Size, ...] | None, each: tuple[Size, ...]) -> int | None:
+    """Elements times the products of each; None where a shape that is needed is not known."""
+    return None if elements is None or needed is None else product_of(*elements, *each)
+
+
+def _tflite_recurrent(graph: Graph, node: Node) -> int | None:
+    """Every step multiplies by all weights: those of features and of time, or of the gates."""
+    data = _shape(graph, node.inputs, 0)
+    places = (1, 2) if node.op_type == "SVDF" else GATES
+    shapes = [_shape(graph, node.inputs, place) for place in places]
+    if data is None or None in data:
+        return None
+    weights = sum(product_of(*shape) or 0 for shape in shapes if shape is not None)
+    return prod(size or 0 for size in data[:-1]) * weights
+
+
+# Copies between memory orders: where a layer wants its input in another order than the layer in front left it in.
+#
+# No node stands for such a copy. The application that calls CMSIS-NN's functions makes it, as the firmware check
+# does:
+# images are NHWC, rows of a Reshape or a MatMul are in ONNX's order. Inputs of the model lie as they need the fewest.
+
+
+IMAGES = ("convolve", "depthwise", "transpose_conv", "avgpool", "max_pool")
+"""Stems of functions that read and write NHWC."""
+KEEPS = ("lookup", "requantize")
+"""Plain code that goes over memory, whatever its order."""
+ANY_ORDER = ("softmax", "pad", "move", "transpose")
+"""Stems of what takes every order of axes and writes the same; a softmax wants the axes of its rows last."""
+SEVERAL = ("elementwise", "maximum", "minimum", "concatenation")
+"""First words of stems with several activations, which lie in one order."""
+MAY_GO = "a converter such as onnx2tf may remove the copy"
+CHANNELS_LAST = "CMSIS-NN wants channels last here"
+ONNX_ORDER = "ONNX counts elements in another order here"
+
+
+class LayoutCopy(NamedTuple):
+    """One copy in front of a layer."""
+
+    node: Node
+    """Layer, or Reshape or Transpose, that wants the other order."""
+    tensor: str
+    """What is copied."""
+    shape: tuple[int, ...]
+    """Its sizes in ONNX's order."""
+    places: Places
+    """Loops of the copy."""
+    reason: str
+    """Why, as a clause."""
+
+    @property
+    def label(self) -> str:
+        """Name of the copy, which no node has."""
+        return f"{self.node.label}:transpose"
+
+    @property
+    def elements(self) -> int:
+        """Elements copied."""
+        return prod(self.shape)
+
+
+def layout_copies(graph: Graph, lowered: Lowered) -> tuple[LayoutCopy, ...]:
+    """The copies of a model in file order, for the memory order of its inputs that needs the fewest."""
+    walks = [_Walk(graph, lowered, last) for last in (True, False)]
+    return min((walk.copies() for walk in walks), key=len)
+
+
+class _Walk:
+    """One walk over the nodes in file order."""
+
+    def __init__(self, graph: Graph, lowered: Lowered, inputs_channels_last: bool) -> None:
+        self._graph = graph
+        self._records = {record.node.index: record for record in lowered.records}
+        self._fixed = derived_values(graph, sizes=True) | graph.constants.keys()
+        self._inputs_channels_last = inputs_channels_last
+        self._stored: dict[str, Stored] = {}
+        self._copies: list[LayoutCopy] = []
+
+    def copies(self) -> tuple[LayoutCopy, ...]:
+        for node in self._graph.nodes:
+            if not node.inputs or not node.outputs or self._shape(node.outputs[0]) is None:
+                continue
+            result = self._result(node, self._records.get(node.index))
+            if result is not None:
+                self._stored[node.outputs[0]] = result
+        return tuple(self._copies)
+
+    def _result(self, node: Node, record: LoweredLayer | None) -> Stored | None:
+        """Where the first output of a node lies; None where the host or another program writes it."""
+        shape = self._shape(node.outputs[0])
+        values = [value for value in map(self._value, node.inputs) if value is not None]
+        if shape is None or not values:
+            return None
+        if record is None:
+            return self._seen(node, values[0], shape)
+        if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
+            return None
+        return self._computed(node, record, values, shape)
+
+    def _seen(self, node: Node, value: Stored, shape: tuple[int, ...]) -> Stored | None:
+        """What an operator that is no layer makes of a value: another view, or the same memory."""
+        elements = operator_of(node).elements
+        if elements is Elements.TRANSPOSED:
+            order = node.permutation(len(value.shape))
+            return transposed(self._plain(node, value), order) if order else None
+        if value.shape == shape:
+            return value
+        if elements in MOVES and prod(shape) == prod(value.shape):
+            return reshaped(value, shape)
+        if elements is Elements.PADDED:  # the layer behind it pads
+            return Stored(shape, self._plain(node, value).order)
+        return None
+
+    def _computed(self, node: Node, record: LoweredLayer, values: list[Stored], shape: tuple[int, ...]) -> Stored:
+        """What a layer makes of its inputs, copied where it wants another order."""
+        first, own = values[0], tuple(range(len(shape)))
+        stem = record.code or (stem_of(record.layer.call.entry) if record.layer else "")
+        if stem.startswith(SEVERAL):
+            return self._together(node, values, shape)
+        if stem in IMAGES:
+            self._ordered(node, first, channels_last(len(first.shape)))
+            return Stored(shape, channels_last(len(shape)))
+        if stem in KEEPS and first.shape == shape:
+            return first
+        if stem in (*KEEPS, *ANY_ORDER):
+            first = self._plain(node, first)
+            if stem == "softmax" and len(first.shape) == len(shape):
+                axes = softmax_axes(node, len(shape))
+                first = self._ordered(node, first, (*(axis for axis in first.order if axis not in axes), *axes))
+            return Stored(shape, first.order if len(first.order) == len(shape) else own)
+        if stem != "fully_connected" or not _rows_in_memory(first):
+            for value in values:
+                self._ordered(node, value, tuple(range(len(value.shape))))
+        return Stored(shape, own)
+
+    def _together(self, node: Node, values: Iterable[Stored], shape: tuple[int, ...]) -> Stored:
+        """Operands in the order of the first that has the result's rank; those of other shapes are made larger."""
+        plain = [self._plain(node, value) for value in values]
+        joined = len(plain[0].shape) == len(shape) and operator_of(node).elements is Elements.JOINED
+        leading = (value for value in plain if value.shape == shape)
+        order = plain[0].order if joined else next((value.order for value in leading), tuple(range(len(shape))))
+        for value in plain:
+            if value.shape == shape or (joined and len(value.shape) == len(order)):
+                self._ordered(node, value, order)
+        return Stored(shape, order)
+
+    def _value(self, tensor: str) -> Stored | None:
+        """Where an activation lies; None for a constant and where a size is unknown."""
+        if tensor in self._stored:
+            return self._stored[tensor]
+        shape = self._shape(tensor)
+        if not tensor or shape is None or tensor in self._fixed:
+            return None
+        rank = len(shape)
+        self._stored[tensor] = Stored(shape, channels_last(rank) if self._inputs_channels_last else tuple(range(rank)))
+        return self._stored[tensor]
+
+    def _shape(self, tensor: str) -> tuple[int, ...] | None:
+        shape = self._graph.shape(tensor)
+        sizes = tuple(size for size in shape or () if size is not None)
+        return None if shape is None or len(sizes) < len(shape) else sizes
+
+    def _plain(self, node: Node, value: Stored) -> Stored:
+        """The value with a memory order that its shape describes."""
+        whole = value.folded_from is None
+        return value if whole else self._ordered(node, value, tuple(range(len(value.shape))))
+
+    def _ordered(self, node: Node, value: Stored, order: tuple[int, ...]) -> Stored:
+        """The value in this memory order; copied where it lies otherwise."""
+        if lies_in(value, order):
+            return Stored(value.shape, order)
+        if value.folded_from is not None:
+            source = value.folded_from
+            plain = self._moved(node, source, tuple(range(len(source.shape))))
+            return self._ordered(node, reshaped(plain, value.shape), order)
+        return self._moved(node, value, order)
+
+    def _moved(self, node: Node, value: Stored, order: tuple[int, ...]) -> Stored:
+        reason = CHANNELS_LAST if row_major(value) else ONNX_ORDER
+        self._copies.append(LayoutCopy(node, node.inputs[0], value.shape, moved_places(value, order), reason))
+        return Stored(value.shape, order)
+
+
+def _rows_in_memory(value: Stored) -> bool:
+    """Whether rows lie one after the other, so that the order of the columns of weights makes up for theirs."""
+    source = value.folded_from or value
+    rows = prod(value.shape[:-1])
+    for place in range(len(source.order) + 1):
+        leading = source.order[:place]
+        if prod(source.shape[axis] for axis in leading) == rows:
+            return list(leading) == sorted(leading) and set(leading) == set(range(place))
+    return False
+
+
+# Operators without a function of CMSIS-NN, and operators without anything to compute.
+
+
+INTEGERS = frozenset({"int64", "int32", "bool"})
+"""Element types of shape arithmetic, which is no layer."""
+CLAMP = "no layer in front takes it as its clamp, and arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point"
+CLAMP_SCALE = (
+    "the scale changes between the layer in front and it, so that no kernel clamps along; arm_relu_q7 and arm_relu6_s8"
+    " know neither scale nor zero-point"
+)
+PLANE_RANK = 4
+"""Axes of a tensor with channels and a plane."""
+NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
+
+
+def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: Collection[str] = ()) -> Decision | None:
+    """The verdict on a node without a lowering; None where there is nothing to compute.
+
+    `clampable` are tensors of integers that functions with a clamp have written.
+    """
+    if operator_of(node).free or is_shape_arithmetic(graph, node):
+        return None
+    kind, _ = activation_type(graph, node.inputs[0], assume)
+    if node.is_op("Relu", "Clip"):
+        return _clamp(graph, node, kind, clampable)
+    if node.is_op("Slice"):
+        return slice_decision(graph, node, assume)
+    if node.is_op("Resize", "Upsample"):
+        return resize_decision(graph, node, assume)
+    if (node.domain, node.op_type) in CURVES:
+        reason = NO_S8_FUNCTION if node.op_type.removeprefix("QLinear") in ("Sigmoid", "Tanh") else NO_FUNCTION
+        return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
+    plane = node.is_op("ReduceMean") and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
+    return refused(
+        Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
+    )
+
+
+def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> Decision:
+    if not is_clamp(graph, node):
+        return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
+    behind = _behind_scale_alone(graph, node, clampable)
+    cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
+    return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
+
+
+def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) -> bool:
+    """Whether nothing but a change of scale keeps a clamp out of the function in front."""
+    pair = graph.producers.get(node.inputs[0])
+    if not dequantizes(pair) or pair is None or pair.inputs[0] not in clampable:
+        return False
+    made = graph.producers[pair.inputs[0]]
+    between = (pair.inputs[0], node.inputs[0], *(made.inputs[:1] if quantizes(made) else ()))
+    return all(len(graph.consumers.get(tensor, ())) == 1 and tensor not in graph.outputs for tensor in between)
+
+
+def is_shape_arithmetic(graph: Graph, node: Node) -> bool:
+    """Whether all inputs and outputs are integers, as in arithmetic on shapes."""
+    types = {graph.elem_type(name) for name in (*node.inputs[:1], *node.outputs[:1])}
+    return types <= INTEGERS
+
+
+# Float islands: nodes of a quantized model that compute in float, connected by float tensors.
+
+
+IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
+"""Causes of nodes that compute in float, or whose result stays float."""
+
+
+class FloatIsland(NamedTuple):
+    """Connected nodes that compute in float."""
+
+    records: tuple[LoweredLayer, ...]
+    """Those that have something to compute, in file order."""
+    first: tuple[str, ...]
+    """Tensors that it begins at: quantized ones, and inputs of the model."""
+    last: tuple[str, ...]
+    """Tensors that it ends at: what QuantizeLinear reads, and outputs of the model."""
+    dynamic: bool
+    """Whether a scale that is known only at run time is at one of its ends."""
+
+
+def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
+    """Each float island, in file order."""
+    found = _Islands(graph, lowered)
+    for record in lowered.beside:
+        if record.cause in IN_FLOAT and record.node.index not in found.seen:
+            yield found.around(record.node)
+
+
+class _Islands:
+    """One walk over a graph."""
+
+    def __init__(self, graph: Graph, lowered: Lowered) -> None:
+        self._graph = graph
+        self._records = {each.node.index: each for each in lowered.records}
+        self.seen: set[int] = set()
+        """Nodes of islands that were found, by `Node.index`."""
+
+    def around(self, node: Node) -> FloatIsland:
+        """The island of one node: all reachable nodes that neither quantize nor are integer layers."""
+        waiting, nodes = [node], [node]
+        self.seen.add(node.index)
+        first: dict[str, None] = {}
+        last: dict[str, None] = {}
+        dynamic = False
+        while waiting:
+            here = waiting.pop()
+            for tensor in here.inputs:
+                producer = self._graph.producers.get(tensor)
+                if producer is not None and self._inside(producer):
+                    self._enter(producer, waiting, nodes)
+                elif tensor and not computed_from_constants(self._graph, tensor):
+                    first[tensor] = None
+                    dynamic = dynamic or self._dynamic(producer)
+            for tensor in here.outputs:
+                for reader in self._graph.consumers.get(tensor, ()):
+                    if self._inside(reader):
+                        self._enter(reader, waiting, nodes)
+                    else:
+                        last[tensor] = None
+                        dynamic = dynamic or self._dynamic(reader)
+                if tensor in self._graph.outputs:
+                    last[tensor] = None
+        records = [self._records[each.index] for each in nodes if each.index in self._records]
+        ordered = sorted(records, key=lambda each: each.node.index)
+        return FloatIsland(tuple(ordered), tuple(first), tuple(last), dynamic)
+
+    def _enter(self, node: Node, waiting: list[Node], nodes: list[Node]) -> None:
+        if node.index not in self.seen:
+            self.seen.add(node.index)
+            waiting.append(node)
+            nodes.append(node)
+
+    def _inside(self, node: Node) -> bool:
+        """Whether a node computes on float tensors."""
+        if quantizes(node) or dequantizes(node) or node.bodies:
+            return False
+        record = self._records.get(node.index)
+        if record is None:
+            return node.op_type not in ("DynamicQuantizeLinear", "Constant")
+        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.REFUSED)
+
+    def _dynamic(self, node: Node | None) -> bool:
+        if node is None:
+            return False
+        record = self._records.get(node.index)
+        found = record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION
+        return found or node.op_type == "DynamicQuantizeLinear"

@@ -1,1 +1,1 @@
-"""One record per ONNX operator: what it is, without CMSIS-NN and without a file format."""
+"""What an operator is: one file per family with its records, ties, values and new lanes."""

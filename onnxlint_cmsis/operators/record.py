@@ -1,18 +1,667 @@
-"""The record of one operator: all facts that other rooms ask of it."""
+"""The record of an operator: roles, ties, values, folds and movements, and how it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.algebra.context import Context, Element
-from onnxlint_cmsis.graph.model import Node
-from onnxlint_cmsis.operators.facets import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
-from onnxlint_cmsis.operators.integer_folds import FoldRule
-from onnxlint_cmsis.operators.new_lane import NewElement, NewLane
-from onnxlint_cmsis.operators.roles import Roles
-from onnxlint_cmsis.operators.values.movements import Movement
-from onnxlint_cmsis.operators.values.value_view import DemandRule, ValueRule
+import numpy as np
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM
+from onnxlint_cmsis.model import intervals
+from onnxlint_cmsis.model.context import Context, Element
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.intervals import MAX_CELLS, Interval, point, put, regrouped, taken, unknown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from onnxlint_cmsis.ground.types import Size
+    from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.model.intervals import Array, Mask
+
+
+# What an operator's inputs are for: one set of positions per operator.
+
+
+class Form(str, Enum):
+    """How the weights of a layer lie."""
+
+    CONVOLUTION = "convolution"
+    """[M, C / group, kernel...]."""
+    TRANSPOSED = "transposed convolution"
+    """[C, M / group, kernel...]."""
+    MATMUL = "matmul"
+    """[..., K, N], or a vector."""
+    GEMM = "gemm"
+    """[K, N], with `transB` [N, K]; of rank 2."""
+    CHANNELS_LAST = "convolution, channels last"
+    """[M, kernel..., C / group]; the data has its channels last too."""
+    DEPTHWISE_LAST = "depthwise convolution, channels last"
+    """[1, kernel..., C x multiplier]; the data has its channels last too."""
+    TRANSPOSED_LAST = "transposed convolution, channels last"
+    """[M, kernel..., C]; the data has its channels last too."""
+    ROWS = "rows"
+    """[N, K]."""
+
+
+class Sums(str, Enum):
+    """In which numbers a layer multiplies and sums."""
+
+    FLOAT = "float"
+    """Real numbers; the bias is real too."""
+    INTEGERS = "integers"
+    """int32; the bias is int32 and is added before any scale."""
+    SCALED = "scaled integers"
+    """int32, scaled to real numbers; the bias is real and is added behind the scale."""
+    STORED = "as the data is stored"
+    """INTEGERS where data and weights are stored in integers, FLOAT where neither is, else SCALED (`sums_of`)."""
+
+
+class Quantized(NamedTuple):
+    """A quantized value with its parameters."""
+
+    value: int
+    """Input that holds it; -1 for the first output."""
+    scale: int
+    """Input with its scale; -1 where the operator takes none."""
+    zero_point: int
+    """Input with its zero-point."""
+
+
+class Roles(NamedTuple):
+    """Positions of an operator's inputs by what they are for; -1 or nothing where it has none."""
+
+    data: tuple[int, ...] = (0,)
+    """Inputs that hold elements the result is made of, other than weights and bias."""
+    step: int = 0
+    """Distance at which more inputs like the last of `data` follow it; 0 where none do."""
+    weights: tuple[int, ...] = ()
+    """Inputs that may hold weights, the usual one first: for a matrix product either factor."""
+    form: Form | None = None
+    """How the weights lie; None for operators without."""
+    sums: Sums | None = None
+    """In which numbers it sums over its weights; None for operators without."""
+    bias: int = -1
+    """Vector with a number per output channel that is added to the sum."""
+    summand: int = -1
+    """A further tensor of the result's shape that is added to it."""
+    quantized: tuple[Quantized, ...] = ()
+    """Quantized values with their scales and zero-points, the result last."""
+    sizes: tuple[int, ...] = ()
+    """Inputs that hold sizes whose meaning the tie function tells itself."""
+
+    def data_of(self, node: Node) -> Iterator[int]:
+        """Data inputs that a node has."""
+        places = (
+            [*self.data, *range(self.data[-1] + self.step, len(node.inputs), self.step)] if self.step else self.data
+        )
+        return (place for place in places if place < len(node.inputs) and node.inputs[place])
+
+    def quantized_of(self, inputs: int) -> tuple[Quantized, ...]:
+        """Quantized values of a node with this many inputs: those of the record and of further operands."""
+        if not self.step or not self.quantized:
+            return self.quantized
+        first = next(triple for triple in self.quantized if triple.value == self.data[-1])
+        further = range(self.step, inputs - first.value, self.step)
+        return (*self.quantized, *(Quantized(*(place + offset for place in first)) for offset in further))
+
+    def holds_parameters(self, position: int, inputs: int) -> bool:
+        """Whether an input of a node with this many inputs holds scales or zero-points."""
+        return any(position in (each.scale, each.zero_point) for each in self.quantized_of(inputs))
+
+    def zero_point_of(self, position: int, inputs: int) -> int | None:
+        """Input with the zero-point of an input's quantized values; None where it holds none."""
+        return next((each.zero_point for each in self.quantized_of(inputs) if each.value == position), None)
+
+    def channel_axis(self, node: Node, position: int, rank: int) -> int:
+        """Axis of an input's quantized values along which a vector of their scales or zero-points lies."""
+        if self.form is None:
+            return node.int("axis", 1) % rank if rank > 1 else 0
+        if self.form in (Form.CONVOLUTION, Form.TRANSPOSED):
+            return 0
+        if self.form is Form.GEMM:
+            return 0 if node.int("transB") else 1
+        return rank - 1 if position else rank - 2
+
+    @property
+    def second(self) -> int:
+        """The other operand: the weights where there are any, else the second data input; -1 for none."""
+        if self.weights:
+            return self.weights[0]
+        return self.data[1] if len(self.data) > 1 else -1
+
+    @property
+    def zero_points(self) -> dict[int, int]:
+        """Input that holds quantized values to the input with their zero-point."""
+        return {triple.value: triple.zero_point for triple in self.quantized if triple.value >= 0}
+
+
+# Answers that a record gives in one word.
+
+
+class NotFollowed(NamedTuple):
+    """A facet that the record leaves open."""
+
+    because: str
+    """One clause a person can read."""
+
+
+class Elements(str, Enum):
+    """What the elements of the first output are, in terms of the inputs' elements."""
+
+    SAME = "same"
+    """The first input as it is."""
+    RENAMED = "renamed"
+    """The first input's bytes under another shape."""
+    TRANSPOSED = "transposed"
+    """The first input with its axes in the order of `perm`."""
+    MOVED = "moved"
+    """Elements of the first input in another order, some of them, or some of them repeated; all outputs alike."""
+    JOINED = "joined"
+    """Elements of all data inputs."""
+    PADDED = "padded"
+    """Elements of the first input, and further ones around them."""
+    SELECTED = "selected"
+    """Some elements of the first input, and zeros: which ones depends on their values."""
+    CAST = "cast"
+    """Numbers of the first input in another type."""
+    QUANTIZED = "quantized"
+    """Real numbers of the first input in steps of a scale."""
+    DEQUANTIZED = "dequantized"
+    """Steps of a scale of the first input as real numbers."""
+    REQUANTIZED = "requantized"
+    """Steps of one scale of the first input in steps of another."""
+    MEASURED = "measured"
+    """Real numbers of the first input in steps of a scale that is measured at run time."""
+    COMPARED = "compared"
+    """Truth values: how two inputs compare."""
+    STORED = "stored"
+    """Constants that the node itself holds."""
+    REPEATED = "repeated"
+    """One constant that the node itself holds, everywhere."""
+    SIZES = "sizes"
+    """Sizes of a tensor, which its elements do not matter for."""
+    RANDOM = "random"
+    """Numbers that are drawn anew in every run."""
+    BODIES = "bodies"
+    """What subgraphs make, whose nodes speak for themselves."""
+    COMPUTED = "computed"
+    """New values."""
+
+
+CONVERTED = frozenset({Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED})
+"""The same real numbers, up to rounding, stored in another way; a scale that is measured has to be computed first."""
+UNCHANGED = frozenset({Elements.SAME, Elements.RENAMED})
+"""The same bytes, so that nothing has to be done at run time."""
+MOVING = UNCHANGED | {Elements.TRANSPOSED, Elements.MOVED}
+"""Elements of the first input and nothing else, whatever their values."""
+NO_DATA = frozenset({Elements.STORED, Elements.REPEATED, Elements.SIZES, Elements.BODIES})
+"""Nothing is computed from the elements of an input by the node itself."""
+
+
+class Layout(str, Enum):
+    """How the axes of an operator's tensors lie at run time, where ONNX's definition of it tells."""
+
+    IMAGE = "image"
+    """NCHW or NCW in ONNX: batch, channels, plane."""
+    ORDERED = "ordered"
+    """The result is stored in the order of its axes."""
+    EITHER = "either"
+    """The operator does not tell."""
+
+
+class Risk(str, Enum):
+    """When an operator may make NaN or infinity of finite numbers."""
+
+    NONE = "none"
+    """Never, up to the range of its type."""
+    ALWAYS = "always"
+    """It is not defined on some numbers, or grows fast."""
+    LARGE_OPERAND = "large operand"
+    """Where a constant operand is large."""
+    EXTREME_FACTOR = "extreme factor"
+    """Where a constant factor is large or close to 0."""
+    DIVISOR = "divisor"
+    """Where the divisor is not one constant, or as an extreme factor."""
+    EPSILON = "epsilon"
+    """Where `epsilon` is not above 0."""
+    SHORT_TYPE = "short type"
+    """Where the result is of a real type with few exponent bits."""
+
+
+# What a new lane of an operator's constants holds.
+
+
+class NewElement(str, Enum):
+    """What a new element of an input is."""
+
+    ZERO = "zero"
+    """Real 0: the zero-point where the input holds quantized values."""
+    ONE = "one"
+    """Real 1."""
+    SERVING = "serving"
+    """The first old element that can serve: a scale that is positive and finite, or a zero-point."""
+    AS_READ = "as read"
+    """What the readers of the result ask for."""
+
+
+class NewLane(NamedTuple):
+    """What new elements of an operator's inputs are; those of scales and zero-points are always SERVING."""
+
+    element: NewElement = NewElement.ZERO
+    """What they are in every input that `ones` does not name."""
+    ones: tuple[int, ...] = ()
+    """Inputs where they are ONE, since 0 would make NaN or infinity, or no lane of a normalization."""
+
+
+ZEROS = NewLane()
+"""Weights, biases, slopes and operands: real 0."""
+AS_READ = NewLane(NewElement.AS_READ)
+"""The result holds elements of the inputs, so its readers decide."""
+NO_NEW_LANES = NotFollowed("its axes are not followed, so its constants get no new lanes")
+
+
+# What a transfer function sees of its node: intervals of the inputs, shapes, types and small constants.
+
+
+class LayerSum(NamedTuple):
+    """What a convolution or matrix product sums up, before bias and scales."""
+
+    total: Interval
+    """Products of data and weights less their zero-points, of the rank of the result."""
+    axis: int
+    """Axis of the result that lies along the rows of the weights."""
+    weights: int
+    """Input that holds the weights."""
+
+
+class ValueView(ABC):
+    """One reading of the graph: of the lanes that are there, or of those that resizing adds."""
+
+    graph: Graph
+
+    @abstractmethod
+    def input(self, node: Node, position: int) -> Interval | None:
+        """What an input holds; None where it is omitted or its rank is unknown."""
+
+    @abstractmethod
+    def part(self, node: Node, position: int) -> Interval | None:
+        """Part that an input adds to a concatenation; None for none."""
+
+    @abstractmethod
+    def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:
+        """Parts one after the other along an axis, given the length of each; None where it cannot be said."""
+
+    @abstractmethod
+    def layer_sum(self, node: Node) -> LayerSum | None:
+        """Sum of a layer; None where nothing is known of it."""
+
+    @abstractmethod
+    def roles(self, node: Node) -> Roles:
+        """What the inputs of a node are for."""
+
+    def inverse(self, _node: Node, _position: int, /) -> Interval | None:
+        """Inverses of a divisor whose elements are known one by one, though not its interval; None elsewhere."""
+        return None
+
+    def shape(self, name: str) -> tuple[Size, ...] | None:
+        """Shape of a tensor, None where its rank is unknown."""
+        constant = self.graph.constants.get(name)
+        return constant.shape if constant is not None else self.graph.shape(name)
+
+    def input_shape(self, node: Node, position: int) -> tuple[Size, ...] | None:
+        """Shape of an input; None where it is omitted or its rank is unknown."""
+        return self.shape(node.inputs[position]) if has(node, position) else None
+
+    def elem_type(self, name: str) -> str:
+        """Element type of a tensor, empty where it is not known."""
+        constant = self.graph.constants.get(name)
+        return constant.elem_type if constant is not None else self.graph.elem_type(name)
+
+    def made_type(self, node: Node) -> str:
+        """Element type of a node's first output."""
+        return self.elem_type(node.outputs[0])
+
+    def rounding(self, node: Node) -> float:
+        """Relative error of a node's result."""
+        return intervals.rounding(self.made_type(node))
+
+    def scalar(self, node: Node, position: int, default: float = np.nan) -> Interval:
+        """The one element of an input, of rank 0; `default` where it is omitted, unknown where it has several."""
+        if not has(node, position):
+            return point(default)
+        found = self.input(node, position)
+        if found is None or found.low.size != 1:
+            return unknown(0)
+        return found.moved(lambda array: array.reshape(()))
+
+    def ints(self, node: Node, attribute: str, position: int) -> list[int] | None:
+        """A list of sizes or axes, an attribute in older opsets and an input in newer ones; None where not known."""
+        if not has(node, position):
+            return list(node.ints(attribute)) if attribute in node.attributes else None
+        constant = self.graph.constants.get(node.inputs[position])
+        values = None if constant is None or constant.overridable else constant.values()
+        return None if values is None else [int(value) for value in values]
+
+
+ValueRule = Callable[["Node", ValueView], "Interval | None"]
+"""What a node's first output holds; None where nothing is known."""
+DemandRule = Callable[["Node", ValueView, "Mask"], "dict[int, Mask] | None"]
+"""Masks of a node's inputs from that of its first output; None where every element of every input may be needed."""
+
+
+def has(node: Node, position: int) -> bool:
+    """Whether a node has an input."""
+    return 0 <= position < len(node.inputs) and bool(node.inputs[position])
+
+
+def real_attribute(node: Node, name: str, default: float) -> float:
+    """A number among a node's attributes, NaN where it is none."""
+    value = node.attributes.get(name, default)
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
+# How operators move elements without changing them: the way there for intervals, and the way back for masks.
+
+
+class Move(NamedTuple):
+    """One node's way of moving elements."""
+
+    forward: Callable[[Array], Array]
+    """Output from input."""
+    backward: Callable[[Array], Array]
+    """Mask of the input from a mask of the output."""
+
+
+class Passage(NamedTuple):
+    """One node between the input whose elements it moves and one of its outputs."""
+
+    node: Node
+    """The node."""
+    view: ValueView
+    """Shapes and constants."""
+    before: tuple[Size, ...]
+    """Shape of the input."""
+    after: tuple[Size, ...]
+    """Shape of the output."""
+    position: int = 0
+    """Which output."""
+
+
+def passage(node: Node, view: ValueView, position: int = 0) -> Passage | None:
+    """A node between its data and an output; None where a rank is unknown or an array would get too large."""
+    before, after = view.input_shape(node, moved_input(node, view)), view.shape(node.outputs[position])
+    if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
+        return None
+    return Passage(node, view, before, after, position)
+
+
+def moved_input(node: Node, view: ValueView) -> int:
+    """Input whose elements a node moves."""
+    data = view.roles(node).data
+    return data[0] if data else 0
+
+
+def move_regroup(way: Passage) -> Move | None:
+    """Reshape and its like."""
+    before, after = way.before, way.after
+    if regrouped(np.broadcast_to(np.bool_(True), [size or 1 for size in before]), before, after) is None:
+        return None
+    return Move(
+        lambda array: _sure(regrouped(array, before, after)), lambda mask: _sure(regrouped(mask, after, before))
+    )
+
+
+def _sure(array: Array | None) -> Array:
+    if array is None:
+        raise ValueError("the regrouped array would be too large")
+    return array
+
+
+def transpose(way: Passage) -> Move | None:
+    """Axes in another order."""
+    order = way.node.permutation(len(way.before))
+    return None if order is None else ordered(order)
+
+
+def ordered(order: tuple[int, ...]) -> Move:
+    """Axes in a given order."""
+    return Move(lambda array: array.transpose(order), lambda mask: mask.transpose(np.argsort(order)))
+
+
+def _pick(axis: int, indices: Array, size: int) -> Move:
+    return Move(lambda array: taken(array, axis, indices), lambda mask: put(mask, axis, indices, size))
+
+
+def chain(*moves: Move | None) -> Move | None:
+    """One after the other; None where one of them is."""
+    found = [move for move in moves if move is not None]
+
+    def forward(array: Array) -> Array:
+        for move in found:
+            array = move.forward(array)
+        return array
+
+    def backward(mask: Array) -> Array:
+        for move in reversed(found):
+            mask = move.backward(mask)
+        return mask
+
+    return Move(forward, backward) if len(found) == len(moves) else None
+
+
+def move_slice(way: Passage) -> Move | None:
+    """Elements at steps between limits."""
+    node, view = way.node, way.view
+    starts, ends = view.ints(node, "starts", 1), view.ints(node, "ends", 2)
+    if starts is None or ends is None:
+        return None
+    axes = view.ints(node, "axes", 3) if has(node, 3) or "axes" in node.attributes else list(range(len(starts)))
+    steps = view.ints(node, "steps", 4) if has(node, 4) else [1] * len(starts)
+    if axes is None or steps is None or not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        return None
+    limits = zip(starts, ends, axes, steps, strict=True)
+    return chain(*(sliced(way.before, axis, slice(start, end, step)) for start, end, axis, step in limits))
+
+
+def sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
+    """Elements between limits of one axis."""
+    size = before[axis] if -len(before) <= axis < len(before) else None
+    return None if size is None else _pick(axis % len(before), np.arange(size)[limits], size)
+
+
+def move_split(way: Passage) -> Move | None:
+    """One of several pieces along an axis."""
+    axis = way.node.int("axis", 0)
+    shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
+    if not -len(way.before) <= axis < len(way.before):
+        return None
+    lengths = [None if shape is None or len(shape) != len(way.before) else shape[axis] for shape in shapes]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths):
+        return None
+    return sliced(way.before, axis, slice(sum(known[:-1]), sum(known)))
+
+
+def move_gather(way: Passage) -> Move | None:
+    """Elements at fixed indices of an axis."""
+    before, axis = way.before, way.node.int("axis", 0)
+    indices = way.view.ints(way.node, "", 1)
+    size = before[axis] if -len(before) <= axis < len(before) else None
+    if indices is None or size is None or not all(-size <= index < size for index in indices):
+        return None
+    axis %= len(before)
+    middle = (*before[:axis], len(indices), *before[axis + 1 :])
+    picked = _pick(axis, np.array(indices, int) % size, size)
+    return chain(picked, move_regroup(way._replace(before=middle)))
+
+
+def move_depth_to_space(way: Passage) -> Move | None:
+    """Blocks of channels laid out on the plane."""
+    block = way.node.int("blocksize")
+    sizes = [size or 0 for size in way.before]
+    if len(sizes) != 4 or None in way.before or block < 1 or sizes[1] % (block * block):
+        return None
+    batch, inner, plane = sizes[0], sizes[1] // (block * block), sizes[2:]
+    if way.node.text("mode", "DCR") == "CRD":
+        return three(way, (batch, inner, block, block, *plane), (0, 1, 4, 2, 5, 3))
+    return three(way, (batch, block, block, inner, *plane), (0, 3, 4, 1, 5, 2))
+
+
+def move_space_to_depth(way: Passage) -> Move | None:
+    """Blocks of the plane put into channels."""
+    block = way.node.int("blocksize")
+    if len(way.before) != 4 or None in way.before or block < 1:
+        return None
+    batch, channels, height, width = (size or 0 for size in way.before)
+    return three(way, (batch, channels, height // block, block, width // block, block), (0, 3, 5, 1, 2, 4))
+
+
+def three(way: Passage, split: tuple[int, ...], order: tuple[int, ...]) -> Move | None:
+    """Regroup, transpose, regroup."""
+    turned = tuple(split[axis] for axis in order)
+    return chain(move_regroup(way._replace(after=split)), ordered(order), move_regroup(way._replace(before=turned)))
+
+
+Movement = Callable[[Passage], "Move | None"]
+"""How a node moves its data to an output; None where that cannot be followed."""
+
+
+# Integers that operators make of known integers, as shape arithmetic needs them.
+#
+# A fold takes the attributes of a node and its operands: arrays of Python integers, None for an element that is not
+# known, or None in place of an operand that is left out. An exception means that the result is unknown.
+
+
+if TYPE_CHECKING:
+    Value = npt.NDArray[np.object_]
+    """Python integers, None for an element that is not known."""
+
+INT32, INT64 = 6, 7
+"""Element types, as ONNX numbers them."""
+MAX_ELEMENTS = 256
+"""Elements of the largest tensor that is worked out; the pads of eight axes are 16."""
+
+FoldRule = Callable[..., "Value | None"]
+"""Result of a node from its attributes and operands; None where it is not known."""
+
+
+def array_of(elements: Any, shape: tuple[int, ...]) -> Value | None:
+    """An array of Python integers; None for more axes than are worked out."""
+    import numpy as np
+
+    if len(shape) > MAX_AXES:
+        return None
+    array = np.empty(math.prod(shape), object)
+    array[:] = elements
+    return array.reshape(shape)
+
+
+def fold_identity(_attributes: dict[str, Any], x: Value) -> Value:
+    """The integers themselves."""
+    return x
+
+
+def fold_cast(attributes: dict[str, Any], x: Value) -> Value | None:
+    """The integers themselves, where they are cast to integers."""
+    return x if attributes["to"] in (INT32, INT64) else None
+
+
+def fold_gather(attributes: dict[str, Any], x: Value, indices: Value) -> Value:
+    """Integers picked by index."""
+    import numpy as np
+
+    taken: Value = np.take(x, indices.astype(np.int64), axis=attributes.get("axis", 0))
+    return taken
+
+
+def fold_concat(attributes: dict[str, Any], *parts: Value) -> Value:
+    """Several lists, one after the other."""
+    import numpy as np
+
+    return np.concatenate(parts, axis=attributes["axis"])
+
+
+def _axes(attributes: dict[str, Any], axes: Value | None) -> tuple[int, ...]:
+    return tuple(int(a) for a in (attributes["axes"] if axes is None else axes.tolist()))
+
+
+def fold_unsqueeze(attributes: dict[str, Any], x: Value, axes: Value | None = None) -> Value:
+    """New axes of size 1."""
+    import numpy as np
+
+    return np.expand_dims(x, _axes(attributes, axes))
+
+
+def fold_squeeze(attributes: dict[str, Any], x: Value, axes: Value | None = None) -> Value:
+    """Axes of size 1 dropped."""
+    return x.squeeze(None if axes is None and "axes" not in attributes else _axes(attributes, axes))
+
+
+def fold_slice(attributes: dict[str, Any], x: Value, *limits: Value | None) -> Value:
+    """Limits as attributes (opset 1) or as inputs: starts, ends, axes, steps."""
+    given = [None if v is None else v.tolist() for v in limits] or [attributes["starts"], attributes["ends"]]
+    starts, ends = given[0] or [], given[1] or []
+    axes = (given[2] if len(given) > 2 else attributes.get("axes")) or range(len(starts))
+    steps = (given[3] if len(given) > 3 else None) or [1] * len(starts)
+    window = [slice(None)] * x.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        low = end if step > 0 or end > -x.shape[axis] - 1 else None
+        window[axis] = slice(int(start), low, int(step))
+    return x[tuple(window)]
+
+
+def fold_reshape(attributes: dict[str, Any], x: Value, target: Value) -> Value:
+    """Another shape; 0 copies a size, unless `allowzero`."""
+    copies = not attributes.get("allowzero")
+    sizes = [x.shape[i] if size == 0 and copies else size for i, size in enumerate(target.tolist())]
+    return x.reshape(sizes)
+
+
+def fold_transpose(attributes: dict[str, Any], x: Value) -> Value:
+    """Axes in the order of `perm`."""
+    turned: Value = x.transpose(attributes.get("perm"))
+    return turned
+
+
+def fold_constant_of_shape(attributes: dict[str, Any], shape: Value) -> Value | None:
+    """Only of integers; float is what a node without a value makes."""
+    fill, sizes = attributes["value"], tuple(int(size) for size in shape)
+    small = all(size >= 0 for size in sizes) and math.prod(sizes) <= MAX_ELEMENTS
+    return None if fill is None or not small else array_of(fill.item(), sizes)
+
+
+def fold_arithmetic(operate: Callable[[int, int], int | None]) -> FoldRule:
+    """A function of two integers, element by element; unknown where an operand is, or the result is no size."""
+
+    def one(a: int | None, b: int | None) -> int | None:
+        result = None if a is None or b is None else operate(a, b)
+        return result if result is not None and abs(result) <= MAX_DIM else None
+
+    def fold(_attributes: dict[str, Any], x: Value, y: Value) -> Value:
+        import numpy as np
+
+        result: Value = np.asarray(np.frompyfunc(one, 2, 1)(x, y), object)
+        return result
+
+    return fold
+
+
+fold_add = fold_arithmetic(lambda a, b: a + b)
+fold_sub = fold_arithmetic(lambda a, b: a - b)
+fold_mul = fold_arithmetic(lambda a, b: a * b)
+fold_div = fold_arithmetic(lambda a, b: a // b if a >= 0 and b > 0 else None)
+"""Division only where rounding is no question."""
+
+
+# The record of one operator: all facts that other rooms ask of it.
+
 
 MICROSOFT = "com.microsoft"
 """Domain of ONNX Runtime's own operators."""

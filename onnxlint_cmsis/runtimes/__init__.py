@@ -1,1 +1,1 @@
-"""What a runtime does with a model: the functions it calls, what it refuses, how it lays out memory."""
+"""Runtimes that call CMSIS-NN: what each hands over, refuses, drops, or computes in its reference code."""

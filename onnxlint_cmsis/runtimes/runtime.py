@@ -1,10 +1,23 @@
-"""Runtimes that call CMSIS-NN: which revision, and which CMSIS-NN it brings."""
+"""Runtimes that call CMSIS-NN: the revision and library of each, and the words for what it does with a layer."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.errors import did_you_mean
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Target
+from collections.abc import Callable
+from enum import Enum
+from functools import cached_property
+from typing import Literal
+
+from onnxlint_cmsis.ground.errors import did_you_mean
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, Level, Pair, Size, Target, entry_parts
+from onnxlint_cmsis.lower.layer import Cause, operands_of
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+
+# Runtimes that call CMSIS-NN: which revision, and which CMSIS-NN it brings.
+
 
 AUTO = "auto"
 """Word for the usual runtime of a file's format."""
@@ -190,3 +203,438 @@ def _reviewed(runtime: Runtime, version: str) -> Runtime:
         reviewed = f"{runtime.commit} (since {runtime.since})"
         raise ValueError(f"{runtime.title} '{version}' has not been reviewed; reviewed: {reviewed}")
     return runtime
+
+
+# What becomes of an operator in a runtime.
+
+
+class RuntimeVerdict(str, Enum):
+    """What becomes of one operator."""
+
+    CMSIS_NN = "CMSIS-NN"
+    """CMSIS-NN functions compute it."""
+    REFERENCE = "reference code"
+    """Portable code of the runtime's own computes it."""
+    REFUSED = "refused"
+    """The runtime returns an error, at start or when it runs."""
+    HALTS = "halts"
+    """The firmware stops: a check does not hold."""
+    WRONG = "wrong"
+    """No error is seen, and the output is not what the model says."""
+    UNDECIDED = "undecided"
+    """What decides it is not known."""
+
+
+# What is to be said of a runtime and some layers of a model, before a rule makes findings of it.
+
+
+SHOWN = 3
+"""How many layers a message names."""
+
+
+class RuntimeRemark(NamedTuple):
+    """One reason for which a runtime does something with layers."""
+
+    kind: str
+    """What it is about; each kind belongs to one rule."""
+    verdict: RuntimeVerdict
+    """What becomes of the layers."""
+    message: str
+    """What is said."""
+    location: Location
+    """First of the layers."""
+    nodes: tuple[str, ...]
+    """Labels of all of them."""
+    targets: tuple[str, ...] = ()
+    """Labels of the targets it holds for; empty where it does not depend on a target."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+    source: str = ""
+    """File and line of the runtime that decides it, and its commit."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layers too: the rule that claims them tells of both."""
+    converter: bool = False
+    """Whether what a converter makes of an ONNX model decides."""
+
+
+def named(labels: tuple[str, ...]) -> str:
+    """`'a', 'b', 'c', ... (5 layers)`."""
+    shown = ", ".join(f"'{label}'" for label in labels[:SHOWN]) + (", ..." if len(labels) > SHOWN else "")
+    return shown + (f" ({len(labels)} layers)" if len(labels) > SHOWN else "")
+
+
+# What a model file tells of its runtime: nothing where it becomes another file first, as an ONNX model does.
+
+
+class RuntimeArena(NamedTuple):
+    """Memory that a runtime takes for a model, to the byte."""
+
+    used: int
+    """Bytes that it reports once all is allocated."""
+    needed: int
+    """Bytes that have to be given, which can be more while it plans."""
+
+
+class RuntimeFacts:
+    """Answers for a model that no runtime reads as it is."""
+
+    in_file_order = True
+    """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
+    beside = "plain code"
+    """What computes what CMSIS-NN does not."""
+
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """What is to be said of the build of the runtime, as notes."""
+        return ()
+
+    def stored_constants(self) -> int | None:
+        """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
+        return None
+
+    def runtime_scratch(self, _target: Target, /) -> int | None:
+        """Bytes that the runtime takes at most for the scratch of one operator; None where the file does not tell."""
+        return None
+
+    def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:
+        """Memory that the runtime takes; None where the file does not tell."""
+        return None
+
+
+# What a user sees of an error that a function of CMSIS-NN returns, by runtime.
+
+
+K = "tensorflow/lite/micro/kernels/cmsis_nn/"
+
+
+class StatusUse(NamedTuple):
+    """What a kernel of a runtime does with the status of a function."""
+
+    stems: tuple[str, ...]
+    """Entry points without their type."""
+    text: str
+    """What the user sees, as a sentence."""
+    source: str
+    """File and lines."""
+
+
+_DROPPED = (
+    "TensorFlow Lite Micro checks the status in default builds alone, which halt; a release build (NDEBUG) drops it: "
+    "the output keeps old bytes and Invoke returns kTfLiteOk"
+)
+_RETURNED = "In TensorFlow Lite Micro, Invoke returns an error"
+_UNSEEN = "TensorFlow Lite Micro never looks at the status: the output keeps old bytes and Invoke returns kTfLiteOk"
+
+STATUS_OF_TFLM = (
+    StatusUse(("convolve", "convolve_1x1"), _DROPPED, f"{K}conv.cc:313"),
+    StatusUse(("depthwise",), _DROPPED, f"{K}depthwise_conv.cc:292"),
+    StatusUse(("transpose_conv",), _DROPPED, f"{K}transpose_conv.cc:382"),
+    StatusUse(("avgpool", "max_pool"), _DROPPED, f"{K}pooling.cc:96-141"),
+    StatusUse(("softmax",), _DROPPED, f"{K}softmax.cc:129"),
+    StatusUse(("transpose",), _DROPPED, f"{K}transpose.cc:48"),
+    StatusUse(("fully_connected",), _RETURNED, f"{K}fully_connected.cc:255-398"),
+    StatusUse(("batch_matmul",), _RETURNED, f"{K}batch_matmul.cc:399, 469"),
+    StatusUse(("elementwise_add",), _UNSEEN, f"{K}add.cc"),
+    StatusUse(("elementwise_mul",), _UNSEEN, f"{K}mul.cc"),
+    StatusUse(("maximum", "minimum"), _UNSEEN, f"{K}maximum_minimum.cc"),
+    StatusUse(("pad",), _UNSEEN, f"{K}pad.cc"),
+    StatusUse(("svdf",), _UNSEEN, f"{K}svdf.cc"),
+    StatusUse(("lstm_unidirectional",), _UNSEEN, f"{K}unidirectional_sequence_lstm.cc:451, 468"),
+)
+"""Read at 90b983c2; conv.cc and depthwise_conv.cc were also run."""
+
+
+def status_text(runtime: str, entry: str) -> str:
+    """What becomes of an error of an entry point, as a sentence; empty where that was not read."""
+    stem, _ = entry_parts(entry)
+    rows = STATUS_OF_TFLM if runtime == "tflm" else ()
+    return next((f"{row.text} ({row.source})." for row in rows if stem in row.stems), "")
+
+
+# What TensorFlow Lite calls an ONNX operator, where converters write one operator for it.
+
+
+TFLITE_NAMES = {
+    "Abs": "ABS", "Add": "ADD", "ArgMax": "ARG_MAX", "ArgMin": "ARG_MIN", "AveragePool": "AVERAGE_POOL_2D",
+    "Cast": "CAST", "Ceil": "CEIL", "Concat": "CONCATENATION", "Conv": "CONV_2D", "ConvInteger": "CONV_2D",
+    "ConvTranspose": "TRANSPOSE_CONV", "Cos": "COS", "CumSum": "CUMSUM", "DepthToSpace": "DEPTH_TO_SPACE",
+    "Div": "DIV", "Elu": "ELU", "Equal": "EQUAL", "Exp": "EXP", "Floor": "FLOOR", "FusedConv": "CONV_2D",
+    "FusedGemm": "FULLY_CONNECTED", "FusedMatMul": "FULLY_CONNECTED", "Gather": "GATHER", "Gelu": "GELU",
+    "Gemm": "FULLY_CONNECTED", "GlobalAveragePool": "MEAN", "GlobalMaxPool": "REDUCE_MAX", "Greater": "GREATER",
+    "HardSwish": "HARD_SWISH", "LeakyRelu": "LEAKY_RELU", "Less": "LESS", "Log": "LOG", "LogSoftmax": "LOG_SOFTMAX",
+    "MatMul": "FULLY_CONNECTED", "MatMulInteger": "FULLY_CONNECTED", "Max": "MAXIMUM", "MaxPool": "MAX_POOL_2D",
+    "Min": "MINIMUM", "Mul": "MUL", "Neg": "NEG", "Pad": "PAD", "Pow": "POW", "PRelu": "PRELU",
+    "QGemm": "FULLY_CONNECTED", "QLinearAdd": "ADD", "QLinearAveragePool": "AVERAGE_POOL_2D",
+    "QLinearConcat": "CONCATENATION", "QLinearConv": "CONV_2D", "QLinearGlobalAveragePool": "MEAN",
+    "QLinearLeakyRelu": "LEAKY_RELU", "QLinearMatMul": "FULLY_CONNECTED", "QLinearMul": "MUL",
+    "QLinearSigmoid": "LOGISTIC", "QLinearSoftmax": "SOFTMAX", "ReduceMax": "REDUCE_MAX", "ReduceMean": "MEAN",
+    "ReduceMin": "REDUCE_MIN", "ReduceProd": "REDUCE_PROD", "ReduceSum": "SUM", "Relu": "RELU",
+    "Resize": "RESIZE", "Round": "ROUND", "Sigmoid": "LOGISTIC", "Sin": "SIN", "Slice": "STRIDED_SLICE",
+    "Softmax": "SOFTMAX", "SpaceToDepth": "SPACE_TO_DEPTH", "Split": "SPLIT", "Sqrt": "SQRT", "Sub": "SUB",
+    "Sum": "ADD", "Tanh": "TANH", "Tile": "TILE", "TopK": "TOPK_V2", "Transpose": "TRANSPOSE", "Upsample": "RESIZE",
+    "Where": "SELECT_V2", "LSTM": "LSTM", "GRU": "GRU", "RNN": "RNN",
+}  # fmt: skip
+"""ONNX operator to the operator of TensorFlow Lite; RESIZE, LSTM, GRU and RNN stand for whatever becomes of them."""
+RECURRENT = ("LSTM", "GRU", "RNN")
+"""Those that converters write in several ways."""
+_BY_CALL = {"depthwise": "DEPTHWISE_CONV_2D", "batch_matmul": "BATCH_MATMUL"}
+
+
+def tflite_name(record: LoweredLayer) -> str:
+    """Operator of TensorFlow Lite for a layer; empty where converters write several, or none is known."""
+    stem = record.layer.call.entry.rpartition("_")[0] if record.layer else ""
+    return _BY_CALL.get(stem) or _of_node(record.node)
+
+
+def _of_node(node: Node) -> str:
+    return TFLITE_NAMES.get(node.op_type, "") if node.domain in ("", "com.microsoft") else ""
+
+
+# What the conditions of a runtime ask about a layer of an ONNX model.
+
+
+class LayerFacts:
+    """One layer, who computes it, and its shapes."""
+
+    def __init__(self, graph: Graph, record: LoweredLayer) -> None:
+        self.graph = graph
+        self.record = record
+        self.node = record.node
+        self.op = tflite_name(record)
+        """Operator of TensorFlow Lite; conditions of all runtimes use these names."""
+        self.cause = record.cause
+        """Why CMSIS-NN cannot compute it, if so."""
+
+    @property
+    def call(self) -> KernelCall | None:
+        """The kernel call that its geometry asks for."""
+        return self.record.layer.call if self.record.layer else None
+
+    @property
+    def name(self) -> str:
+        """Operator in messages."""
+        return self.op or self.node.op_type
+
+    @property
+    def type(self) -> str:
+        """`s8`, `s16`, `s4`, `s8_s16` or `float`."""
+        if self.cause in (Cause.FLOAT, Cause.FLOAT_RESULT):
+            return "float"
+        if self.call:
+            return entry_parts(self.call.entry)[1]
+        first = self.record.inputs[0] if self.record.inputs else None
+        return {8: "s8", 16: "s16", 4: "s4"}[first.bits] if first else "s8"
+
+    @cached_property
+    def shapes(self) -> list[tuple[Size, ...] | None]:
+        """Shapes of its operands: the activations, and the weights of a layer that has them; no scales, no bounds."""
+        return [self.graph.shape(name) for name in operands_of(self.node)]
+
+    @property
+    def rank(self) -> int:
+        """Axes of its first operand; 0 where unknown."""
+        return len(self.shapes[0] or ()) if self.shapes else 0
+
+    @property
+    def output_rank(self) -> int:
+        """Axes of its result; 0 where unknown."""
+        return len(self.graph.shape(self.node.outputs[0]) or ())
+
+    @property
+    def batch(self) -> int:
+        """Images; 1 where unknown."""
+        return (self.call.input_dims.n if self.call else 1) or 1
+
+    @property
+    def first(self) -> int:
+        """Size of the first axis of its first operand; 1 where unknown."""
+        return (self.shapes[0] or (1,))[0] or 1 if self.shapes else 1
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether its two operands are known to differ in shape."""
+        pair = self.shapes[:2]
+        return len(pair) == 2 and None not in pair and pair[0] != pair[1]
+
+    @property
+    def depth(self) -> int:
+        """Inputs of each output of a dense layer; 0 where unknown."""
+        return (self.call.filter_dims.n if self.call else 0) or 0
+
+    @property
+    def weight_zero_point(self) -> bool:
+        """Whether its weights have a zero-point other than 0, as int8."""
+        return self.record.weights is not None and any(self.record.weights.signed_zero_points)
+
+    @property
+    def several_weight_scales(self) -> bool:
+        """Whether its weights have a scale for each output."""
+        scales = self.record.weights.scales if self.record.weights else None
+        return scales is not None and len(scales) > 1
+
+    @property
+    def activation_types(self) -> frozenset[str]:
+        """Types of the integers that it reads and writes, as the file has them."""
+        numbers = (*self.record.inputs, self.record.output)
+        return frozenset(each.elem_type for each in numbers if each is not None)
+
+
+# The form of a runtime's conditions: one row for each operator and condition.
+
+
+class ConditionRow(NamedTuple):
+    """What a runtime does with some operators where a condition holds."""
+
+    kind: str
+    """What it is about; the rule of this kind reports it, and empty is nothing to report."""
+    verdict: RuntimeVerdict
+    """What becomes of the layer."""
+    ops: tuple[str, ...]
+    """Operators in TensorFlow Lite's words; none for every operator."""
+    holds: Callable[[LayerFacts], bool]
+    """The condition."""
+    reason: str
+    """Why, as a clause; `{op}` is the operator."""
+    source: str
+    """File and lines of the runtime, at the newest revision that was reviewed."""
+    since: str = ""
+    """Day from which it holds; empty for always."""
+    until: str = ""
+    """Day from which it holds no more; empty for none."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layer too: it holds for one of them. Empty where `holds` alone decides."""
+
+    def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
+        """Whether the row decides about a layer in a revision."""
+        dated = self.since <= runtime.since and (not self.until or runtime.since < self.until)
+        asked = (not self.ops or facts.op in self.ops) and (not self.causes or facts.cause in self.causes)
+        return dated and asked and self.holds(facts)
+
+
+def always(_facts: LayerFacts) -> bool:
+    """A condition that always holds."""
+    return True
+
+
+# How a firmware was built: what decides besides the model.
+
+
+class TflmBuild(NamedTuple):
+    """One build of TensorFlow Lite Micro."""
+
+    target: Target
+    """CPU, CMSIS-NN release and compiler."""
+    revision: TflmRevision = reviewed_revision()
+    """Revision of TensorFlow Lite Micro."""
+    optimized_for: Literal["SPEED", "SIZE"] = "SPEED"
+    """KERNELS_OPTIMIZED_FOR_SPEED keeps kernel sums for good, KERNELS_OPTIMIZED_FOR_SIZE works them out each time."""
+    checks: bool = True
+    """False for a build with NDEBUG (`BUILD_TYPE=release`), whose TFLITE_DCHECK is empty."""
+    with_cmsis_nn: bool = True
+    """False for reference kernels alone: `make` without OPTIMIZED_KERNEL_DIR=cmsis_nn."""
+    own_library: bool = True
+    """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
+
+    def kernels_of(self, entry: str) -> Target:
+        """Target whose kernels an entry point has: the library downloaded may be behind the release in some."""
+        older = dict(self.revision.older).get(entry)
+        own = self.own_library and self.target.release == self.revision.release
+        return self.target._replace(release=older) if own and older else self.target
+
+    @property
+    def speed(self) -> bool:
+        """Built with KERNELS_OPTIMIZED_FOR_SPEED."""
+        return self.optimized_for == "SPEED"
+
+
+def build_for(runtime: Runtime, target: Target, cmsis_nn_build: str = "SPEED", *, checks: bool = True) -> TflmBuild:
+    """The build of TensorFlow Lite Micro for a target; `checks` is False for one with NDEBUG.
+
+    `cmsis_nn_build` is `SPEED`, `SIZE`, or `NONE` for reference kernels alone.
+    """
+    return TflmBuild(
+        target,
+        reviewed_revision(runtime.commit),
+        "SIZE" if cmsis_nn_build == "SIZE" else "SPEED",
+        checks,
+        with_cmsis_nn=cmsis_nn_build != "NONE",
+        own_library=runtime.brings,
+    )
+
+
+# Padding as TensorFlow Lite knows it: SAME, VALID, a PAD operator in front, or a SLICE behind.
+
+
+PADDED = ("convolve", "depthwise", "max_pool")
+"""Entry points, without their type, of layers in front of which a PAD can stand for their padding."""
+
+
+def becomes_pad(call: KernelCall) -> bool:
+    """Whether the padding of a call is known to be neither SAME nor VALID."""
+    if not call.entry.startswith(PADDED) or not any((*call.padding, *call.pad_after)):
+        return False
+    return not all(_same(call, axis) for axis in (0, 1))
+
+
+def handed_over(call: KernelCall, runtime: Runtime) -> KernelCall | None:
+    """A call as a runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
+    if runtime.name != TFLM:
+        return call
+    return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
+
+
+def expressible(call: KernelCall) -> bool:
+    """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
+    pairs = zip(call.padding, call.pad_after, strict=True)
+    known = [(before, after) for before, after in pairs if before is not None and after is not None]
+    return not call.entry.startswith("transpose_conv") or all(b == (b + a) // 2 for b, a in known)
+
+
+def _same(call: KernelCall, axis: int) -> bool:
+    """Whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
+    size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
+    before, after = call.padding[axis], call.pad_after[axis]
+    stride, dilation = call.stride[axis], call.dilation[axis]
+    if size is None or kernel is None or before is None or after is None or not stride or dilation is None:
+        return True
+    total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return before == total // 2 and after == total - total // 2
+
+
+def loses_padding(call: KernelCall) -> bool:
+    """Whether an average pool has a padding that is neither SAME nor VALID; the zeros of a PAD would count along."""
+    padded = call.entry.startswith("avgpool") and any((*call.padding, *call.pad_after))
+    return padded and not all(_same(call, axis) for axis in (0, 1))
+
+
+def becomes_slice(call: KernelCall) -> bool:
+    """Whether a transposed convolution is cut in a way that neither SAME nor VALID is (lite/kernels/padding.h)."""
+    if not call.entry.startswith("transpose_conv") or not any((*call.padding, *call.pad_after)):
+        return False
+    return not all(_same_transposed(call, axis) for axis in (0, 1))
+
+
+def _same_transposed(call: KernelCall, axis: int) -> bool:
+    """Whether the output is that of SAME: stride times as large, cut by half on each side; true where unknown."""
+    size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
+    made, stride = (call.output_dims.h, call.output_dims.w)[axis], call.stride[axis]
+    before, after = call.padding[axis], call.pad_after[axis]
+    if size is None or kernel is None or made is None or not stride or before is None or after is None:
+        return True
+    total = max(kernel - stride, 0)
+    return (made, before, after) == (size * stride, total // 2, total - total // 2)
+
+
+def behind_pad(call: KernelCall) -> KernelCall:
+    """The call of the layer behind a PAD that takes its padding over."""
+    plane = (call.input_dims.h, call.input_dims.w)
+    height, width = (
+        None if None in (size, before, after) else (size or 0) + (before or 0) + (after or 0)
+        for size, before, after in zip(plane, call.padding, call.pad_after, strict=True)
+    )
+    dims = call.input_dims._replace(h=height, w=width)
+    return call._replace(input_dims=dims, padding=Pair(0, 0), pad_after=Pair(0, 0))

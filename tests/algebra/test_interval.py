@@ -5,21 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.algebra.interval import (
+from onnxlint_cmsis.model.intervals import (
     Fault,
     Interval,
+    along,
+    as_stored,
     between,
     either,
     exactly,
     finite,
     hull,
-    number,
-    text,
+    interval_text,
+    lay,
+    level,
+    limits,
+    point,
+    range_of,
+    reduced,
+    settled,
     unknown,
     within,
 )
-from onnxlint_cmsis.algebra.number_types import as_stored, limits, range_of, settled
-from onnxlint_cmsis.algebra.spread import along, lay, level, reduced
 
 NAN = np.nan
 
@@ -71,7 +77,7 @@ def test_bounds_without_numbers_leave_unknown_elements_unknown() -> None:
 @pytest.mark.parametrize(
     ("held", "words"),
     [
-        (number(0.0), "which holds 0"),
+        (point(0.0), "which holds 0"),
         (between(0.0, 0.5), "which holds 0 to 0.5"),
         (between(0.49999, 0.50001), "which holds about 0.5"),
         (between(1.0, np.inf), "which holds 1 or more"),
@@ -81,7 +87,7 @@ def test_bounds_without_numbers_leave_unknown_elements_unknown() -> None:
     ],
 )
 def test_words_for_a_person(held: Interval, words: str) -> None:
-    assert text(held) == words
+    assert interval_text(held) == words
 
 
 @pytest.mark.parametrize(
@@ -101,11 +107,11 @@ def test_integers_that_do_not_fit_are_any_of_their_type() -> None:
 
 
 def test_real_numbers_that_do_not_fit_are_no_numbers() -> None:
-    assert as_stored(number(1e39), "float32").fault == Fault("is infinite")
+    assert as_stored(point(1e39), "float32").fault == Fault("is infinite")
     assert as_stored(between(0.0, 1e39), "float32").fault == Fault("may be infinite")
-    assert as_stored(number(70000.0), "float16").fault == Fault("is infinite")
+    assert as_stored(point(70000.0), "float16").fault == Fault("is infinite")
     assert as_stored(between(0.0, np.inf), "float32").fault is None
-    assert as_stored(number(1e-40), "float32").holds(0)
+    assert as_stored(point(1e-40), "float32").holds(0)
 
 
 def test_what_tells_one_value_depends_on_the_type() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.checks.class_fact import ClassFact
-from onnxlint_cmsis.checks.hazard_check import way_out
-from onnxlint_cmsis.checks.priced_repairs import priced
-from onnxlint_cmsis.checks.quantizer import brief_advice
+from onnxlint_cmsis.analysis.classes import DimensionClass
+from onnxlint_cmsis.checks.facts import ClassFact, brief_advice
+from onnxlint_cmsis.checks.kinds import priced, way_out
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.dims.result import DimensionClass
-from onnxlint_cmsis.findings import Finding, Location, Resize
-from onnxlint_cmsis.types import Freedom, Level
+from onnxlint_cmsis.ground.findings import Finding, Location, Resize
+from onnxlint_cmsis.ground.types import Freedom, Level
 
 
 @pytest.mark.parametrize(

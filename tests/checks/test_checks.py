@@ -9,16 +9,16 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.analysis.results import grouped
 from onnxlint_cmsis.checks.near_by import _same_windows
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, rule
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
+from onnxlint_cmsis.cmsis_nn.families import all_hazards
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.findings import Finding, Location, Resize, Statement, targets_text
-from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Dims, Freedom, KernelCall, Level, Pair
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.ground.findings import Finding, Location, Resize, Statement, targets_text
+from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Level, Pair
 from support.models import finished, one_node, qdq
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.analysis import ModelAnalysis
-from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME, float_name
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.checks.facts import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.findings import Finding
-from onnxlint_cmsis.lower import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
 from support import paths
 from support.quantized_models import CASES, Qdq, convolution, dense
 from support.quantizer_runs import SETTINGS, findings, levels

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnxruntime.quantization import QuantFormat, QuantType
 
-from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.ground.findings import Finding
 from support.models import text as parsed
 from support.quantizer_runs import findings, joined, levels, quantized, quantized_dynamically, reshaped
 

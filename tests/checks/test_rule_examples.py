@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.checks.gain import UNMEASURED
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.near_by import UNMEASURED
 from onnxlint_cmsis.checks.rule_registry import CHECKS, LintCheck
 from support.rule_examples import codes_and_levels
 

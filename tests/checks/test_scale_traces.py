@@ -7,11 +7,11 @@ import onnx
 import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.findings import Finding
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.types import Level
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 

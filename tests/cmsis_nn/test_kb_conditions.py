@@ -13,31 +13,28 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     FALSE,
     TRUE,
     Condition,
+    Term,
     all_of,
     any_of,
     at_least,
     at_most,
+    c_name,
     equal,
     greater,
     less,
-    not_,
-    unequal,
-)
-from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
-from onnxlint_cmsis.cmsis_nn.expressions import (
-    Term,
-    c_name,
     maximum,
     minimum,
     named,
+    not_,
     quotient,
     remainder,
     round_up,
     term,
+    unequal,
     var,
 )
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.cmsis_nn.routes import ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS
+from onnxlint_cmsis.cmsis_nn.families import ENTRIES, all_hazards, wrapper_for
 
 NAMES = ("input_dims.c", "filter_dims.w", "stride.w", "padding.w", "ch_mult")
 SMALL = st.integers(-9, 9)

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 import fit_cost
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
-from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
-from onnxlint_cmsis.cmsis_nn.cost.measured import CPUS, FOLDER, table_of
-from onnxlint_cmsis.cmsis_nn.cost.plane import AxisSizes, plane, whole_fours
-from onnxlint_cmsis.cmsis_nn.cost.records import answer, call_of
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, instructions_range, table_of
+from onnxlint_cmsis.cmsis_nn.json_records import call_of, cost_answer
+from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 from support import paths
 
 SAMPLE = paths.DATA / "cost_sample.jsonl.gz"
@@ -312,15 +311,15 @@ def records() -> Iterator[tuple[dict[str, object], str]]:
 @pytest.mark.parametrize(("record", "says"), list(records()))
 def test_a_record_that_cannot_be_answered(record: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says.split(";", maxsplit=1)[0]) as caught:
-        answer(record, parse_target("m4"))
+        cost_answer(record, parse_target("m4"))
     assert says in str(caught.value)
 
 
 def test_records_have_defaults_and_keep_what_they_had() -> None:
     record = {"kind": "add", "in_c": 64, "reps": 3, "instructions": 1.5, "version": "v7.0.0", "isa": "mve"}
-    found = answer(record, parse_target("m4"))
+    found = cost_answer(record, parse_target("m4"))
     assert found == {**record, "instructions": cost(call_of(record), parse_isa("mve"))}
-    assert answer({"kind": "add", "in_c": 64}, parse_target("m4"))["instructions"] != found["instructions"]
+    assert cost_answer({"kind": "add", "in_c": 64}, parse_target("m4"))["instructions"] != found["instructions"]
 
 
 def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 INSIDE = "executorch/backends/cortex_m/library/_cmsis_nn"
 SHAPES = 1500

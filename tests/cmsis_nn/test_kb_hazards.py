@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards, hazard
-from onnxlint_cmsis.cmsis_nn.hazards.one_by_n_hazards import WRONG_VALUES
-from onnxlint_cmsis.cmsis_nn.names import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
+from onnxlint_cmsis.cmsis_nn.conditions import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
+from onnxlint_cmsis.cmsis_nn.families import all_hazards, hazard
+from onnxlint_cmsis.cmsis_nn.integer.convolution import WRONG_VALUES
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 
 def truncated(left: int, right: int) -> int:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.hazards import hazard
+from onnxlint_cmsis.cmsis_nn.families import hazard
+from onnxlint_cmsis.cmsis_nn.json_records import route_answer
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route_json import answer
 from support import paths
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
@@ -55,7 +55,7 @@ def vectors(path: Path) -> Iterator[dict[str, object]]:
 def disagreements(path: Path) -> list[str]:
     wrong = []
     for vector in vectors(path):
-        found = answer(vector, DEFAULT)
+        found = route_answer(vector, DEFAULT)
         wrong += [f"{name}: {found[name]} for {vector}" for name in CHECKED if found[name] != vector[name]]
     return wrong
 
@@ -65,7 +65,7 @@ def overrun_mismatches(path: Path) -> list[str]:
     for vector in vectors(path):
         if (vector["wrapper"], vector["isa"]) in UNRECORDED:
             continue
-        identifiers = answer(vector, DEFAULT)["hazard_ids"]
+        identifiers = route_answer(vector, DEFAULT)["hazard_ids"]
         assert isinstance(identifiers, list)
         if (vector["overrun"] != 0) != bool(SCRATCH_OVERRUNS.intersection(identifiers)):
             wrong.append(f"{identifiers} for {vector}")

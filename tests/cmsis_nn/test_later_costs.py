@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fit_later_costs
-from onnxlint_cmsis.cmsis_nn.cost import bias_cost, cost, predicted
-from onnxlint_cmsis.cmsis_nn.cost.data_range import instructions_range
-from onnxlint_cmsis.cmsis_nn.cost.measured import FOLDER, table_of
-from onnxlint_cmsis.cmsis_nn.cost.records import call_of
-from onnxlint_cmsis.cmsis_nn.cost.transpose_conv_cost import copied_taps
+from onnxlint_cmsis.cmsis_nn import loops
+from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
+from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, instructions_range, table_of
+from onnxlint_cmsis.cmsis_nn.integer.transposed import copied_taps
+from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Dims, Isa, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5
 """Percent: what the median, 95 of 100 and the largest error of every kernel on every core stay below."""
@@ -222,7 +222,7 @@ def test_layers_without_a_bias_are_predicted_apart() -> None:
             target = parse_isa(isa, release)
             number = cost(call, target)
             kernel = route(call, target).effective
-            if measured > 5000 and kernel in bias_cost.KERNELS:
+            if measured > 5000 and kernel in loops.KERNELS:
                 assert number == pytest.approx(measured, rel=0.03), (record, build)
                 checked.add((kernel, isa))
     assert len(checked) > 25

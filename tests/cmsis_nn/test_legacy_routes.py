@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.apis import refuse_without, releases_with
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.cmsis_nn.kinds_of_q import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.families import LEGACY_ENTRIES, all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.json_records import route_answer
+from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import parse_target, refuse_without, releases_with
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.cmsis_nn.route_json import answer
-from onnxlint_cmsis.cmsis_nn.routes import LEGACY_ENTRIES, wrapper_for
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")
 NEWEST = LEGACY[-1]
@@ -155,8 +153,8 @@ def test_releases_by_api() -> None:
     record = {"wrapper": "convolve_s8", "in": [1, 8, 8, 4], "filter": [4, 1, 1, 4], "out": [1, 8, 8, 4]}
     old = parse_target("m4", "cmsis5-5.7.0")
     with pytest.raises(ValueError, match="has no wrappers"):
-        answer(record, old)
-    found = answer({**record, "wrapper": "convolve_q7"}, old)
+        route_answer(record, old)
+    found = route_answer({**record, "wrapper": "convolve_q7"}, old)
     assert (found["kernel"], found["buffer_size"]) == ("arm_convolve_1x1_HWC_q7_fast_nonsquare", 16)
 
 

@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.releases import RELEASE_ROWS, RELEASES, holds, normalise_release, parse_isa, reviewed
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Dims, Isa, KernelCall, Target
+from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Target
 from support import paths
 from support.tflite_models import conv_model
 from support.tflite_writer import write
@@ -28,25 +28,25 @@ from support.tflite_writer import write
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 COSTS = paths.DATA / "cost_sample.jsonl.gz"
 REFUSED = "CMSIS-NN release 7.1.0 is not reviewed; reviewed are cmsis5-5.6.0"
-OLD_BRANCH = """        _branch(
+OLD_BRANCH = """        _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
+            all_of(_S8_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
             {"6.0.0": 95, "7.0.0": 95, "main": 94},
         ),
 """
-NEW_BRANCHES = """        _branch(
+NEW_BRANCHES = """        _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
+            all_of(_S8_ONE_ROW, _STEP_BY_4, NOT_GROUPED),
             {"6.0.0": 95, "7.0.0": 95},
             "7.1.0",
         ),
-        _branch(
+        _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(_ONE_ROW, equal(STRIDE_W * IN_C % 8, 0), NOT_GROUPED),
+            all_of(_S8_ONE_ROW, equal(STRIDE_W * IN_C % 8, 0), NOT_GROUPED),
             {"7.1.0": 97},
             "main",
         ),
-        _branch("arm_convolve_1_x_n_s8", all_of(_ONE_ROW, _STEP_BY_4, NOT_GROUPED), {"main": 94}),
+        _s8_branch("arm_convolve_1_x_n_s8", all_of(_S8_ONE_ROW, _STEP_BY_4, NOT_GROUPED), {"main": 94}),
 """
 MAIN_ROW = '    Release("main"'
 ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazard_ids")
@@ -72,7 +72,7 @@ class Copy:
 
     def measure(self) -> None:
         """Give the release measured instructions: those of 7.0.0."""
-        folder = self.folder / "onnxlint_cmsis" / "cmsis_nn" / "cost" / "instructions"
+        folder = self.folder / "onnxlint_cmsis" / "cmsis_nn" / "instructions"
         for isa in Isa:
             text = (folder / f"7.0.0-{isa.value}.json").read_text(encoding="utf-8")
             (folder / f"7.1.0-{isa.value}.json").write_text(text.replace('"7.0.0"', '"7.1.0"'), encoding="utf-8")
@@ -89,7 +89,7 @@ class Copy:
 @pytest.fixture(scope="module")
 def added(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     copy = Copy(tmp_path_factory.mktemp("added"), ', reviewed="2026-12-01"')
-    copy.replace("routes/convolve_s8.py", OLD_BRANCH, NEW_BRANCHES)
+    copy.replace("integer/convolution.py", OLD_BRANCH, NEW_BRANCHES)
     copy.measure()
     return copy
 
@@ -138,16 +138,16 @@ def answers(copy: Copy, command: str, rows: list[dict[str, object]], release: st
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def left_the_branch(row: dict[str, object]) -> bool:
+def left_the_s8_branch(row: dict[str, object]) -> bool:
     """Whether the changed branch sends a call of 7.0.0 another way."""
     (_, _, _, channels), (_, stride) = row["in"], row["stride"]
     return row["kernel"] == "arm_convolve_1_x_n_s8" and stride * channels % 8 != 0
 
 
-def test_an_added_release_routes_as_the_one_before_but_for_its_changed_branch(added: Copy) -> None:
+def test_an_added_release_routes_as_the_one_before_but_for_its_changed_s8_branch(added: Copy) -> None:
     rows = records(SAMPLE)
     old, new = (answers(added, "route", rows, release) for release in ("7.0.0", "7.1.0"))
-    changed = [left_the_branch(row) for row in rows]
+    changed = [left_the_s8_branch(row) for row in rows]
     assert 3 < sum(changed) < len(rows) / 4
     for one, other, apart in zip(old, new, changed, strict=True):
         if apart:

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.cmsis_nn.cost.cycles import ROWS, WIDEST, cycle_range
-from onnxlint_cmsis.cmsis_nn.cost.predicted_time import clock_text, predicted_time
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import CPUS, parse_target
-from onnxlint_cmsis.config.frequencies import frequency
-from onnxlint_cmsis.types import PLACEMENTS
+from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, clock_text, cycle_range, predicted_time
+from onnxlint_cmsis.config.keys import frequency
+from onnxlint_cmsis.ground.types import PLACEMENTS
 
 LAYER = re.compile(r"(convolution|depthwise) (\d)x\d(?: stride (\d))?, (\d+)x\d+x(\d+)(?: to (\d+))?")
 DENSE = re.compile(r"fully connected, (\d+) to (\d+)")
@@ -174,7 +173,7 @@ def test_a_range_of_instructions_widens_the_range_of_times() -> None:
 
 def test_a_layer_without_elements_takes_no_time_at_least() -> None:
     """A damaged model has layers of 0 elements beside others, so that the least work is 0."""
-    from onnxlint_cmsis.cmsis_nn.cost import predicted_time as module
+    from onnxlint_cmsis.cmsis_nn import time as module
 
     assert module._shown(0.0) == "0"
     assert module._rounded(0.0, math.floor) == 0

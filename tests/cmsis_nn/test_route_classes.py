@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.cmsis_nn.route import route, route_classes
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
 planes = st.tuples(st.integers(1, 9), st.integers(1, 12))

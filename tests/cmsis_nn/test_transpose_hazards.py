@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.types import Dims, Isa, KernelCall
+from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall
 
 NO_DIMS = Dims(None, None, None, None)
 U16 = 65535

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support.models import text
 from support.tflite_models import conv_model
 from support.tflite_writer import write

@@ -12,19 +12,15 @@ from typing import Union, get_args, get_origin, get_type_hints
 import jsonschema
 import pytest
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import CHECKS, codes_of
+from onnxlint_cmsis.cli.config_schema import URL, schema
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
-from onnxlint_cmsis.commands.config_schema import URL, schema
-from onnxlint_cmsis.config.byte_sizes import byte_size
-from onnxlint_cmsis.config.codes import enabled, fixable, level_of
-from onnxlint_cmsis.config.files import OWN_FILE, ConfigError, SettingsLayer
-from onnxlint_cmsis.config.globs import Glob
-from onnxlint_cmsis.config.known_boards import KNOWN_BOARDS
-from onnxlint_cmsis.config.resolve import Configuration, make_settings
-from onnxlint_cmsis.config.settings import KEYS, Settings
-from onnxlint_cmsis.types import Isa, Level
+from onnxlint_cmsis.config.files import OWN_FILE, ConfigError, Configuration, SettingsLayer, make_settings
+from onnxlint_cmsis.config.keys import Glob, byte_size
+from onnxlint_cmsis.config.settings import KEYS, KNOWN_BOARDS, Settings, enabled, fixable, level_of
+from onnxlint_cmsis.ground.types import Isa, Level
 from support.paths import ROOT
 from support.tree_copy import TreeCopy
 
@@ -242,14 +238,14 @@ NEW_ROW = """    top_speed: int = setting(
     file: str = ""
 """
 TRY_IT = """
-from onnxlint_cmsis.config.resolve import Configuration
+from onnxlint_cmsis.config.files import Configuration
 print(Configuration().settings_for("m.onnx").top_speed)
 """
 
 
 def test_a_setting_is_added_by_one_row(tmp_path):
     """On a copy of the tree: file, command line, --help, --show-settings, schema and docs know it."""
-    copy = TreeCopy(tmp_path, ["scripts", "docs"])
+    copy = TreeCopy(tmp_path, ["scripts", "docs", "tests/data"])
     copy.replace("onnxlint_cmsis/config/settings.py", '    file: str = ""\n', NEW_ROW)
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 5\n")
     program = ("-m", "onnxlint_cmsis")

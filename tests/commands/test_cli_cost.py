@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support import paths
 
 SAMPLE = paths.DATA / "cost_sample.jsonl.gz"

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis.checks.rule_registry import RULES
-from onnxlint_cmsis.config.resolve import Configuration
+from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.config.settings import KEYS
 from support import paths
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis import layers, lint
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.commands.command_table import COMMANDS
-from onnxlint_cmsis.commands.progress import ProgressLine
+from onnxlint_cmsis.cli.command_table import COMMANDS
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.cli.options import ProgressLine
 from onnxlint_cmsis.config.settings import KEYS
 from support.models import text
 from support.report_models import NET, write_model

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support.models import text
 
 MODEL = """

@@ -10,11 +10,12 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis import __version__, engine
-from onnxlint_cmsis.cli import chosen, main
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.main import chosen, main
 from onnxlint_cmsis.config.keys import FORMATS, READ_BY_PEOPLE
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.fixers import engine
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.version import __version__
 from support.cli_fakes import FakeEngine
 
 NOTES = ("--min-level", "note")
@@ -137,14 +138,14 @@ def test_verbose_shows_where_an_internal_error_happened(capsys):
 
 
 def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch):
-    monkeypatch.setattr("onnxlint_cmsis.reporters.full.render", lambda _run: 1 / 0)
+    monkeypatch.setattr("onnxlint_cmsis.output.full.render", lambda _run: 1 / 0)
     code, out, err = lint(capsys, "clean.onnx")
     assert (code, out) == (2, "")
     assert err == f"onnxlint-cmsis: error: internal error: ZeroDivisionError: division by zero; {REPORT_IT}\n"
 
 
 def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
-    monkeypatch.setattr("onnxlint_cmsis.commands.rule_command._page", lambda _rule: 1 / 0)
+    monkeypatch.setattr("onnxlint_cmsis.cli.rule_command._page", lambda _rule: 1 / 0)
     code, _, err = lint(capsys, "rule", "CNN102", "-v")
     assert code == 2
     assert "Traceback" in err
@@ -276,7 +277,7 @@ def test_color(capsys, monkeypatch, option, environment, colored):
 
 
 def test_color_is_used_on_a_terminal_only(monkeypatch):
-    from onnxlint_cmsis.commands.terminal import wants_color
+    from onnxlint_cmsis.cli.options import wants_color
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -299,7 +300,7 @@ def test_version_and_help(capsys):
 
 
 def test_every_command_has_help(capsys):
-    from onnxlint_cmsis.commands.command_table import COMMANDS
+    from onnxlint_cmsis.cli.command_table import COMMANDS
 
     for command in COMMANDS:
         code, out, err = lint(capsys, command.name, "--help")
@@ -372,7 +373,7 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
 
 PIPE = """
 import os, sys
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 os.close(0)
 read, write = os.pipe()
 os.dup2(write, 1)
@@ -408,8 +409,8 @@ def test_rule_explains_and_lists(capsys):
 
 
 def test_layers_table():
-    from onnxlint_cmsis.commands.layers_text import layers_text
-    from onnxlint_cmsis.layers_report import LayersReport, Total
+    from onnxlint_cmsis.cli.layers_command import layers_text
+    from onnxlint_cmsis.output.layers import LayersReport, Total
 
     row = {
         "node": "Conv_0", "op": "Conv", "target": "t", "entry": "convolve_s8", "input": [1, None, 8, 3],

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support import paths
 from support.fix_command import contents, run, text
 from support.fixable_models import gaining, nothing
@@ -169,10 +169,9 @@ def test_a_configuration_is_no_device(tmp_path):
 def test_an_endless_standard_input_is_bounded(tmp_path, command):
     code = (
         "import sys\n"
-        "from onnxlint_cmsis import bounded_reading, cli\n"
-        "from onnxlint_cmsis.commands import discover, json_lines\n"
-        "discover.MODEL = json_lines.TEXT = 10_000_000\n"
-        "sys.exit(cli.main(sys.argv[1:]))\n"
+        "from onnxlint_cmsis.cli import main, options\n"
+        "options.MODEL = options.TEXT = 10_000_000\n"
+        "sys.exit(main.main(sys.argv[1:]))\n"
     )
     with Path("/dev/zero").open("rb") as endless:
         done = subprocess.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 import softmax_model
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 
 
 def test_a_range_says_what_decides(tmp_path, capsys) -> None:

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.keys import FORMATS
 from support import paths
 from support.sarif_validator import complaints, needs_multitool
@@ -141,7 +141,9 @@ def test_layers_of_a_bad_file_is_one_line(capsys):
 
 
 def test_a_lint_run_imports_only_what_it_needs():
-    script = "import sys; from onnxlint_cmsis.cli import main; main(['miss.onnx', '--isolated']);print(*sys.modules)"
+    script = (
+        "import sys; from onnxlint_cmsis.cli.main import main; main(['miss.onnx', '--isolated']);print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     bare = subprocess.run(
         [sys.executable, "-c", "import onnx, sys; print(*sys.modules)"], capture_output=True, text=True, check=True

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.results.short_names import WIDEST, cut
+from onnxlint_cmsis.analysis.results import WIDEST, cut
+from onnxlint_cmsis.cli.main import main
 
 SHAPE = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [16, 1, 1, 16], "out": [1, 8, 8, 16]}
 OPTIONS = ["--wrapper", "convolve_s8", "--in", "1,8,8,16", "--filter", "16,1,1,16", "--out", "1,8,8,16"]
@@ -57,9 +57,9 @@ def test_a_bad_line_is_named_and_the_others_are_answered(capsys, monkeypatch, ba
 
 
 def test_a_fault_inside_is_told_for_its_line_only(capsys, monkeypatch):
-    from onnxlint_cmsis.cmsis_nn import route_json
+    from onnxlint_cmsis.cmsis_nn import json_records
 
-    monkeypatch.setattr(route_json, "answer", lambda record, _: record if "a" in record else 1 / 0)
+    monkeypatch.setattr(json_records, "route_answer", lambda record, _: record if "a" in record else 1 / 0)
     code, answers, err = route(capsys, monkeypatch, b'{"b": 1}\n{"a": 1}')
     assert (code, answers[1]) == (2, {"a": 1})
     assert answers[0]["error"].startswith("internal error: ZeroDivisionError")

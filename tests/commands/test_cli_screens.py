@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.commands.text_table import TableFit, fitted
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.output.plain import TableFit, fitted
 from support import paths
 from support.third_party_models import needs_models
 

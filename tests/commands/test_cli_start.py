@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis import __main__ as start
-from onnxlint_cmsis import cli
+from onnxlint_cmsis.cli import main
 from support.fixable_models import gaining
 from support.paths import ROOT
 from support.signals import heeding, ignoring
@@ -29,7 +29,7 @@ def test_a_run_starts_no_threads_of_openblas_unless_asked(
     monkeypatch.setattr(os, "environ", dict(given))
     monkeypatch.setattr(os, "_exit", lambda _code: None)
     monkeypatch.setattr(start.gc, "set_threshold", lambda _number: None)
-    monkeypatch.setattr(cli, "main", lambda _argv: 0)
+    monkeypatch.setattr(main, "main", lambda _argv: 0)
     start.run()
     assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
 
@@ -84,7 +84,7 @@ def test_a_reader_that_goes_is_no_error(words: tuple[str, ...], tmp_path: Path) 
         argv, cwd=tmp_path, env=environment, stdout=write, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(write)
-    assert done.returncode in (expected.returncode, cli.BROKEN_PIPE)
+    assert done.returncode in (expected.returncode, main.BROKEN_PIPE)
     assert done.stderr == expected.stderr
 
 
@@ -104,7 +104,7 @@ def test_ctrl_c_at_the_start_shows_no_traceback(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert "Traceback" not in err, err
-        assert process.returncode in (-signal.SIGINT, cli.INTERRUPTED, 0, 1)
+        assert process.returncode in (-signal.SIGINT, main.INTERRUPTED, 0, 1)
 
 
 @posix

@@ -8,12 +8,12 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from onnxlint_cmsis import engine
-from onnxlint_cmsis.accepted import baseline, suppress
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.results.fingerprint import fingerprints, identity
+from onnxlint_cmsis.analysis.results import fingerprints, identity
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.config import accepted
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers import engine
+from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining
 
@@ -28,7 +28,7 @@ def graph(metadata=None, of_conv_1=None):
 
 def left(entries=(), model=None, **values):
     settings = make_settings(suppress=list(entries), **values)
-    return suppress.apply(FINDINGS, settings, model, "m.onnx")
+    return accepted.apply(FINDINGS, settings, model, "m.onnx")
 
 
 def codes_of(outcome):
@@ -57,7 +57,7 @@ def test_counts_tell_how_often_each_entry_was_used():
 
 
 def test_metadata_of_the_model_and_of_a_node():
-    key = suppress.METADATA_KEY
+    key = accepted.METADATA_KEY
     assert codes_of(left(model=graph({key: "CNN302 checked on the board"}))) == ["CNN102", "CNN111"]
     assert codes_of(left(model=graph({key: "CNN302, CNN111"}))) == ["CNN102"]
     assert codes_of(left(model=graph({}, {key: "CNN102"}))) == ["CNN302", "CNN111"]
@@ -65,7 +65,7 @@ def test_metadata_of_the_model_and_of_a_node():
 
 
 def test_what_a_model_suppresses_in_vain_is_told_once():
-    key = suppress.METADATA_KEY
+    key = accepted.METADATA_KEY
     outcome = left(model=graph({}, {key: "CNN302,CNN102 later"}))
     assert codes_of(outcome) == ["CNN302", "CNN111", "CNN090"]
     unused = outcome.findings[-1]
@@ -75,13 +75,13 @@ def test_what_a_model_suppresses_in_vain_is_told_once():
 
 @pytest.mark.parametrize("value", ["CNN999 why", "", "  ", "§", "everything"])
 def test_a_suppression_that_names_no_rule_is_told(value):
-    outcome = left(model=graph({suppress.METADATA_KEY: value}))
+    outcome = left(model=graph({accepted.METADATA_KEY: value}))
     assert codes_of(outcome) == ["CNN102", "CNN302", "CNN111", "CNN090"]
     assert "no rule has the code, prefix or name" in outcome.findings[-1].message
 
 
 def test_the_unused_rule_can_be_deselected():
-    assert codes_of(left(model=graph({suppress.METADATA_KEY: "CNN301"}), ignore=["CNN090"])) == [
+    assert codes_of(left(model=graph({accepted.METADATA_KEY: "CNN301"}), ignore=["CNN090"])) == [
         "CNN102", "CNN302", "CNN111",
     ]  # fmt: skip
 
@@ -213,7 +213,7 @@ def test_fingerprints_are_the_same_tomorrow():
 
 
 def test_baseline_key_has_forward_slashes():
-    assert baseline.key_of("/r/base.json", "/r/a/m.onnx") == "a/m.onnx"
+    assert accepted.key_of("/r/base.json", "/r/a/m.onnx") == "a/m.onnx"
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_a_suppression_of_a_rule_that_did_not_run_is_not_called_unused(sized, ca
         file.write('[[suppress]]\nrule = "CNN201"\n')
     assert not any("CNN090" in line for line in run(capsys, *sized)[1])
     model = onnx.load("m.onnx")
-    model.metadata_props.add(key=suppress.METADATA_KEY, value="CNN201 trained so")
+    model.metadata_props.add(key=accepted.METADATA_KEY, value="CNN201 trained so")
     onnx.save(model, "m.onnx")
     assert not any("CNN090" in line for line in run(capsys, "--isolated", "--select", "CNN2,CNN09", *sized)[1])
 

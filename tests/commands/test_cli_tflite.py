@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from model_mutations import mutated
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support import paths
 from support.models import one_node
 from support.tflite_chains import Chain
@@ -149,8 +149,8 @@ def test_what_is_no_model_is_one_finding(run, tmp_path, data):
 
 
 def test_damaged_files_end_in_findings():
-    from onnxlint_cmsis.config.resolve import Configuration
-    from onnxlint_cmsis.engine import lint_file
+    from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.fixers.engine import lint_file
 
     chance, settings = random.Random(5), Configuration(isolated=True).settings_for("a.tflite")
     models = [broadcast(), write(conv_model())]
@@ -300,12 +300,12 @@ def test_a_file_that_does_not_fit(run, tmp_path):
 def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     names = (
-        *("formats.tflite", "tflite_files", "tflite_analysis", "operators.tflite_registry", "lower.tflite_work"),
-        *("runtimes.tflm", "runtimes.judge", "runtimes.tflm_conditions"),
+        *("formats.tflite.file_model", "analysis.tflite_analysis", "output.memory"),
+        *("runtimes.tflm.interpret", "runtimes.tflm.reference_kernels", "runtimes.conditions"),
     )
     unwanted = tuple(f"onnxlint_cmsis.{name}" for name in names)
     code = (
-        "import sys; from onnxlint_cmsis.cli import main; main(sys.argv[1:]); "
+        "import sys; from onnxlint_cmsis.cli.main import main; main(sys.argv[1:]); "
         f"print([name for name in {unwanted} if name in sys.modules])"
     )
     done = subprocess.run(

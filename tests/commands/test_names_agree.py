@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.coverage.naming import layer_names
-from onnxlint_cmsis.open_model import open_model
-from onnxlint_cmsis.results.short_names import QUOTED, WIDEST, cut
+from onnxlint_cmsis.analysis.coverage import layer_names
+from onnxlint_cmsis.analysis.open_model import open_model
+from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, cut
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.config.files import make_settings
 from support.paths import SHARED
 from support.report_models import NET, write_model
 from support.tflite_steps import as_converted

@@ -10,19 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.cmsis_nn.cost.predicted_time import PredictedTime, predicted_time
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.comparison.comparison_json import comparison_json
-from onnxlint_cmsis.comparison.comparison_markdown import comparison_markdown
-from onnxlint_cmsis.comparison.comparison_text import change_text, comparison_text, layer_name
-from onnxlint_cmsis.comparison.difference import Figure, LayerDifference, ModelVersion, difference
-from onnxlint_cmsis.comparison.limits import exceeded, growth_limits
-from onnxlint_cmsis.errors import UsageError
-from onnxlint_cmsis.layer_rows import Row
-from onnxlint_cmsis.layers_report import LayersReport, Total
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
+from onnxlint_cmsis.output.comparison_text import (
+    change_text,
+    comparison_json,
+    comparison_markdown,
+    comparison_text,
+    layer_name,
+)
+from onnxlint_cmsis.output.layers import LayersReport, Row, Total
 from support import paths
 from support.models import text
 from support.tflite_steps import random_chain

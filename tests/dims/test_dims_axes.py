@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm, leaves, placement, resized, text
+from onnxlint_cmsis.model.axes import Axis, AxisForm, axis_text, leaves, placement, resized
 from support.axis_lanes import lanes
 
 
@@ -63,11 +63,11 @@ def test_removing_a_lane_takes_it_from_every_block() -> None:
 
 
 def test_text_reads_like_the_structure() -> None:
-    assert text(leaf(64, 0)) == "64"
-    assert text(concat(leaf(8, 0), leaf(8, 1))) == "[8 + 8]"
-    assert text(product(leaf(4, 0), leaf(3, 1))) == "12 = 4 x 3"
-    assert text(product(concat(leaf(4, 0), leaf(2, 1)), leaf(3, 2))) == "18 = [4 + 2] x 3"
-    assert text(leaf(None, 0)) == "?"
+    assert axis_text(leaf(64, 0)) == "64"
+    assert axis_text(concat(leaf(8, 0), leaf(8, 1))) == "[8 + 8]"
+    assert axis_text(product(leaf(4, 0), leaf(3, 1))) == "12 = 4 x 3"
+    assert axis_text(product(concat(leaf(4, 0), leaf(2, 1)), leaf(3, 2))) == "18 = [4 + 2] x 3"
+    assert axis_text(leaf(None, 0)) == "?"
 
 
 def test_symbolic_sizes_have_no_indices() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import dense, head, last, stem

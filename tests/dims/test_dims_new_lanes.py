@@ -11,15 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from onnxlint_cmsis.algebra.interval import between
-from onnxlint_cmsis.algebra.number_types import as_stored
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.analysis.classes import analyse, risks
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.model.intervals import as_stored, between
+from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent, share
 from onnxlint_cmsis.operators.registry import OPERATORS
-from onnxlint_cmsis.operators.values.broadcasts import share
-from onnxlint_cmsis.operators.values.curves import CurveValues, bent
-from onnxlint_cmsis.operators.values.pairs import PAIRS
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import head, stem
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.rewrite.refusals import refused
-from onnxlint_cmsis.rewrite.resize import apply
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.fixers.edits.layouts import refused
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.types import Freedom
 from support.fix_graphs import case
 from support.random_models import PARTIAL, RandomModel
 

@@ -7,9 +7,9 @@ import onnx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import check_results, check_shapes, resize, run
 from support.random_models import GEOMETRY, Feed, random_models
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.dims.classes import Dimensions
+from onnxlint_cmsis.analysis.classes import Dimensions
 from support.dims_graphs import Builder, freedom, prove
 
 

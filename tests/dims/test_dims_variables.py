@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from onnxlint_cmsis.algebra.axes import AxisForm, Resolver, text
-from onnxlint_cmsis.algebra.unify import unify
-from onnxlint_cmsis.algebra.variables import MAX_PARTS, Dimension, Variables, find, leaves_of
+from onnxlint_cmsis.model.axes import AxisForm, Resolver, axis_text
+from onnxlint_cmsis.model.variables import MAX_PARTS, Dimension, Variables, find, leaves_of, unify
 
 
 class World:
@@ -31,7 +30,7 @@ class World:
         return [str(lock) for pinned, lock in self.variables.pins if wanted & set(leaves_of(pinned))]
 
     def text(self, dimension: Dimension) -> str:
-        return text(Resolver().axis(dimension))
+        return axis_text(Resolver().axis(dimension))
 
 
 @pytest.fixture

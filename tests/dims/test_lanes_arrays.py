@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.formats.onnx_graph import arrays
-from onnxlint_cmsis.formats.onnx_graph.load import load, load_model
+from onnxlint_cmsis.formats.onnx import load as arrays
+from onnxlint_cmsis.formats.onnx.load import load, load_model
 
 SHAPE = (3, 5)
 VALUES = np.arange(15).reshape(SHAPE) - 4

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm
-from onnxlint_cmsis.algebra.cells import any_lane, indices_of
+from onnxlint_cmsis.model.axes import Axis, AxisForm, any_lane, indices_of
 from support.axis_lanes import lanes
 
 SIZES = (1, 2, 3)

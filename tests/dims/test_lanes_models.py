@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.lanes import analyse_lanes
-from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-from onnxlint_cmsis.formats.onnx_graph.load import load_model
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.lanes import analyse_lanes
+from onnxlint_cmsis.formats.onnx.load import load_model, reader
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
 from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 

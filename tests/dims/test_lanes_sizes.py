@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.algebra.interval import exactly
-from onnxlint_cmsis.algebra.regrouping import MAX_CELLS, put, taken
-from onnxlint_cmsis.algebra.spread import MAX_ELEMENTS, fits
-from onnxlint_cmsis.algebra.variables import MAX_LANES
-from onnxlint_cmsis.operators.values.joins import joined
+from onnxlint_cmsis.model.intervals import MAX_CELLS, MAX_ELEMENTS, exactly, fits, put, taken
+from onnxlint_cmsis.model.variables import MAX_LANES
+from onnxlint_cmsis.operators.arithmetic import joined
 from support.dims_graphs import Builder, reasons
 from support.lanes_checks import Analysed, analysed
 from support.stems import head, stem

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.constant_uses import Constants
-from onnxlint_cmsis.dims.fills import Fill, FillKind, fill
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.classes import Constants, Fill, FillKind, analyse, fill
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
-from onnxlint_cmsis.operators.derived import derived_values
-from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.operators.registry import derived_values
 from support import paths
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis import AnalysisSettings
-from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from support.tflite_steps import random_chain
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")

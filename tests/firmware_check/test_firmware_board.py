@@ -213,7 +213,7 @@ def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> Non
 def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
     from onnxlint_cmsis.cmsis_nn.cost import cost
     from onnxlint_cmsis.cmsis_nn.releases import parse_target
-    from onnxlint_cmsis.types import Dims, KernelCall, Pair
+    from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
     done = check("sweep", "--kind", "dw", "--every", "5", "--target", "cortex-m4", folder=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]

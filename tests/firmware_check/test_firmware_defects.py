@@ -12,34 +12,28 @@ import pytest
 from onnx import helper, numpy_helper
 
 import example_models as models
-from firmware_check import compilers, progress
-from firmware_check.arguments import board_named
-from firmware_check.blame import blamed
+from firmware_check import compilers, options
 from firmware_check.build import Bench
-from firmware_check.check import Uneven
-from firmware_check.compilers import CLANG, GCC, compiler_named, judges_costs
-from firmware_check.defects import Trouble, known_defects, unseen
+from firmware_check.compilers import CLANG, GCC, Trouble, compiler_named, judges_costs, known_defects, unseen
 from firmware_check.errors import FirmwareError
-from firmware_check.flagged import flagged_layers
+from firmware_check.execution import Observed, Traced
 from firmware_check.groups import groups_of
-from firmware_check.judging import _remarks, _values
+from firmware_check.judging import TargetCheck, _remarks, _values, blamed
 from firmware_check.library import open_library
 from firmware_check.memory import Bytes, Memory
-from firmware_check.numbers import softmax_constants
-from firmware_check.observe import Observed, Traced
 from firmware_check.opening import OpenedModel, Options, open_model
-from firmware_check.program import Array, Program, Quantization, Step, Value
-from firmware_check.reading.constants import refuse_out_of_range, with_zeros
-from firmware_check.reading.unsupported import Unsupported
-from firmware_check.target_check import TargetCheck
+from firmware_check.options import board_named
+from firmware_check.program import Array, Program, Quantization, Step, Value, softmax_constants
+from firmware_check.reading.forms import Unsupported, refuse_out_of_range, with_zeros
+from firmware_check.session import Uneven, flagged_layers
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_runs import check, data, needs_firmware
 from support.quantized_models import Qdq
@@ -48,7 +42,7 @@ from support.tflite_writer import write
 
 if TYPE_CHECKING:
     from firmware_check.reference import LayerReference
-    from onnxlint_cmsis.graph.model import Graph
+    from onnxlint_cmsis.model.graph import Graph
 
 M4 = parse_target("cortex-m4", "4.0.0")
 PADDED = KernelCall(
@@ -231,8 +225,8 @@ def test_a_long_run_says_how_many_layers_ran(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    shown = progress.Progress("m.onnx on cortex-m4", 8)
+    monkeypatch.setattr(options.time, "monotonic", lambda: clock[0])
+    shown = options.Progress("m.onnx on cortex-m4", 8)
     for seconds, count in ((1, 1), (32, 4), (33, 5), (50, 8)):
         clock[0] = 100.0 + seconds
         for build in ("traced", "plain"):

@@ -8,23 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.compilers import CLANG, CompilerRow, headers_of, program_of
 from firmware_check.errors import FirmwareError
-from firmware_check.evidence.c_text import c_source
-from firmware_check.evidence.call_runs import run_calls
-from firmware_check.evidence.call_steps import call_step
-from firmware_check.evidence.hazard_results import C_INSTEAD
-from firmware_check.evidence.record_file import read, record
-from firmware_check.evidence.source_audit import audit
-from firmware_check.evidence.witnesses import hazards_on, routed, sides, witnesses
+from firmware_check.evidence.call_runs import call_step, run_calls
+from firmware_check.evidence.hazards_command import C_INSTEAD, hazards_on, read, record, routed, sides, witnesses
+from firmware_check.evidence.sources_command import audit, c_source
 from firmware_check.library import Library, open_library
-from firmware_check.numbers import packed
-from onnxlint_cmsis.cmsis_nn.hazards import hazard
-from onnxlint_cmsis.cmsis_nn.observed import CONFIRMED, BranchSeen, HazardSeen, Recorded, evidence, recorded
+from firmware_check.options import board_named
+from firmware_check.program import packed
+from onnxlint_cmsis.cmsis_nn.families import hazard
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, evidence, recorded
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import check, needs_firmware
 
 WRAPPER = "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c"

@@ -12,13 +12,13 @@ from onnx import TensorProto, helper
 
 import example_models as models
 import softmax_model
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, headers_of, label_of, program_of
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.library import Library, open_library
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from firmware_check.options import board_named
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_models import every_form
 from support.firmware_runs import CORES, MISSING, data

@@ -18,19 +18,18 @@ from firmware_check.build import STACK
 from firmware_check.compare import Comparison, LayerPair
 from firmware_check.emit import linker_script, model_source, name_in_c
 from firmware_check.emulator import SHARED, command_line
-from firmware_check.failure import Failure
+from firmware_check.execution import Observed
+from firmware_check.judging import TargetCheck
 from firmware_check.library import Library
 from firmware_check.memory import Bytes, Memory
-from firmware_check.observe import Observed
 from firmware_check.opening import Options, open_model
 from firmware_check.program import Program
-from firmware_check.reports import markdown
-from firmware_check.target_check import TargetCheck
-from firmware_check.tflite.tflite_program import tflite_program
-from firmware_check.verdict import Disagreement, LayerVerdict
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.reporters import plain
-from onnxlint_cmsis.types import Isa, Target
+from firmware_check.reports import pages
+from firmware_check.tflite.program import tflite_program
+from firmware_check.verdict import Disagreement, Failure, LayerVerdict
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.output import plain
 from support import firmware_models as more
 from support.firmware_runs import check, needs_firmware
 from support.firmware_signatures import EverythingLibrary
@@ -195,8 +194,8 @@ def report_of(name: str) -> str:
     compared = Comparison(check, check, (pair,), (), False, wrong)
     library = Library(Path(), "4.0.0", (), name)
     parts = (
-        markdown.library_report(library), markdown.check_report(check), markdown.comparison_report(compared),
-        markdown.failure_report(Failure("cortex-m4", "gcc", name)), markdown.default_report([check]),
+        pages.library_report(library), pages.check_report(check), pages.comparison_report(compared),
+        pages.failure_report(Failure("cortex-m4", "gcc", name)), pages.default_report([check]),
     )  # fmt: skip
     return "".join(parts)
 

@@ -11,19 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.cli import main
 from firmware_check.errors import FirmwareError
-from firmware_check.evidence.any_api import entries_of
+from firmware_check.evidence.call_pool import entries_of
 from firmware_check.evidence.call_runs import run_steps
-from firmware_check.legacy.cmsis_5 import open_any, open_cmsis_5
-from firmware_check.legacy.legacy_arguments import arguments
-from firmware_check.legacy.legacy_call import legacy_step, step_with
-from firmware_check.legacy.q_arithmetic import QNumbers
-from firmware_check.legacy.weight_order import interleaved
+from firmware_check.legacy.cmsis_5 import QNumbers, interleaved, open_any, open_cmsis_5
+from firmware_check.legacy.legacy_call import arguments, legacy_step, step_with
+from firmware_check.options import board_named
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_5", "")

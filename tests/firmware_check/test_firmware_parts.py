@@ -10,15 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import example_models as models
-from firmware_check import softmax_s16
+from firmware_check import reference
 from firmware_check.arena import plan
+from firmware_check.execution import observe
 from firmware_check.library import Library, recognise
-from firmware_check.numbers import add_constants, quantize_multiplier, softmax_constants
-from firmware_check.observe import observe
-from firmware_check.program import Program, Quantization, Step, Value
-from firmware_check.reading.weighted import reordered_columns
+from firmware_check.program import (
+    Program,
+    Quantization,
+    Step,
+    Value,
+    add_constants,
+    quantize_multiplier,
+    softmax_constants,
+)
+from firmware_check.reading.layers import reordered_columns
 from firmware_check.run import Call
-from onnxlint_cmsis.lower.memory_order import lies_in, reshaped, transposed
+from onnxlint_cmsis.lower.layer import lies_in, reshaped, transposed
 from support.firmware_signatures import EverythingLibrary
 
 REAL = Quantization(0.5, 3)
@@ -47,15 +54,15 @@ def test_constants_of_tensorflow_lite_kernels() -> None:
 
 def test_multiplier_of_a_softmax_of_sixteen_bits() -> None:
     # scale 10/65535 needs none: 1 = 2^30 * 2^-31 * 2^1
-    assert softmax_s16.multiplier(10 / 65535) == (1 << 30, 1)
-    assert softmax_s16.multiplier(20 / 65535) == (1 << 30, 2)
+    assert reference.multiplier(10 / 65535) == (1 << 30, 1)
+    assert reference.multiplier(20 / 65535) == (1 << 30, 2)
 
 
 @pytest.mark.parametrize(
     ("table", "curve", "first", "ends"),
     [
-        (softmax_s16.exponentials(), np.exp, -10.0, (2, 32767)),  # exp(-10) is 1.49, moved up by 1 for the middle
-        (softmax_s16.reciprocals(), lambda x: 1 / (1 + x), 0.0, (32767, 16384)),
+        (reference.exponentials(), np.exp, -10.0, (2, 32767)),  # exp(-10) is 1.49, moved up by 1 for the middle
+        (reference.reciprocals(), lambda x: 1 / (1 + x), 0.0, (32767, 16384)),
     ],
     ids=["exponentials", "reciprocals"],
 )

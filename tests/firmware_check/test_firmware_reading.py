@@ -16,12 +16,12 @@ import example_models as models
 from firmware_check.library import Library
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Quantization, Step
-from firmware_check.reading.lookups import table_of
+from firmware_check.reading.layers import table_of
 from firmware_check.reading.read import read_program
-from firmware_check.reading.result import LayerResult
-from onnxlint_cmsis.formats.onnx_graph.load import load_model
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.lower.layout_copies import layout_copies
+from firmware_check.reading.stored_numbers import LayerResult
+from onnxlint_cmsis.formats.onnx.load import load_model
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.work import layout_copies
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
@@ -146,8 +146,8 @@ def read_with_pools(path: str, folder: Path) -> OpenedModel:
 @pytest.mark.parametrize("signed", [True, False], ids=["int8", "uint8"])
 def test_operators_on_integers_have_the_layers_of_their_qdq_form(signed: bool, tmp_path: Path) -> None:
     """The same calls, from the linter's lowering of the file itself, and the same constants as the QDQ file has."""
-    from onnxlint_cmsis.formats.onnx_graph.load import load
-    from onnxlint_cmsis.lower import lower
+    from onnxlint_cmsis.formats.onnx.load import load
+    from onnxlint_cmsis.lower.lowering import lower
 
     path = more.in_operator_format(models.residual(tmp_path), tmp_path, signed)
     steps = read_with_pools(path, tmp_path).program.steps
@@ -203,9 +203,9 @@ def test_every_form_has_its_macros_and_its_operators() -> None:
     import re
 
     from firmware_check.emit import HERE
-    from firmware_check.evidence.call_steps import TRANSPOSE
+    from firmware_check.evidence.call_runs import TRANSPOSE
     from firmware_check.reading.forms import FORMS
-    from firmware_check.reading.table import OPERATORS
+    from firmware_check.reading.read import OPERATORS
 
     template = (HERE / "templates" / "forms.c.j2").read_text(encoding="utf-8")
     macros = set(re.findall(r"macro (\w+)\(step, name, library\)", template))

@@ -13,19 +13,25 @@ import onnx
 import pytest
 
 import softmax_model
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
 from firmware_check.execution import execute
 from firmware_check.library import open_library
-from firmware_check.numbers import SoftmaxConstants, softmax_constants
-from firmware_check.program import Array, Quantization, Step, Value, side_by_side
-from firmware_check.softmax_arithmetic import IntegerSoftmax, _looked_up, softmax_output
-from firmware_check.softmax_s16 import allowed_difference, exponentials, multiplier, reciprocals
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.lower.layout import NO_DIMS
-from onnxlint_cmsis.lower.softmax import SOFTMAX_OUTPUT
-from onnxlint_cmsis.types import Dims, KernelCall
+from firmware_check.options import board_named
+from firmware_check.program import Array, Quantization, SoftmaxConstants, Step, Value, side_by_side, softmax_constants
+from firmware_check.reference import (
+    IntegerSoftmax,
+    _looked_up,
+    allowed_difference,
+    exponentials,
+    multiplier,
+    reciprocals,
+    softmax_output,
+)
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground.types import Dims, KernelCall
+from onnxlint_cmsis.lower.checks import SOFTMAX_OUTPUT
+from onnxlint_cmsis.lower.layer import NO_DIMS
+from onnxlint_cmsis.lower.lowering import lower
 from support import paths
 from support.firmware_runs import data, needs_firmware
 

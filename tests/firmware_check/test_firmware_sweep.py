@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from firmware_check.arguments import board_named
 from firmware_check.build import Bench
+from firmware_check.emit import DEFAULTS, KINDS, callable_kinds
 from firmware_check.library import open_library
+from firmware_check.options import board_named
 from firmware_check.sweep import measure
-from firmware_check.sweep_kinds import DEFAULTS, KINDS, callable_kinds
-from onnxlint_cmsis.cmsis_nn.cost.records import ENTRIES
+from onnxlint_cmsis.cmsis_nn.json_records import COST_KINDS
 from support import paths
 from support.firmware_runs import MISSING
 
@@ -28,7 +28,7 @@ needs_checkout = [
 
 
 def test_the_cost_model_answers_for_every_kind_that_is_measured() -> None:
-    assert {kind for kind, row in KINDS.items() if not row.plain} == set(ENTRIES)
+    assert {kind for kind, row in KINDS.items() if not row.plain} == set(COST_KINDS)
 
 
 @pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4", "cortex-m55"])

@@ -13,9 +13,8 @@ from firmware_check.library import open_library
 from firmware_check.program import Quantization
 from firmware_check.tflite import litert_reference
 from firmware_check.tflite.litert_reference import LiteRtReference
-from firmware_check.tflite.tflite_program import tflite_program
-from firmware_check.tflite.tflite_space import bounds
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
+from firmware_check.tflite.program import bounds, tflite_program
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
 from support.tflite_models import tensor

@@ -12,11 +12,11 @@ import pytest
 import example_models as models
 from firmware_check.errors import FirmwareError
 from firmware_check.opening import Options, open_model
-from firmware_check.operator_format import is_operator_format
 from firmware_check.program import Step
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.layers_report import layers_table
+from firmware_check.quantize import is_operator_format
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.output.layers import layers_table
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized

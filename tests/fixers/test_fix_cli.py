@@ -148,8 +148,8 @@ def test_a_fix_alone_says_what_it_analyses_float_layers_as(folder, option):
 
 
 def test_help_names_every_command():
-    from onnxlint_cmsis.commands.command_table import COMMANDS
-    from onnxlint_cmsis.commands.lint_options import make_parser
+    from onnxlint_cmsis.cli.command_table import COMMANDS
+    from onnxlint_cmsis.cli.options import make_parser
 
     named = make_parser().format_help().partition("Commands:")[2].split()
     assert [command.name for command in COMMANDS if command.name not in named] == []

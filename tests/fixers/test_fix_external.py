@@ -8,10 +8,9 @@ import os
 import onnx
 import pytest
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.formats.onnx_graph import tensor_codes
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.formats.onnx import document
 from support.fix_command import run, text
 from support.fixable_models import gaining
 
@@ -57,7 +56,7 @@ def test_weights_that_may_not_be_read_are_told_and_exit_with_2(folder, mode):
 
 
 def test_a_file_that_cannot_be_opened_is_told(folder, monkeypatch):
-    monkeypatch.setattr(tensor_codes, "read_bytes", lambda *_: None)
+    monkeypatch.setattr(document, "read_bytes", lambda *_: None)
     path = folder / "m.onnx"
     result = fix_model(str(path), path.read_bytes(), fix_request(make_settings())).result
     assert result.failed

@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.proof.verify import prove
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.proof.prove import prove
 from support import paths
 from support.versions import needs_right_products
 

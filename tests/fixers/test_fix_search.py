@@ -7,14 +7,12 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers import search
-from onnxlint_cmsis.fixers.culprits import LATE
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.proof.onnx_runtime import Optimization
-from onnxlint_cmsis.proof.prover import ProofOutcome, Prover, Spot
-from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers import attempt
+from onnxlint_cmsis.fixers.attempt import LATE, fix_model, fix_request
+from onnxlint_cmsis.fixers.proof.compare import Optimization
+from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover, Spot
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder
 
@@ -83,7 +81,7 @@ def test_the_classes_that_a_proof_fails_by_are_found_with_one_more_proof(doubted
 def test_the_number_of_proofs_is_bounded_where_they_do_not_say_what_differs(doubted):
     tries = doubted("conv6", seen=False)
     result = fixed(six_wide(8)).result
-    assert len(tries) <= search.MAX_PROOFS
+    assert len(tries) <= attempt.MAX_PROOFS
     assert changed(result) == {f"conv{place}" for place in range(4)}
     assert {one.reason for one in result.left} == {LATE}
 

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from model_mutations import mutated
-from onnxlint_cmsis.commands import lint_jobs
-from onnxlint_cmsis.commands.lint_jobs import Job
-from onnxlint_cmsis.config.resolve import make_settings, resolve_layers
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.proof import litert
-from onnxlint_cmsis.proof.litert import LiteRtProcess
+from onnxlint_cmsis.cli import lint_command
+from onnxlint_cmsis.cli.lint_command import Job
+from onnxlint_cmsis.config.files import make_settings, resolve_layers
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.proof import models
+from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED
 from support.tflite_steps import as_converted
@@ -99,9 +98,9 @@ def test_reports_tell_of_the_fix(folder):
 
 @pytest.mark.parametrize(("mode", "failed"), [("fix", True), ("fix-only", True), ("diff", False)])
 def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, mode, failed):
-    monkeypatch.setattr(litert, "find_spec", lambda _name: None)
+    monkeypatch.setattr(models, "find_spec", lambda _name: None)
     before, path = contents(folder), str(folder / "a.tflite")
-    fix = lint_jobs.fix_one(Job(path, resolve_layers((), tflite=True), fix=mode)).file.fix
+    fix = lint_command.fix_one(Job(path, resolve_layers((), tflite=True), fix=mode)).file.fix
     assert fix is not None
     assert (fix.changed, fix.failed) == (False, failed)
     assert fix.reason.endswith("is not installed: pip install 'onnxlint-cmsis[tflite]'")

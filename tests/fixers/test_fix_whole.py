@@ -10,14 +10,10 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.attempt import attempt, prover_of
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.fixers.rescaling import LIMIT, ROUNDING
-from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.proof.onnx_runtime import Optimization
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import LIMIT, ROUNDING, Snapshot, attempt, fix_model, fix_request, prover_of
+from onnxlint_cmsis.fixers.planning.problem import Prices
+from onnxlint_cmsis.fixers.proof.compare import Optimization
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed

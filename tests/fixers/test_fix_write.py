@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis import atomic
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.fix_file import fix_file
-from onnxlint_cmsis.fixers.write import replace_file
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.fix_file import fix_file, replace_file
+from onnxlint_cmsis.ground import atomic
 from support.signals import heeding, ignoring
 
 
@@ -103,7 +102,7 @@ def test_a_really_full_disk_leaves_the_old_bytes(model: Path) -> None:
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from onnxlint_cmsis.fixers.write import replace_file\n"
+        "from onnxlint_cmsis.fixers.fix_file import replace_file\n"
         "try: replace_file(sys.argv[1], b'n' * 5000)\n"
         "except OSError as error: print(error.strerror)"
     )
@@ -127,7 +126,7 @@ def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ig
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from onnxlint_cmsis.atomic import write_bytes\n"
+        "from onnxlint_cmsis.ground.atomic import write_bytes\n"
         "def check(new):\n"
         "    assert new.read_bytes() == b'new'\n"
         "    os.kill(os.getpid(), int(sys.argv[2]))\n"
@@ -146,7 +145,7 @@ def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ig
 def test_a_process_that_is_ended_at_any_time_leaves_one_whole_file(model: Path) -> None:
     code = (
         "import sys\n"
-        "from onnxlint_cmsis.fixers.write import replace_file\n"
+        "from onnxlint_cmsis.fixers.fix_file import replace_file\n"
         "print('ready', flush=True)\n"
         "while True:\n"
         "    replace_file(sys.argv[1], b'n' * 100_000)\n"
@@ -183,7 +182,7 @@ def test_handlers_of_signals_are_put_back(model: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from onnxlint_cmsis.atomic import write_bytes
+from onnxlint_cmsis.ground.atomic import write_bytes
 write_bytes(Path(sys.argv[1]), b"new", check=lambda new: (print(new.name, flush=True), {then}))
 """
 needs_locks = pytest.mark.skipif(atomic.fcntl is None, reason="this system has no locks that end with a process")

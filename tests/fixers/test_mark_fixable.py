@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from onnxlint_cmsis import fix, lint
-from onnxlint_cmsis.findings import Finding
-from onnxlint_cmsis.reporters.summaries import fixable_text
-from onnxlint_cmsis.results.file_result import FileResult
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.output.fixes import fixable_text
 from support import fixable_models, paths
 from support.fix_command import run
 from support.fix_command import text as said

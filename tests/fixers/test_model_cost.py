@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.config.resolve import make_settings
+from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers import attempt
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
 from support.dims_graphs import Builder
 
 SIZED, REWRITTEN = 8, 4

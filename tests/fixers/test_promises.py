@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis import fix, lint
-from onnxlint_cmsis.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
-from onnxlint_cmsis.proof.litert import litert_missing
-from onnxlint_cmsis.reporters.full import what_to_do
-from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.analysis.results import grouped
+from onnxlint_cmsis.fixers.proof.models import litert_missing
+from onnxlint_cmsis.ground.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.full import what_to_do
 from support.paths import SHARED
 from support.versions import needs_right_products
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import onnx
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.fleet.scan_model import ScanJob, scan_model
-from onnxlint_cmsis.fleet.scan_rows import STATUSES, ScanRow, TargetRow
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, scan_model
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
 
@@ -140,7 +139,7 @@ def test_output_of_other_settings_and_other_files_are_refused(tmp_path, capsys):
 
 
 def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("onnxlint_cmsis.commands.scan_command.find_spec", lambda name: name != "pyarrow" or None)
+    monkeypatch.setattr("onnxlint_cmsis.cli.scan_command.find_spec", lambda name: name != "pyarrow" or None)
     assert scan(tmp_path, "--out", tmp_path / "out") == 2
     assert capsys.readouterr().err.endswith("scan needs pyarrow: pip install 'onnxlint-cmsis[fleet]'\n")
 
@@ -178,7 +177,7 @@ def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path):
 
 
 def test_the_docs_name_every_column_with_its_type():
-    from onnxlint_cmsis.fleet.parts import schema
+    from onnxlint_cmsis.fleet.scan import schema
 
     page = (ROOT / "docs" / "scan.md").read_text()
     named = dict(re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", page, flags=re.MULTILINE))
@@ -198,9 +197,9 @@ def test_a_url_is_read_up_to_a_size(monkeypatch):
     data = model()
     fsspec.filesystem("memory").pipe("/large.onnx", data)
     job = ScanJob("memory://large.onnx", make_settings())
-    monkeypatch.setattr("onnxlint_cmsis.fleet.scan_model.MODEL", len(data))
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data))
     assert scan_model(job)[0].status == "ok"
-    monkeypatch.setattr("onnxlint_cmsis.fleet.scan_model.MODEL", len(data) - 1)
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data) - 1)
     (row,) = scan_model(job)
     assert row.status == "unreadable"
     assert row.message == f"the file has more than {len(data) - 1} bytes, the most that is read"

@@ -9,11 +9,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis import apart
-from onnxlint_cmsis.formats.onnx_graph import onnx_library
-from onnxlint_cmsis.formats.onnx_graph.checker import checker_problem
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.formats.onnx_graph.onnx_library import OnnxLibraryError, check_model, infer_shapes
+from onnxlint_cmsis.formats.onnx import library
+from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, check_model, checker_problem, infer_shapes
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground import apart
 from support import resizable_models
 
 BROKEN = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
@@ -22,8 +21,8 @@ BROKEN = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every version of onnx is one that is not trusted."""
-    onnx_library._guarded.cache_clear()
-    monkeypatch.setattr(onnx_library, "TRUSTED", (99, 0))
+    library._guarded.cache_clear()
+    monkeypatch.setattr(library, "TRUSTED", (99, 0))
 
 
 def dequantized_of_unknown_type() -> bytes:
@@ -45,7 +44,7 @@ def dequantized_of_unknown_type() -> bytes:
 def test_a_process_apart_finds_the_same() -> None:
     model = resizable_models.integer_model().SerializeToString()
     assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model)
-    assert onnx_library._guarded.cache_info().currsize == 1
+    assert library._guarded.cache_info().currsize == 1
     check_model(model)
     assert checker_problem(model) is None
 
@@ -114,6 +113,6 @@ def test_a_forked_process_asks_another_process() -> None:
     expected = infer_shapes(model)
     child = os.fork()
     if not child:
-        os._exit(0 if infer_shapes(model) == expected and onnx_library._guarded.cache_info().currsize == 2 else 1)
+        os._exit(0 if infer_shapes(model) == expected and library._guarded.cache_info().currsize == 2 else 1)
     assert infer_shapes(model) == expected
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from onnxlint_cmsis.api import fix, lint
-from onnxlint_cmsis.formats.onnx_graph.load import load
+from onnxlint_cmsis.formats.onnx.load import load
 from support.dims_graphs import Builder
 from support.fixable_models import dead
 from support.read_models import conv_model, only, texts

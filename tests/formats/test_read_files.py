@@ -8,8 +8,9 @@ import os
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.formats.onnx_graph.load import ModelError, load
-from onnxlint_cmsis.formats.onnx_graph.wire import length_delimited
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.wire import length_delimited
+from onnxlint_cmsis.model.graph import ModelError
 from support.read_models import conv_model, model, value
 
 

@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.formats.onnx_graph.elem_types import ELEM_TYPES
-from onnxlint_cmsis.graph.model import MAX_VALUES
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.model.graph import MAX_VALUES
 from support.read_models import model, node_at, read, tensor, texts, value
 
 BOOL = TensorProto.BOOL

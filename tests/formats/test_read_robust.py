@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from onnx import helper
 
 import mutate_models
-from onnxlint_cmsis.formats.onnx_graph.load import ModelError, load
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.model.graph import Graph, ModelError
 from support import paths
 from support.read_models import conv_model, model, node_at, read, tensor, texts, value
 
@@ -228,7 +228,7 @@ def test_rank_one_values_are_not_laid_out_element_by_element():
 def test_importing_costs_no_heavy_module():
     code = (
         "import onnx, sys, json\nbefore = set(sys.modules)\n"
-        "import onnxlint_cmsis.formats.onnx_graph.load\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+        "import onnxlint_cmsis.formats.onnx.load\nprint(json.dumps(sorted(set(sys.modules) - before)))"
     )
     environment = os.environ | {"PYTHONPATH": str(paths.ROOT)}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.formats.onnx_graph.load import ModelError
+from onnxlint_cmsis.model.graph import ModelError
 from support.read_models import FLOAT, conv_model, model, read, tensor, value
 
 INT64, INT8, UINT8 = TensorProto.INT64, TensorProto.INT8, TensorProto.UINT8

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, checker, helper
 
-from onnxlint_cmsis.formats.onnx_graph import weightless as stripping
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.formats.onnx_graph.wire import encode_varint, length_delimited, varint, varints
+from onnxlint_cmsis.formats.onnx import wire as stripping
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.wire import encode_varint, length_delimited, varint, varints
 from support.read_models import conv_model, model, node_at, read, tensor, value
 
 
@@ -151,7 +151,7 @@ def test_weights_are_not_read(tmp_path):
         file.truncate(file.tell() + count)
     code = (
         "import sys\n"
-        "from onnxlint_cmsis.formats.onnx_graph.load import load\n"
+        "from onnxlint_cmsis.formats.onnx.load import load\n"
         "graph = load(sys.argv[1])\n"
         "print(graph.constants['w'].shape[0], graph.shape('y'), graph.constants['w'].values())\n"
     )

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.config.resolve import Configuration
-from onnxlint_cmsis.html_report.graph_rows import graph_drawing
-from onnxlint_cmsis.html_report.rails_svg import rails
-from onnxlint_cmsis.html_report.report_input import report_input
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.config.files import Configuration
+from onnxlint_cmsis.output.html import graph_drawing, rails, report_input
 from support.html_pages import HtmlPage
 from support.paths import ROOT
 from support.report_models import NET, write_model, written_report

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.cost.plain_cost import copy_range, plain_range
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.cmsis_nn.cost import copy_range, plain_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.findings import Level
-from onnxlint_cmsis.layers_report import layers_report
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.lower.layout_copies import layout_copies
-from onnxlint_cmsis.lower.memory_order import Stored, lies_in, reshaped
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.lower.layer import Stored, lies_in, reshaped
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.work import layout_copies
+from onnxlint_cmsis.output.layers import layers_report
 from onnxlint_cmsis.runtimes.runtime import runtime_of
-from onnxlint_cmsis.types import Isa
 from support import paths
 from support.models import read, text
 
@@ -180,9 +179,9 @@ def test_a_reshape_that_is_undone_leaves_the_memory_as_it_was(order: list[int], 
 
 
 def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
-    from onnxlint_cmsis.comparison.comparison_text import cost_text
-    from onnxlint_cmsis.comparison.difference import ModelVersion, difference
-    from onnxlint_cmsis.results.file_result import FileResult
+    from onnxlint_cmsis.analysis.results import FileResult
+    from onnxlint_cmsis.output.comparison import ModelVersion, difference
+    from onnxlint_cmsis.output.comparison_text import cost_text
 
     settings = make_settings(targets=["cortex-m4"])
     versions = [

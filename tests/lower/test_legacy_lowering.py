@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.lower import Lowered, lower
+from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.lowering import lower
 from support.models import read, text
 
 FLOAT = """

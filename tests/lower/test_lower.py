@@ -11,8 +11,8 @@ from onnx import helper
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.types import Dims, Pair
+from onnxlint_cmsis.ground.types import Dims, Pair
+from onnxlint_cmsis.lower.lowering import lower
 from support.models import finished, one_node, qdq, read, text
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.types import Freedom, KernelCall
+from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.ground.types import Freedom, KernelCall
+from onnxlint_cmsis.lower.lowering import lower
 from support.models import finished, one_node, read
 
 MICROSOFT = "com.microsoft"

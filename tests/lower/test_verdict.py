@@ -7,11 +7,13 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.analysis.classes import risks
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.lower import Cause, Lowered, LoweredLayer, Verdict, lower
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
 from support.models import finished, one_node, read, text

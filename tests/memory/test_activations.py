@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis import ModelAnalysis
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.memory.activations import activations
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, plan_arena
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, activations, plan_arena
+from onnxlint_cmsis.config.files import make_settings
 from support.dims_graphs import Builder
 
 

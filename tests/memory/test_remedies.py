@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.analysis import ModelAnalysis
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.coverage.device_fit import device_fits
-from onnxlint_cmsis.memory.arena_plan import ArenaStep, ArenaUses, plan_arena
-from onnxlint_cmsis.memory.peak import peak_of
-from onnxlint_cmsis.memory.remedies import best_remedy
-from onnxlint_cmsis.memory.step_order import small_order
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import device_fits
+from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, best_remedy, peak_of, plan_arena, small_order
+from onnxlint_cmsis.config.files import make_settings
 from support.dims_graphs import Builder
 
 COPIES = "left out"

@@ -14,8 +14,8 @@ import pytest
 from support.dims_graphs import Builder
 from support.tree_copy import TreeCopy
 
-FAMILY = "onnxlint_cmsis/operators/curve_operators.py"
-RECORD = re.compile(r'^    curve\("Elu".*\n', re.M)
+FAMILY = "onnxlint_cmsis/operators/curve.py"
+RECORD = re.compile(r'^    curve\("Softsign".*\n', re.M)
 ROUTE, CUT = ("gaining.onnx", "route"), ("dead.onnx", "faster")
 
 
@@ -35,7 +35,7 @@ def gaining():
     build = Builder()
     value = build.conv(build.input("x", 1, 4, 8, 8), 4, 5, name="conv0")
     value = build.op("Conv", value, build.weights(15, 1, 3, 3), name="depthwise", kernel_shape=[3, 3], group=5)
-    return build.model(build.conv(build.op("Elu", value), 15, 2, name="conv1")).SerializeToString()
+    return build.model(build.conv(build.op("Softsign", value), 15, 2, name="conv1")).SerializeToString()
 
 
 def dead():
@@ -44,7 +44,7 @@ def dead():
     weights = build.random.uniform(-1, 1, (20, 4, 1, 1)).astype(np.float32)
     weights[5:13] = 0
     inputs = [build.input("x", 1, 4, 8, 8), build.const(weights), build.const(np.zeros(20, np.float32))]
-    value = build.op("Elu", build.op("Conv", *inputs, name="conv0"))
+    value = build.op("Softsign", build.op("Conv", *inputs, name="conv0"))
     return build.model(build.conv(value, 20, 8, name="conv1")).SerializeToString()
 
 
@@ -62,9 +62,9 @@ def test_one_record_makes_classes_lanes_and_fixes_know_an_operator(without):
     shown = copy.python(
         "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"
     )
-    assert "operator Elu of domain ai.onnx is not known" in shown.stdout
+    assert "operator Softsign of domain ai.onnx is not known" in shown.stdout
     assert [classes(copy, *one) for one in (ROUTE, CUT)] == [[], []]
-    copy.replace(FAMILY, "CURVES = (\n", f"CURVES = (\n{row}")
+    copy.replace(FAMILY, "\nCURVES = (\n", f"\nCURVES = (\n{row}")
     shown = copy.python(
         "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"
     )

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.algebra.interval import between, number
-from onnxlint_cmsis.graph.model import Node
-from onnxlint_cmsis.operators.facets import MOVING, NotFollowed
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.intervals import between, point
+from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent
+from onnxlint_cmsis.operators.record import MOVING, NotFollowed, Operator
 from onnxlint_cmsis.operators.registry import OPERATORS
-from onnxlint_cmsis.operators.values.curves import CurveValues, bent
-from onnxlint_cmsis.operators.values.pairs import PAIRS
 
 CURVES = {one.name: one.values.curve for one in OPERATORS.values() if isinstance(one.values, CurveValues)}
 RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
-SPANS = [between(-3.0, 2.0), between(0.25, 0.5), between(-np.inf, np.inf), number(0.0), number(0.75), number(-2.0)]
+SPANS = [between(-3.0, 2.0), between(0.25, 0.5), between(-np.inf, np.inf), point(0.0), point(0.75), point(-2.0)]
 
 
 def _id(operator: Operator) -> str:
@@ -39,7 +37,7 @@ def test_what_moves_elements_says_where_or_which(operator: Operator) -> None:
 def test_a_curve_is_zero_at_zero_where_its_record_says_so(name: str) -> None:
     record = next(one for one in RECORDS if one.name == name)
     with np.errstate(all="ignore"):
-        at_zero = bent(number(0.0), CURVES[name], _node(name), 2.0**-20)
+        at_zero = bent(point(0.0), CURVES[name], _node(name), 2.0**-20)
     if 0 in record.zero:
         assert at_zero.zero
 

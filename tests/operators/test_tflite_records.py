@@ -7,12 +7,10 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.graph.model import TFLITE
-from onnxlint_cmsis.operators.facets import NotFollowed
-from onnxlint_cmsis.operators.record import Operator
-from onnxlint_cmsis.operators.registry import UNKNOWN, operator_named
-from onnxlint_cmsis.operators.tflite_registry import TFLITE_OPERATORS
-from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
+from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.operators.record import NotFollowed, Operator
+from onnxlint_cmsis.operators.registry import TFLITE_OPERATORS, UNKNOWN, operator_named
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
 from support.operator_records import answers_or_declines_new_lane
 
@@ -31,13 +29,6 @@ def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None
 
 def test_every_operator_of_the_runtime_has_a_record() -> None:
     assert {*KERNELS, *LIMITS} <= TFLITE_OPERATORS.keys()
-
-
-def test_no_two_families_have_one_operator() -> None:
-    from onnxlint_cmsis.operators import tflite_registry
-
-    families = [value for value in vars(tflite_registry).values() if isinstance(value, tuple) and value]
-    assert sum(len(family) for family in families) == len(TFLITE_OPERATORS)
 
 
 def test_the_registry_finds_them_by_their_domain() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings
-from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from support.tflite_chains import Chain
 
 

@@ -7,17 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
-from onnxlint_cmsis.planning.decide import decide
-from onnxlint_cmsis.planning.locked import locked_gains
-from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import planning_input
-from onnxlint_cmsis.planning.policies import POLICIES, REACH
-from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.types import Dims
+from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.planning.problem import POLICIES, REACH, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.solve import decide, locked_gains
+from onnxlint_cmsis.ground.types import Dims
 from support.conv_chains import chain
 from support.dims_graphs import Builder
 

@@ -9,18 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.algebra.axes import leaves
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.planning.decide import decide
-from onnxlint_cmsis.planning.factors import factors_of
-from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.planning.planning_input import planning_input
-from onnxlint_cmsis.planning.price import LARGEST, Prices
-from onnxlint_cmsis.planning.problem import SizeProblem
-from onnxlint_cmsis.types import Pair
+from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.planning.problem import LARGEST, Prices, SizeProblem, factors_of, planning_input
+from onnxlint_cmsis.fixers.planning.solve import decide
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground.types import Pair
+from onnxlint_cmsis.model.axes import leaves
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models

@@ -12,17 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from onnxlint_cmsis.analysis import ModelAnalysis
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.planning import staircase
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.planning.planning_input import planning_input
-from onnxlint_cmsis.planning.price import Prices
-from onnxlint_cmsis.planning.staircase import Staircase, WidthStep, staircases
-from onnxlint_cmsis.rewrite.model_bytes import resized
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.edits.resize import resized
+from onnxlint_cmsis.fixers.planning import solve
+from onnxlint_cmsis.fixers.planning.problem import Plan, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep, staircases
 from support.models import text
 from support.random_models import GEOMETRY, random_models
 from support.third_party_models import SHARED, needs_models
@@ -166,10 +164,8 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
 ) -> None:
     """Damaged channel counts of an inception network once made millions of plans of the arena."""
     planned = []
-    plan = staircase.plan_arena
-    monkeypatch.setattr(
-        staircase, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest)
-    )
+    plan = solve.plan_arena
+    monkeypatch.setattr(solve, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest))
     path = tmp_path / "inception.onnx"
     path.write_bytes(inception(channels))
     assert main(["widths", "--isolated", "--work", "20000", str(path)]) == 0
@@ -194,10 +190,10 @@ def test_narrow_classes_keep_all_widths_under_a_limit() -> None:
 
 
 def test_counts_share_what_the_narrow_leave() -> None:
-    assert staircase._share([3, 100, 50], 63) == 30
-    assert staircase._share([3, 4], 7) == 4
-    assert staircase._share([], 7) == 0
-    assert staircase._share([5, 5], 1) == 0
+    assert solve._share([3, 100, 50], 63) == 30
+    assert solve._share([3, 4], 7) == 4
+    assert solve._share([], 7) == 0
+    assert solve._share([5, 5], 1) == 0
 
 
 @pytest.mark.parametrize("text", ["-1", "x", "1" * 16, "²"])

@@ -7,9 +7,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
-from onnxlint_cmsis.proof.onnx_runtime import Optimization
-from onnxlint_cmsis.proof.verify import prove
-from onnxlint_cmsis.rewrite.resize import apply
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.proof.compare import Optimization
+from onnxlint_cmsis.fixers.proof.prove import prove
 from support.dims_graphs import check_shapes
 from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained

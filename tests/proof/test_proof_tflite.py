@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis import apart
-from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
-from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
-from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
-from onnxlint_cmsis.proof import litert
-from onnxlint_cmsis.proof.element_map import Held
-from onnxlint_cmsis.proof.prover import Prover
-from onnxlint_cmsis.proof.verify import observe
-from onnxlint_cmsis.results.proof_result import Proof
+from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.fixers.proof import models
+from onnxlint_cmsis.fixers.proof.compare import Held
+from onnxlint_cmsis.fixers.proof.prove import Prover, observe
+from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
+from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
+from onnxlint_cmsis.ground import apart
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import operator_code, write
@@ -188,7 +186,7 @@ def test_a_run_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_litert_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(litert, "find_spec", lambda _name: None)
+    monkeypatch.setattr(models, "find_spec", lambda _name: None)
     proof = prove(two_layers(), two_layers())
     assert (proof.equal, proof.ran) == (False, False)
     assert proof.reason.endswith("is not installed: pip install 'onnxlint-cmsis[tflite]'")

@@ -10,23 +10,21 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.proof import compare, feeds, inner_tensors
-from onnxlint_cmsis.proof.compare import Spread
-from onnxlint_cmsis.proof.element_map import Held, PlanStep, aligned, element_map
-from onnxlint_cmsis.proof.inputs import PLAIN, model_inputs
-from onnxlint_cmsis.proof.onnx_model import OnnxModel
-from onnxlint_cmsis.proof.onnx_runtime import Optimization
-from onnxlint_cmsis.proof.runner import Runner
-from onnxlint_cmsis.proof.verify import observe, prove
-from onnxlint_cmsis.results.proof_result import Difference, Proof
-from onnxlint_cmsis.rewrite.refusals import refused
-from onnxlint_cmsis.rewrite.resize import apply
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.analysis.results import Difference, Proof
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.edits.layouts import refused
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.proof import compare
+from onnxlint_cmsis.fixers.proof import inputs as feeds
+from onnxlint_cmsis.fixers.proof import prove as inner_tensors
+from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, PlanStep, Spread, aligned, element_map
+from onnxlint_cmsis.fixers.proof.inputs import PLAIN, model_inputs
+from onnxlint_cmsis.fixers.proof.models import OnnxModel
+from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.types import Freedom
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
@@ -360,14 +358,14 @@ def test_inputs_lie_in_the_range_that_is_quantized() -> None:
     assert (low, high) == (pytest.approx(-12.5), pytest.approx(13.0))
     assert model_inputs(real_model(), {})[0].span == PLAIN
     setting = feeds.Setting(1, 1, (0, 0))
-    made = [feeds.feed(inputs, setting, number, 0)["x"] for number in range(12)]
+    made = [feeds.feed_of(inputs, setting, number, 0)["x"] for number in range(12)]
     assert not made[0].any()
     assert (made[1] == np.float32(low)).all()
     assert (made[2] == np.float32(high)).all()
     assert set(np.unique(made[3])) == {np.float32(low), np.float32(high)}
     assert all(low <= one.min() <= one.max() <= high and one.std() > 1 for one in made[4:])
-    assert np.array_equal(feeds.feed(inputs, setting, 7, 0)["x"], made[7])
-    assert not np.array_equal(feeds.feed(inputs, setting, 7, 1)["x"], made[7])
+    assert np.array_equal(feeds.feed_of(inputs, setting, 7, 0)["x"], made[7])
+    assert not np.array_equal(feeds.feed_of(inputs, setting, 7, 1)["x"], made[7])
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
@@ -378,7 +376,7 @@ def test_integer_inputs_take_all_values(dtype: type) -> None:
     model = build.model(build.op("Cast", "x", to=TensorProto.FLOAT))
     one = model_inputs(model, {})
     limits = np.iinfo(dtype)
-    made = [feeds.feed(one, feeds.Setting(1, 1, (0, 0)), number, 0)["x"] for number in range(6)]
+    made = [feeds.feed_of(one, feeds.Setting(1, 1, (0, 0)), number, 0)["x"] for number in range(6)]
     assert {(array.min(), array.max()) for array in made[1:4]} >= {(limits.min,) * 2, (limits.max,) * 2}
     assert all(array.dtype == dtype for array in made)
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.errors import CalibrationError
-from onnxlint_cmsis.layers_report import layers_report
-from onnxlint_cmsis.proof.tensor_ranges import tensor_ranges
-from onnxlint_cmsis.q_formats.q_number import RealRange, fraction_bits, shifts
+from onnxlint_cmsis.analysis.q_formats import RealRange, fraction_bits, shifts
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.proof.models import tensor_ranges
+from onnxlint_cmsis.ground.errors import CalibrationError
+from onnxlint_cmsis.output.layers import layers_report
 from support.models import text
 
 

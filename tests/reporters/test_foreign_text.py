@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cli import main
-from onnxlint_cmsis.reporters.plain import (
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.output.plain import (
     annotation,
     annotation_property,
     json_text,
@@ -29,8 +29,8 @@ from onnxlint_cmsis.reporters.plain import (
     printable,
     sarif_text,
     toml_string,
+    wrapped,
 )
-from onnxlint_cmsis.reporters.wrapping import wrapped
 from support.models import text
 from support.report_models import NET
 from support.tflite_models import conv_model, tensor

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 
-from onnxlint_cmsis.reporters import render
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.results.fix_result import (
+from onnxlint_cmsis.analysis.results import (
+    WIDEST,
     ClassChange,
+    Difference,
+    FileResult,
     FixResult,
     LayerChange,
     Locked,
     Numbers,
+    Proof,
     Repair,
     SkippedClass,
     TargetTotal,
     TensorChange,
+    ValueChange,
+    cut,
 )
-from onnxlint_cmsis.results.proof_result import Difference, Proof, ValueChange
-from onnxlint_cmsis.results.short_names import WIDEST, cut
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import NASTY, TARGET, a_run
 
 CHANGED = FixResult(

@@ -9,12 +9,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import RULES, check_of_kind
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.findings import Location, PythonPlace
-from onnxlint_cmsis.reporters import links, render
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.ground.findings import Location, PythonPlace
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output import run as links
+from onnxlint_cmsis.output.formats import render
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from support.sarif_validator import complaints, needs_multitool

@@ -6,16 +6,13 @@ import json
 
 from hypothesis import given, settings
 
-from onnxlint_cmsis.analysis import ModelAnalysis
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.layers_report import layers_report
-from onnxlint_cmsis.reporters import render
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.results.file_summary import FileSummary, LayerShare, TargetSummary
-from onnxlint_cmsis.results.fingerprint import fingerprints
-from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.formats import render
+from onnxlint_cmsis.output.layers import layers_report
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
 from support.models import text as model_text
 from support.random_models import GEOMETRY, random_models

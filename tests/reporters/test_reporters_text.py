@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis import __version__
+from onnxlint_cmsis.analysis.results import FileResult, grouped
 from onnxlint_cmsis.config.keys import FORMATS
-from onnxlint_cmsis.findings import UNSAFELY
-from onnxlint_cmsis.reporters import MODULES, render
-from onnxlint_cmsis.reporters.plain import printable, unpainted
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.results.grouped_findings import grouped
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.findings import UNSAFELY
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.output.formats import MODULES, render
+from onnxlint_cmsis.output.plain import printable, unpainted
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 
@@ -240,8 +239,8 @@ def test_json_has_every_field():
 def test_json_names_every_field_of_a_finding():
     from dataclasses import fields
 
-    from onnxlint_cmsis.findings import Finding, Location, Resize
-    from onnxlint_cmsis.types import Source
+    from onnxlint_cmsis.ground.findings import Finding, Location, Resize
+    from onnxlint_cmsis.ground.types import Source
 
     finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
     assert {field.name for field in fields(Finding)} - {"asks", "brief", "brief_remedy"} <= set(

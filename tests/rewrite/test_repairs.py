@@ -10,20 +10,17 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.rule_registry import RULES
-from onnxlint_cmsis.cmsis_nn.hazards import all_hazards
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import FixRequest
-from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.proof.compare import TOLERANCE
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.rewrite.repairs import useless_pairs
-from onnxlint_cmsis.rewrite.repairs.repair_table import REPAIRS
-from onnxlint_cmsis.rewrite.repairs.unrepaired import UNREPAIRED
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.repairs import requantized
+from onnxlint_cmsis.fixers.repairs.table import REPAIRS, UNREPAIRED
+from onnxlint_cmsis.ground.types import Isa, Target
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 
@@ -390,4 +387,4 @@ def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
         }
     """)
     graph = ModelAnalysis("m.onnx", AnalysisSettings(targets("7.0.0")), model.SerializeToString()).graph
-    assert list(useless_pairs.nodes(graph)) == []
+    assert list(requantized.useless_nodes(graph)) == []

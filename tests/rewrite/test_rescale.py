@@ -8,14 +8,13 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import FixRequest
-from onnxlint_cmsis.lower import lower
-from onnxlint_cmsis.lower.shared_scales import linked_groups
-from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.lower.checks import linked_groups
+from onnxlint_cmsis.lower.lowering import lower
 from support.fix_command import contents, run, text
 from support.models import read
 from support.quantized_models import joined

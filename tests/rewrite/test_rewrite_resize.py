@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.rewrite.constant_layouts import SAME, growing, layouts
-from onnxlint_cmsis.rewrite.refusals import refused
-from onnxlint_cmsis.rewrite.resize import apply
-from onnxlint_cmsis.rewrite.uses import Uses
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.fixers.edits.layouts import SAME, Uses, growing, layouts, refused
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import Builder
 from support.fix_graphs import arrays, case, input_of, unchanged
 from support.fix_random import models
@@ -430,7 +428,7 @@ def test_external_data_are_read_for_what_changes_and_stay_for_what_does_not(tmp_
     places = {one.name: one.data_location for one in after.graph.initializer}
     assert places == {"c0": 0, "c1": 0, "c2": 0, "c3": TensorProto.EXTERNAL}
     assert np.array_equal(input_of(after, "first", 1)[:3], input_of(model, "first", 1))
-    from onnxlint_cmsis.proof.verify import prove
+    from onnxlint_cmsis.fixers.proof.prove import prove
 
     assert prove(path, after.SerializeToString()).equal
     (tmp_path / "m.bin").unlink()

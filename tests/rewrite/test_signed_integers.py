@@ -6,14 +6,13 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings
-from onnxlint_cmsis.fixers.fix import fix_model
-from onnxlint_cmsis.fixers.request import FixRequest
-from onnxlint_cmsis.planning.plan_options import FixOptions
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.reporters.proof_lines import proof_text
-from onnxlint_cmsis.results.proof_result import Difference, Proof
-from onnxlint_cmsis.types import Isa, Target
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.results import Difference, Proof
+from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.output.fixes import proof_text
 from support.fix_command import run, text
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.fixers.fix import Fixed, fix_model
-from onnxlint_cmsis.fixers.request import fix_request
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.rewrite.repairs.format_repairs import repairs_for
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.attempt import Fixed, fix_model, fix_request
+from onnxlint_cmsis.fixers.repairs.table import repairs_for
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
 from support.tflite_chains import Chain
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")

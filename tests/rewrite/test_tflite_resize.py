@@ -9,20 +9,18 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.dims.classes import analyse
-from onnxlint_cmsis.dims.lanes import analyse_lanes
-from onnxlint_cmsis.dims.result import Dimensions
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.stored_arrays import reader
+from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.analysis.lanes import analyse_lanes
+from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.fixers.edits.resize import resized
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.proof.compare import PlanStep, element_map
+from onnxlint_cmsis.fixers.proof.prove import Prover
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, read_tflite
+from onnxlint_cmsis.formats.tflite.tensors import reader
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.proof.element_map import PlanStep, element_map
-from onnxlint_cmsis.proof.prover import Prover
-from onnxlint_cmsis.results.proof_result import Proof
-from onnxlint_cmsis.rewrite.model_bytes import resized
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.model.graph import Graph
 from support.tflite_chains import Chain
 from support.tflite_steps import as_converted, conv, flat_dense
 

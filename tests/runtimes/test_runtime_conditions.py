@@ -9,18 +9,22 @@ import onnx
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.findings import Finding
-from onnxlint_cmsis.lower.verdict import Verdict
-from onnxlint_cmsis.runtimes.judge import CONDITIONS, JudgedLayer
-from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
-from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.runtimes.status_use import TFLM, status_text
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.runtimes.conditions import CONDITIONS, PARTITIONED, PATTERNS, JudgedLayer
+from onnxlint_cmsis.runtimes.runtime import (
+    STATUS_OF_TFLM,
+    Runtime,
+    RuntimeVerdict,
+    runtime_notes,
+    runtime_of,
+    status_text,
+)
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
-from onnxlint_cmsis.runtimes.tvm_patterns import PARTITIONED, PATTERNS
-from onnxlint_cmsis.types import Level
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
 
@@ -308,7 +312,7 @@ def test_a_scale_is_not_taken_for_an_operand(runtime: str, op_type: str) -> None
 
 
 def test_operands_are_those_of_the_operators_record() -> None:
-    from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+    from onnxlint_cmsis.runtimes.runtime import LayerFacts
 
     for op_type in ("QLinearAdd", "QLinearMul", "QLinearConcat"):
         analysis = analysed(in_operator_format(op_type), runtime_of("tflm"))
@@ -362,7 +366,7 @@ def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
     assert "Invoke returns kTfLiteOk" in status_text("tflm", "convolve_s8")
     assert "Invoke returns an error" in status_text("tflm", "fully_connected_s8")
     assert status_text("executorch", "convolve_s8") == status_text("direct", "convolve_s8") == ""
-    stems = [stem for row in TFLM for stem in row.stems]
+    stems = [stem for row in STATUS_OF_TFLM for stem in row.stems]
     assert len(stems) == len(set(stems))
 
 

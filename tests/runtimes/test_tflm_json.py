@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.report_json import memory_json, operator_json
-from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret, memory_json, operator_json
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 

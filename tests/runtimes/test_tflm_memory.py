@@ -10,17 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.greedy_planner import PlannedBuffer, place
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
-from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret, memory_json
+from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, LIMITS, NOT_FOLLOWED
-from onnxlint_cmsis.runtimes.tflm.report_json import memory_json
-from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
-from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
-from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
-from onnxlint_cmsis.coverage.summarize import summarize
-from onnxlint_cmsis.layer_rows import operator_row
+from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.output.layers import operator_row
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS, ReferenceCall, reference_range
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
-from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-from onnxlint_cmsis.types import Isa
 from support import paths
 from support.models import text
 from support.tflite_chains import Chain

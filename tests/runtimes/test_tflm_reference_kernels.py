@@ -8,9 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, KernelOutcome, numbers_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds, reviewed_revision
 from support import paths

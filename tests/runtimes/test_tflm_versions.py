@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.config.resolve import make_settings
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.runtimes.tflm.kernel_table import KERNELS
-from onnxlint_cmsis.runtimes.tflm.operator_versions import HIGHEST_VERSION
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
+from onnxlint_cmsis.runtimes.tflm.preparation import HIGHEST_VERSION
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
 from support.tflite_models import one_operator, streaming_model, tensor
 from support.tflite_writer import write

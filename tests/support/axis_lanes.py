@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.algebra.axes import Axis, AxisForm
+from onnxlint_cmsis.model.axes import Axis, AxisForm
 
 
 def lanes(axis: Axis, leaf: int) -> tuple[tuple[int, ...], ...]:

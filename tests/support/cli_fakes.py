@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.findings import Finding, Location, Resize
-from onnxlint_cmsis.reporters.report_run import Run
-from onnxlint_cmsis.results.file_result import FileResult
-from onnxlint_cmsis.types import Freedom, Level, Source
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.ground.findings import Finding, Location, Resize
+from onnxlint_cmsis.ground.types import Freedom, Level, Source
+from onnxlint_cmsis.output.run import Run
 
 TARGET = "cortex-m55, CMSIS-NN 7.0.0, gcc"
 NASTY = "a%b:c,d\ne\r\x1b[31m<&\"'>\u202e\ud800é"
@@ -59,8 +59,8 @@ class FakeEngine:
     def lint_file(self, path, settings, data=None, _model=None):
         from pathlib import Path
 
-        from onnxlint_cmsis.accepted import suppress
-        from onnxlint_cmsis.config import codes
+        from onnxlint_cmsis.config import accepted
+        from onnxlint_cmsis.config import settings as codes
 
         self.paths.append(path)
         words = (data if data is not None else Path(path).read_bytes()).decode().split()
@@ -69,7 +69,7 @@ class FakeEngine:
         makers = {"miss": routing_miss, "wrong": wrong_result, "note": note, "unreadable": unreadable}
         found = [makers[word](path) for word in words if word in makers]
         adjusted = [finding for raw in found if (finding := codes.adjust(raw, settings))]
-        left = suppress.apply(adjusted, settings, None, path)
+        left = accepted.apply(adjusted, settings, None, path)
         notes = ("analysed as s8",) if "float" in words else ()
         return FileResult(
             path,

@@ -9,16 +9,14 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.algebra.axes import Axis, placement, resized
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.dims.fills import Fill, FillKind, fill
-from onnxlint_cmsis.dims.risks import risks
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.graph.model import Graph, Node
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.rewrite.resize import apply
-from onnxlint_cmsis.rewrite.uses import Uses
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.analysis.classes import Dimensions, Fill, FillKind, analyse, fill, risks
+from onnxlint_cmsis.fixers.edits.layouts import Uses
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.model.axes import Axis, placement, resized
+from onnxlint_cmsis.model.graph import Graph, Node
 
 
 class Builder:

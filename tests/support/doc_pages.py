@@ -29,7 +29,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support import paths
 
 BLOCK = re.compile(

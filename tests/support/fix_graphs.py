@@ -9,14 +9,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.proof.verify import prove
-from onnxlint_cmsis.results.proof_result import Proof
-from onnxlint_cmsis.rewrite.resize import apply
-from onnxlint_cmsis.types import Freedom
+from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.proof.prove import prove
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.model.graph import Graph
 
 Lanes = tuple[int | None, ...]
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from onnxlint_cmsis.algebra.axes import Axis, placement
-from onnxlint_cmsis.dims.lanes.lane_demand import Demand
-from onnxlint_cmsis.dims.lanes.lane_values import fill_in
-from onnxlint_cmsis.dims.lanes.lane_view import LaneView
-from onnxlint_cmsis.proof.branches import with_outputs
-from onnxlint_cmsis.proof.feeds import feed, settings
-from onnxlint_cmsis.proof.inputs import model_inputs
-from onnxlint_cmsis.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.analysis.lanes import Demand, LaneView, fill_in
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.inputs import feed_of, model_inputs, settings
+from onnxlint_cmsis.fixers.proof.models import with_outputs
+from onnxlint_cmsis.model.axes import Axis, placement
 from support.fix_random import Planned
 
 SAME, ROUNDED, OTHER = 0, 1, 2
@@ -39,7 +36,7 @@ def unexplained(drawn: Planned, changed: onnx.ModelProto, inputs: int) -> str:
     for level in (Optimization.DEFAULT, Optimization.NONE):
         sessions = [RuntimeSession(with_outputs(model, names), level) for model in (one.model, changed)]
         for number in range(inputs):
-            values = feed(taken, setting, number, 0)
+            values = feed_of(taken, setting, number, 0)
             old, new = (dict(zip(names, session.run(values, names), strict=True)) for session in sessions)
             states: dict[str, int] = {}
             for node, name in made:

@@ -9,16 +9,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.dims.classes import Dimensions, analyse
-from onnxlint_cmsis.dims.lanes import Lanes, analyse_lanes
-from onnxlint_cmsis.dims.lanes.lane_demand import Demand
-from onnxlint_cmsis.dims.lanes.lane_values import fill_in
-from onnxlint_cmsis.dims.lanes.lane_view import LaneView
-from onnxlint_cmsis.formats.onnx_graph.arrays import reader
-from onnxlint_cmsis.formats.onnx_graph.load import load_model
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.planning.lane_plan import Plan
-from onnxlint_cmsis.rewrite.resize import apply
+from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.analysis.lanes import Demand, Lanes, LaneView, analyse_lanes, fill_in
+from onnxlint_cmsis.fixers.edits.resize import apply
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.formats.onnx.load import load_model, reader
+from onnxlint_cmsis.model.graph import Graph
 from support.dims_graphs import run
 
 Feed = Mapping[str, np.ndarray]

@@ -8,8 +8,8 @@ import re
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser, shape_inference
 
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.model.graph import Graph
 
 
 def read(model: ModelProto) -> Graph:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.operators.facets import NotFollowed
-from onnxlint_cmsis.operators.new_lane import NewLane
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import NewLane, NotFollowed, Operator
 
 
 def answers_or_declines_new_lane(operator: Operator) -> bool:

@@ -10,10 +10,10 @@ import onnx
 from onnx import numpy_helper, parser
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 
-from onnxlint_cmsis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.findings import Finding
+from onnxlint_cmsis.ground.findings import Finding
 
 SETTINGS = AnalysisSettings((parse_target("cortex-m4", "7.0.0", "gcc"),))
 """One target, for which the findings do not depend on the release."""

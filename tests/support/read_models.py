@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.formats.onnx_graph.load import load
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.model.graph import Graph
 
 FLOAT = TensorProto.FLOAT
 

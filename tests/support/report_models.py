@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support.models import text
 
 NET = """

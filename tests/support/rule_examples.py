@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from onnxlint_cmsis.checks.rule import Example
-from onnxlint_cmsis.cli import main
+from onnxlint_cmsis.cli.main import main
 from support.models import text
 
 HEADER = '<ir_version: 10, opset_import: ["" : 13]>\n'

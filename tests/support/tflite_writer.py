@@ -5,9 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from onnxlint_cmsis.formats.tflite.flat_table import SCALARS
-from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, OPERATORS, UNIONS
-from onnxlint_cmsis.formats.tflite.schema_tables import Field, fields
+from onnxlint_cmsis.formats.tflite.flatbuffer import SCALARS
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, UNIONS, Field, fields
 
 
 class Writer:

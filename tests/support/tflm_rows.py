@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 
 STOPPED = {"abort": "halt", "timeout": "halt"}

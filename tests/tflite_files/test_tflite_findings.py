@@ -8,14 +8,13 @@ from functools import cache
 
 import pytest
 
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.config.files import SettingsLayer
-from onnxlint_cmsis.config.resolve import Configuration
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers_report import layers_table
-from onnxlint_cmsis.tflite_analysis import TfliteAnalysis
-from onnxlint_cmsis.tflite_files.memory_report import memory_reports
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.config.files import Configuration, SettingsLayer
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.layers import layers_table
+from onnxlint_cmsis.output.memory import memory_reports
 from support import paths
 
 VECTORS = paths.SHARED / "vectors" / "tflm"

@@ -7,11 +7,10 @@ import os
 
 import pytest
 
-from onnxlint_cmsis.config.files import SettingsLayer
-from onnxlint_cmsis.config.resolve import Configuration
-from onnxlint_cmsis.engine import lint_file
-from onnxlint_cmsis.layers_report import layers_report
-from onnxlint_cmsis.reporters.summaries import summary_fields
+from onnxlint_cmsis.config.files import Configuration, SettingsLayer
+from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.output.fixes import summary_fields
+from onnxlint_cmsis.output.layers import layers_report
 from support import paths
 
 FOLDER = paths.SHARED / "models" / "tflite"

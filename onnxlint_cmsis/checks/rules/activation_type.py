@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
-from onnxlint_cmsis.checks.quantizer import advice
+from onnxlint_cmsis.checks.facts import advice
+from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.model.graph import Graph
 
 _MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.quantization_check import described
-from onnxlint_cmsis.checks.quantizer import advice
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.node_location import node_location
-from onnxlint_cmsis.lower.bias_numbers import BiasNumbers, bias_of
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.facts import advice
+from onnxlint_cmsis.checks.kinds import described
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.lowered import BiasNumbers, bias_of
+from onnxlint_cmsis.model.graph import node_location
 
 WIDE = ("int32", "int64")
 """Types of a bias whose integers a caller may hand on."""

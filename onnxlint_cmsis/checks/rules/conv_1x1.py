@@ -15,10 +15,10 @@ hold zeros between the groups.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN101",

@@ -11,12 +11,11 @@ channel count is reported as a note there.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import all_of
-from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION, all_of
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN102",

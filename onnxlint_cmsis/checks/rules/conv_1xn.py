@@ -19,14 +19,27 @@ of them, nothing is said.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.gain import Gain, between
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_least, at_most, equal, greater
-from onnxlint_cmsis.cmsis_nn.expressions import var
-from onnxlint_cmsis.cmsis_nn.names import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    FILTER_H,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    OUT_C,
+    OUT_W,
+    PAD_W,
+    STRIDE_W,
+    all_of,
+    at_least,
+    at_most,
+    equal,
+    greater,
+    var,
+)
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN103",

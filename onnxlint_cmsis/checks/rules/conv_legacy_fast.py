@@ -18,15 +18,24 @@ with `--fix --fix-policy route`.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.gain import Gain, between
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most
-from onnxlint_cmsis.cmsis_nn.expressions import var
-from onnxlint_cmsis.cmsis_nn.kinds_of_q import runs_dsp_body
-from onnxlint_cmsis.cmsis_nn.names import FILTER_1X1, FILTER_W, IN_C, OUT_C, OUT_W
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    FILTER_1X1,
+    FILTER_W,
+    IN_C,
+    OUT_C,
+    OUT_W,
+    TRUE,
+    all_of,
+    any_of,
+    at_most,
+    var,
+)
+from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
+from onnxlint_cmsis.ground.types import Level
 
 _WANTED_IN, _WANTED_OUT = var("want.input_dims.c"), var("want.output_dims.c")
 

@@ -9,10 +9,10 @@ releases is a plain loop over single outputs. From 6.0.0 on there is one s16 ker
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN104",

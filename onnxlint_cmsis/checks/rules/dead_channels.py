@@ -21,11 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.class_fact import ClassFact, about_class, about_size, dead_text
-from onnxlint_cmsis.checks.fix_actions import REMOVE
+from onnxlint_cmsis.checks.facts import REMOVE, ClassFact, about_class, about_size, dead_text
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.types import Freedom, Level
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Freedom, Level
 
 RULE = Rule(
     code="CNN202",

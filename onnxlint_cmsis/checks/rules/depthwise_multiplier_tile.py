@@ -13,13 +13,12 @@ the end.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.gain import Gain, between
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_most, greater
-from onnxlint_cmsis.cmsis_nn.names import CH_MULT, FILTER_H, FILTER_W
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, FILTER_H, FILTER_W, all_of, at_most, greater
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN113",

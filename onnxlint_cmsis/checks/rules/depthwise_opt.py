@@ -9,11 +9,10 @@ CPU.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import equal
-from onnxlint_cmsis.cmsis_nn.names import CH_MULT
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, equal
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN112",

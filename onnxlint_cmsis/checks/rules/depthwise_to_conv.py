@@ -12,12 +12,11 @@ converters differ in what they make of it. The linter takes it as a convolution 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.cmsis_nn.conditions import equal
-from onnxlint_cmsis.cmsis_nn.names import IN_C
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.cmsis_nn.conditions import IN_C, equal
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN114",

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.analysis.memory import RamNeed, listed
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.memory.needs import RamNeed, listed
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
 
 _MODEL = """
 g (float[1, 4, 32, 32] x) => (float[N, C, H, W] y)

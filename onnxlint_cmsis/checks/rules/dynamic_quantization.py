@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.quantization_check import offences, statements
-from onnxlint_cmsis.checks.quantizer import advice
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.float_islands import islands
+from onnxlint_cmsis.checks.facts import advice
+from onnxlint_cmsis.checks.kinds import offences, statements
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.lower.work import islands
+from onnxlint_cmsis.model.graph import Graph
 
 RULE = Rule(
     code="CNN507",

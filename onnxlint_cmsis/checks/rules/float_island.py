@@ -18,19 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.quantization_check import described, is_much, share_of_macs
-from onnxlint_cmsis.checks.quantizer import advice, float_name
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.graph.node_location import node_location
-from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.lower.work import SMALLEST, percent
+from onnxlint_cmsis.checks.facts import advice, float_name
+from onnxlint_cmsis.checks.kinds import described, is_much, share_of_macs
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.work import SMALLEST, FloatIsland, islands, percent
+from onnxlint_cmsis.model.graph import Graph, node_location
+from onnxlint_cmsis.operators.record import Sums
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.operators.roles import Sums
-from onnxlint_cmsis.types import Level
 
 SHOWN = 2
 """How many ends a message names on each side."""

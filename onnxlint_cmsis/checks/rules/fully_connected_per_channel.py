@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
 
 RULE = Rule(
     code="CNN131",

@@ -9,9 +9,9 @@ dimension. The rest of the model is linted all the same, since converters often 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN004",

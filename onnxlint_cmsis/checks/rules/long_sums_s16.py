@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import Subject
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.lower.sum_bounds import FAST_COLUMNS
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.checks import FAST_COLUMNS
 
 SINCE = "6.0.0"
 """First release whose arm_convolve_s16 goes on in 64 bits."""

@@ -24,11 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.class_fact import ClassFact, about_size
-from onnxlint_cmsis.checks.fix_actions import GROW
+from onnxlint_cmsis.checks.facts import GROW, ClassFact, about_size
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN201",

@@ -18,20 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, Subject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.node_location import node_location
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause, Decision
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.verdict import Cause, Decision
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.operators.facets import Elements
+from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.types import Level
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
 RULE = Rule(
     code="CNN190",

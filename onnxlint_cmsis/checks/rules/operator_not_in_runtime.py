@@ -12,9 +12,9 @@ from __future__ import annotations
 from binascii import a2b_base64
 from zlib import decompress
 
+from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.runtime_check import report_remark
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 POWER = decompress(
     a2b_base64(

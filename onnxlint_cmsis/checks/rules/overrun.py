@@ -9,10 +9,10 @@ runtime that adds the missing bytes is safe.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import REPAIR
-from onnxlint_cmsis.checks.hazard_check import HazardCheck
+from onnxlint_cmsis.checks.facts import REPAIR
+from onnxlint_cmsis.checks.kinds import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN303",

@@ -12,9 +12,9 @@ Where a rule on quantization (CNN5xx) knows the cause, that rule says what the r
 
 from __future__ import annotations
 
+from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.runtime_check import report_remark
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN410",

@@ -25,18 +25,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck, described
-from onnxlint_cmsis.checks.quantizer import ONNX_RUNTIME
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.model import TFLITE, Graph, Node, StoredQuantization
-from onnxlint_cmsis.graph.node_location import node_location
+from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
+from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.checks import vanished
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.lower.weight_checks import vanished
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node, StoredQuantization, node_location
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

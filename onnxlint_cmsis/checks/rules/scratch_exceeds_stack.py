@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import Subject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
 
 _MODEL = """
 g (float[1, 64, 8, 8] x) => (float[N, C, H, W] y) <float[64, 64, 3, 3] w = {1}> {

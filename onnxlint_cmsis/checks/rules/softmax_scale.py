@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint_cmsis.checks.fix_actions import RESCALE
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
-from onnxlint_cmsis.checks.quantizer import advice, overrides
+from onnxlint_cmsis.checks.facts import RESCALE, advice, overrides
+from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.affine_quantization import AffineQuantization
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.checks import function_output
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.softmax import function_output
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.model.graph import Graph
 
 _MODEL = """
 g (int8[1, 16] x) => (int8[1, 16] y)

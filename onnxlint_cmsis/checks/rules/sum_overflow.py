@@ -21,12 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, Subject
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.lower.sum_bounds import SumBound, overflow_of
-from onnxlint_cmsis.types import Isa, Level
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.lower.checks import SumBound, overflow_of
 
 S16_SINCE = "6.0.0"
 """First release whose arm_convolve_s16 adds in 32 bits."""

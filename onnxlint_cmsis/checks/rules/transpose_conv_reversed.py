@@ -13,11 +13,11 @@ note.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.fix_actions import ROUTE
-from onnxlint_cmsis.checks.routing_check import RoutingCheck
+from onnxlint_cmsis.checks.facts import ROUTE
+from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN121",

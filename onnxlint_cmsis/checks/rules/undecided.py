@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.file_problem import FileProblem, report
-from onnxlint_cmsis.checks.missing_sizes import missing_sizes
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject, Subject
-from onnxlint_cmsis.findings import Location, Statement
-from onnxlint_cmsis.graph.model import Graph
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.facts import FileProblem, missing_sizes, report
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
+from onnxlint_cmsis.ground.findings import Location, Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.model.graph import Graph
 
 SHOWN = 3
 """How many layers the message names."""

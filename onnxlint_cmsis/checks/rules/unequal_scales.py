@@ -18,19 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from onnxlint_cmsis.checks.fix_actions import RESCALE
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
-from onnxlint_cmsis.checks.quantizer import advice, float_name, overrides
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.checks.facts import RESCALE, advice, float_name, overrides
+from onnxlint_cmsis.checks.kinds import QuantizationCheck
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.checks import one_scale
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.shared_scales import one_scale
-from onnxlint_cmsis.lower.stored_types import MOVES
-from onnxlint_cmsis.lower.verdict import Cause
+from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.types import Level
 
 WIDE = 16
 """Bits of activations that need zero-point 0 in other layers."""

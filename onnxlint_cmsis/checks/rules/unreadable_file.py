@@ -8,9 +8,9 @@ Nothing else is known of the model. The exit code is 2; other files of the same 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN001",

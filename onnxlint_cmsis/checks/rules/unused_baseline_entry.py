@@ -7,9 +7,9 @@ The baseline file lists a finding that is no longer there: it was mended, or the
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.file_problem import report
+from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN091",

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.fix_actions import REWRITE
-from onnxlint_cmsis.checks.quantization_check import described
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.checks.subject import ModelSubject
-from onnxlint_cmsis.findings import Statement
-from onnxlint_cmsis.graph.node_location import node_location
-from onnxlint_cmsis.lower.quantize_pairs import useless_pairs
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.checks.facts import REWRITE
+from onnxlint_cmsis.checks.kinds import described
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.quantization import useless_pairs
+from onnxlint_cmsis.model.graph import node_location
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint_cmsis.checks.quantization_check import QuantizationCheck
-from onnxlint_cmsis.checks.quantizer import advice, float_name
+from onnxlint_cmsis.checks.facts import advice, float_name
+from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
-from onnxlint_cmsis.graph.model import Graph
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause, operands
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.operands import operands
-from onnxlint_cmsis.lower.verdict import Cause
-from onnxlint_cmsis.types import Level
+from onnxlint_cmsis.model.graph import Graph
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

@@ -1,14 +1,21 @@
-"""A `.tflite` file as plain data: what it says, number for number, with nothing worked out."""
+"""A `.tflite` file as plain data: what it says, number for number, with its indices checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from math import prod
+from os import PathLike
 
-from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
-from onnxlint_cmsis.formats.tflite.flat_file import Span
-from onnxlint_cmsis.formats.tflite.flat_table import Value
-from onnxlint_cmsis.graph.model import StoredQuantization
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.formats.onnx.wire import LFS_START, Buffer, open_buffer, reject_other_files
+from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, Table, Value, damaged, table_at
+from onnxlint_cmsis.formats.tflite.schema import OPERATORS, fields
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import MAX_AXES
+from onnxlint_cmsis.model.graph import MAX_VALUES, Constant, ModelError, Number, StoredQuantization
+
+# A `.tflite` file as plain data: what it says, number for number, with nothing worked out.
+
 
 BODIES = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),
@@ -157,3 +164,289 @@ class TfliteModel(NamedTuple):
     def is_constant(self, tensor: TfliteTensor) -> bool:
         """Whether the file holds the tensor's values."""
         return self.buffers[tensor.buffer].length > 0
+
+
+# Every index of a `.tflite` file names something that is there; otherwise the runtimes read beside their arrays.
+
+
+OMITTED = -1
+"""Index of an optional input that is not given."""
+MAX_NESTING = 50
+"""Depth to which control flow is followed."""
+
+
+def check_indices(model: TfliteModel) -> None:
+    """Raise ModelError (`not-tflite`) for the first index or size that cannot be."""
+    if not model.subgraphs:
+        raise damaged("it has no subgraph")
+    for number, subgraph in enumerate(model.subgraphs):
+        _check_tensors(model, number, subgraph)
+        _check_operators(number, subgraph, len(model.subgraphs))
+        _check_order(model, number, subgraph)
+    _check_nesting(model, 0, (), {})
+    for name, buffer in model.metadata:
+        _within(f"metadata '{name}'", "buffer", (buffer,), len(model.buffers))
+    for signature in model.signatures:
+        _check_signature(model, signature.key, signature.subgraph, (*signature.inputs, *signature.outputs))
+
+
+def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
+    for index, tensor in enumerate(subgraph.tensors):
+        where = f"tensor {index} of subgraph {number}"
+        _within(where, "buffer", (tensor.buffer,), len(model.buffers))
+        if len(tensor.shape) > MAX_AXES:
+            raise damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
+        if any(size < -1 for size in tensor.shape):
+            raise damaged(f"{where} has shape {list(tensor.shape)}; a size is at least 0, or -1 where it is unknown")
+
+
+def _check_operators(number: int, subgraph: Subgraph, subgraphs: int) -> None:
+    count = len(subgraph.tensors)
+    _within(f"subgraph {number}", "tensor", (*subgraph.inputs, *subgraph.outputs), count)
+    for index, operator in enumerate(subgraph.operators):
+        where = f"operator {index} ({operator.title}) of subgraph {number}"
+        read = (tensor for tensor in operator.inputs if tensor != OMITTED)
+        inner = (tensor for tensor in operator.intermediates if tensor != OMITTED)
+        _within(where, "tensor", (*read, *operator.outputs, *inner), count)
+        _within(where, "subgraph", (body for _, body in operator.bodies), subgraphs)
+
+
+def _check_order(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
+    """Operators run in file order: none may read what itself or a later one computes."""
+    writers: dict[int, int] = {}
+    for index, operator in enumerate(subgraph.operators):
+        for tensor in operator.outputs:
+            if tensor in writers and not subgraph.tensors[tensor].is_variable:
+                raise damaged(
+                    f"operators {writers[tensor]} and {index} of subgraph {number} both compute tensor {tensor}"
+                )
+            if model.is_constant(subgraph.tensors[tensor]):
+                raise damaged(f"operator {index} of subgraph {number} computes tensor {tensor}, a constant")
+            writers[tensor] = index
+    for index, operator in enumerate(subgraph.operators):
+        for tensor in operator.inputs:
+            if writers.get(tensor, -1) >= index and not subgraph.tensors[tensor].is_variable:
+                where = f"operator {index} ({operator.title}) of subgraph {number}"
+                raise damaged(f"{where} reads tensor {tensor}, which operator {writers[tensor]} computes: a cycle")
+
+
+def _check_nesting(model: TfliteModel, number: int, holders: tuple[int, ...], done: dict[int, int]) -> int:
+    """Depth of the control flow under a subgraph, which must end."""
+    if number in holders:
+        raise damaged(f"subgraph {number} runs itself")
+    if len(holders) > MAX_NESTING:
+        raise ModelError("too-deep", f"control flow is nested deeper than {MAX_NESTING} subgraphs")
+    if number not in done:
+        bodies = [body for operator in model.subgraphs[number].operators for _, body in operator.bodies]
+        depths = [_check_nesting(model, body, (*holders, number), done) for body in dict.fromkeys(bodies)]
+        done[number] = 1 + max(depths, default=0)
+    if len(holders) + done[number] > MAX_NESTING + 1:
+        raise ModelError("too-deep", f"control flow is nested deeper than {MAX_NESTING} subgraphs")
+    return done[number]
+
+
+def _check_signature(model: TfliteModel, key: str, subgraph: int, tensors: Iterable[tuple[str, int]]) -> None:
+    where = f"signature '{key}'"
+    _within(where, "subgraph", (subgraph,), len(model.subgraphs))
+    count = len(model.subgraphs[subgraph].tensors)
+    _within(where, "tensor", (index for _, index in tensors), count)
+
+
+def _within(where: str, what: str, indices: Iterable[int], count: int) -> None:
+    for index in indices:
+        if not 0 <= index < count:
+            raise damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
+
+
+# `read_tflite`: the bytes of a `.tflite` file to a TfliteModel, checked; weights are not read.
+
+
+IDENTIFIER = b"TFL3"
+_DEPRECATED_LAST = 127
+"""Operators up to this number stand in `deprecated_builtin_code`, a byte; newer ones in `builtin_code`."""
+
+
+def read_tflite(path: str | PathLike[str], data: Buffer | None = None) -> TfliteModel:
+    """Read a file, or `data` in its place (`path` is then its name).
+
+    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
+    """
+    name = str(path)
+    buffer = open_buffer(name) if data is None else data
+    file = FlatFile(buffer)
+    model = _model(name, table_at(file, "Model", _root(file)))
+    check_indices(model)
+    return model
+
+
+def is_tflite(head: bytes) -> bool:
+    """Whether a file that starts so is a TensorFlow Lite model."""
+    return head[4:8] == IDENTIFIER
+
+
+def _root(file: FlatFile) -> int:
+    head = bytes(file.data[:512])
+    if head.startswith(LFS_START):
+        reject_other_files(file.data)
+    if not head:
+        raise ModelError("not-tflite", "not a TensorFlow Lite model: the file is empty")
+    if not is_tflite(head):
+        raise ModelError("not-tflite", "not a TensorFlow Lite model: bytes 4 to 7 are not 'TFL3'")
+    return file.follow(0)
+
+
+def _model(path: str, model: Table) -> TfliteModel:
+    codes = tuple(_operator_code(code) for code in model.tables("operator_codes"))
+    return TfliteModel(
+        path=path,
+        version=model.number("version"),
+        description=model.text("description"),
+        subgraphs=tuple(_subgraph(subgraph, codes) for subgraph in model.tables("subgraphs")),
+        buffers=tuple(_buffer(buffer) for buffer in model.tables("buffers")),
+        signatures=tuple(_signature(signature) for signature in model.tables("signature_defs")),
+        metadata=tuple((entry.text("name"), entry.number("buffer")) for entry in model.tables("metadata")),
+        data=model.file.data,
+    )
+
+
+def _operator_code(code: Table) -> tuple[str, str, int]:
+    """Operator, custom name and version; the newer of two fields holds the number where both are used."""
+    number = max(code.number("deprecated_builtin_code"), code.number("builtin_code"))
+    op = OPERATORS[number] if 0 <= number < len(OPERATORS) else f"BUILTIN_{number}"
+    return op, code.text("custom_code"), code.number("version")
+
+
+def _buffer(buffer: Table) -> Span:
+    """Where a buffer's bytes lie: in the flatbuffer, or behind it in files beyond 2 GB."""
+    offset, size = buffer.number("offset"), buffer.number("size")
+    if offset <= 1:
+        return buffer.bytes_of("data")
+    if offset + size > buffer.file.size:
+        raise damaged(f"a buffer of {size} bytes at byte {offset} leads out of the file")
+    return Span(offset, size)
+
+
+def _subgraph(subgraph: Table, codes: tuple[tuple[str, str, int], ...]) -> Subgraph:
+    return Subgraph(
+        name=subgraph.text("name"),
+        tensors=tuple(_tensor(tensor) for tensor in subgraph.tables("tensors")),
+        inputs=subgraph.ints("inputs"),
+        outputs=subgraph.ints("outputs"),
+        operators=tuple(_operator(operator, codes) for operator in subgraph.tables("operators")),
+    )
+
+
+def _tensor(tensor: Table) -> TfliteTensor:
+    quantization = tensor.table("quantization")
+    return TfliteTensor(
+        name=tensor.text("name"),
+        elem_type=tensor.text("type"),
+        shape=tensor.ints("shape"),
+        signature=tensor.ints("shape_signature"),
+        buffer=tensor.number("buffer"),
+        quantization=_quantization(quantization) if quantization else None,
+        is_variable=bool(tensor.value("is_variable")),
+        encoding=_encoding(tensor, quantization),
+    )
+
+
+def _quantization(quantization: Table) -> StoredQuantization | None:
+    scales = quantization.floats("scale")
+    if not scales:
+        return None
+    return StoredQuantization(scales, quantization.ints("zero_point"), quantization.number("quantized_dimension"))
+
+
+def _encoding(tensor: Table, quantization: Table | None) -> str:
+    if tensor.has("sparsity"):
+        return "sparse"
+    if tensor.number("external_buffer"):
+        return "external"
+    details = quantization.union("details") if quantization else "NONE"
+    return "" if details == "NONE" else details
+
+
+def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> TfliteOperator:
+    index = operator.number("opcode_index")
+    if index >= len(codes):
+        raise damaged(f"an operator names operator code {index}; the file has {len(codes)}")
+    op, custom_code, version = codes[index]
+    options_type, options = _options(operator)
+    return TfliteOperator(
+        op=op,
+        custom_code=custom_code,
+        version=version,
+        inputs=operator.ints("inputs"),
+        outputs=operator.ints("outputs"),
+        intermediates=operator.ints("intermediates"),
+        options_type=options_type,
+        options=options,
+        span=operator.span,
+        custom_options=operator.bytes_of("custom_options"),
+    )
+
+
+def _options(operator: Table) -> tuple[str, dict[str, Value]]:
+    """Name and values of an operator's options, from whichever union holds them."""
+    name = "builtin_options" if operator.union("builtin_options") != "NONE" else "builtin_options_2"
+    kind, table = operator.union(name), operator.table(name)
+    return kind, {field: table.value(field) for field in fields(kind)} if table else {}
+
+
+def _signature(signature: Table) -> ModelSignature:
+    def named(name: str) -> tuple[tuple[str, int], ...]:
+        return tuple((entry.text("name"), entry.number("tensor_index")) for entry in signature.tables(name))
+
+    key, subgraph = signature.text("signature_key"), signature.number("subgraph_index")
+    return ModelSignature(key, subgraph, named("inputs"), named("outputs"))
+
+
+# Element types of TensorFlow Lite and the values of constants, read on demand.
+
+
+LETTERS = {
+    "FLOAT32": "f", "FLOAT16": "e", "INT32": "i", "UINT8": "B", "INT64": "q", "BOOL": "?", "INT16": "h", "INT8": "b",
+    "FLOAT64": "d", "UINT64": "Q", "UINT32": "I", "UINT16": "H",
+}  # fmt: skip
+"""Letter of `struct` for element types of whole bytes."""
+NAMELESS = ("RESOURCE", "VARIANT")
+"""Types that hold no numbers."""
+
+
+def elem_type(tensor: TfliteTensor) -> str:
+    """numpy-like name of a tensor's element type, empty where it has none."""
+    name = tensor.elem_type
+    if name in NAMELESS or "(" in name:
+        return ""
+    return name.lower().replace("float8_", "float8")
+
+
+def constant(model: TfliteModel, tensor: TfliteTensor, key: str) -> Constant:
+    """A tensor whose values the file holds; stored values, not scaled."""
+    shape = tuple(max(size, 0) for size in tensor.shape)
+
+    def read() -> tuple[Number, ...] | None:
+        count = prod(shape)
+        if count > MAX_VALUES or tensor.encoding:
+            return None
+        return _values(model.bytes_of(tensor.buffer), tensor.elem_type, count)
+
+    return Constant(key, elem_type(tensor), shape, read, editable=not tensor.encoding)
+
+
+def _values(data: bytes, kind: str, count: int) -> tuple[Number, ...] | None:
+    """The first `count` values; None where the bytes are too few or the type holds no numbers."""
+    if kind in ("INT4", "UINT4"):
+        return _nibbles(data, count, signed=kind == "INT4")
+    letter = LETTERS.get(kind)
+    if letter is None or len(data) < count * struct.calcsize(letter):
+        return None
+    return struct.unpack_from(f"<{count}{letter}", data)
+
+
+def _nibbles(data: bytes, count: int, *, signed: bool) -> tuple[int, ...] | None:
+    """Two values to a byte, the lower half first."""
+    if len(data) * 2 < count:
+        return None
+    halves = [half for byte in data for half in (byte & 15, byte >> 4)][:count]
+    return tuple(half - 16 if signed and half > 7 else half for half in halves)

@@ -11,12 +11,18 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike
 
-from onnxlint_cmsis.formats.onnx_graph.wire import Buffer
-from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, operator_label
-from onnxlint_cmsis.formats.tflite.flat_table import Value
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.tensor_values import constant, elem_type
-from onnxlint_cmsis.graph.model import (
+from onnxlint_cmsis.formats.onnx.wire import Buffer
+from onnxlint_cmsis.formats.tflite.file_model import (
+    Subgraph,
+    TfliteModel,
+    TfliteOperator,
+    constant,
+    elem_type,
+    operator_label,
+    read_tflite,
+)
+from onnxlint_cmsis.formats.tflite.flatbuffer import Value
+from onnxlint_cmsis.model.graph import (
     TFLITE,
     Attribute,
     Body,

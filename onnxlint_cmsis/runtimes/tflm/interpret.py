@@ -1,18 +1,55 @@
-"""What TensorFlow Lite Micro does with a model: operator by operator, and in memory."""
+"""A `.tflite` model as TensorFlow Lite Micro's interpreter takes it, operator by operator."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernel_table import kernel_of
-from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import DYNAMIC, SIZED, hold
-from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
-from onnxlint_cmsis.runtimes.tflm.structures import ARENA
-from onnxlint_cmsis.runtimes.tflm.tflm_build import TflmBuild
+from collections.abc import Callable, Iterator
+from typing import TypedDict
+
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, operator_label
+from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, Level
+from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.work import tflite_macs
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import Form
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
+from onnxlint_cmsis.runtimes.tflm import plain_kernels
+from onnxlint_cmsis.runtimes.tflm import plain_kernels as plain_layer_kernels
+from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
+from onnxlint_cmsis.runtimes.tflm.kernels import (
+    add,
+    average_pool_2d,
+    batch_matmul,
+    conv_2d,
+    depthwise_conv_2d,
+    fully_connected,
+    lstm,
+    max_pool_2d,
+    maximum,
+    minimum,
+    mul,
+    pad,
+    softmax,
+    svdf,
+    transpose,
+    transpose_conv,
+)
+from onnxlint_cmsis.runtimes.tflm.plain_kernels import WITHOUT
+from onnxlint_cmsis.runtimes.tflm.preparation import (
+    HIGHEST_VERSION,
+    OperatorView,
+    Preparation,
+    Refused,
+    ResourceVariables,
+    Stage,
+    Unpredictable,
+    resource_variables,
+)
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, DYNAMIC, LIMITS, SIZED, custom, hold, reference
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,
@@ -23,6 +60,64 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import (
     stopped,
     unregistered,
 )
+
+# Operators of TensorFlow Lite Micro and the function that writes down what their kernel does.
+
+
+KERNELS: dict[str, Callable[[Preparation], None]] = {
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "TRANSPOSE_CONV": transpose_conv,
+    "FULLY_CONNECTED": fully_connected,
+    "BATCH_MATMUL": batch_matmul,
+    "AVERAGE_POOL_2D": average_pool_2d,
+    "MAX_POOL_2D": max_pool_2d,
+    "SOFTMAX": softmax,
+    "ADD": add,
+    "MUL": mul,
+    "MAXIMUM": maximum,
+    "MINIMUM": minimum,
+    "PAD": pad,
+    "PADV2": pad,
+    "TRANSPOSE": transpose,
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+}
+"""Operators whose Prepare is written down."""
+
+
+PLAIN: dict[str, Callable[[Preparation], None]] = {
+    "CONV_2D": plain_layer_kernels.conv_2d,
+    "DEPTHWISE_CONV_2D": plain_layer_kernels.depthwise_conv_2d,
+    "TRANSPOSE_CONV": plain_layer_kernels.transpose_conv,
+    "FULLY_CONNECTED": plain_layer_kernels.fully_connected,
+    "BATCH_MATMUL": plain_layer_kernels.batch_matmul,
+    "AVERAGE_POOL_2D": plain_kernels.pool,
+    "MAX_POOL_2D": plain_kernels.pool,
+    "SOFTMAX": plain_kernels.softmax,
+    "ADD": plain_kernels.add,
+    "MUL": plain_kernels.mul,
+    "MAXIMUM": plain_kernels.extreme,
+    "MINIMUM": plain_kernels.extreme,
+    "PAD": plain_kernels.pad,
+    "PADV2": plain_kernels.pad,
+    "TRANSPOSE": plain_kernels.transpose,
+    "SVDF": plain_kernels.svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": plain_kernels.lstm,
+}
+"""The same in a build without CMSIS-NN."""
+
+
+def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
+    """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such operator."""
+    op = operator.op
+    if op == "CUSTOM":
+        return custom if operator.custom_code in CUSTOM else None
+    return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in LIMITS else None)
+
+
+# What TensorFlow Lite Micro does with a model: operator by operator, and in memory.
+
 
 MAX_BUFFERS = 5000
 """Tensors of the largest model that is laid out; the planner takes time with their square."""
@@ -108,3 +203,343 @@ def _arena(
         return lay_out(model, memory, scratch, ARENA[build.revision.layout], variables), ""
     except TooManySteps as found:
         return None, str(found)
+
+
+# From what TensorFlow Lite Micro does with each operator to remarks: one for each reason, with its operators.
+
+
+NAME = "TensorFlow Lite Micro"
+FREE = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
+"""Operators that copy bytes at most."""
+INTEGERS = ("int32", "int64")
+"""Types of arithmetic on sizes and indices, which is short."""
+REASONS = {
+    "float": "it computes in float",
+    **{name: f"its type is {name}" for name in (*INTEGERS, "int16")},
+}
+"""Reasons that are one word, as clauses."""
+_PREFIX = "tensorflow/lite/micro/"
+
+
+class Said(NamedTuple):
+    """What is said of one operator."""
+
+    kind: str
+    """Kind of the remark."""
+    verdict: RuntimeVerdict
+    """What becomes of it in a build with checks."""
+    text: str
+    """What follows the operator's name."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+
+
+def remarks(
+    default: tuple[TflmOperator, ...], release: tuple[TflmOperator, ...], places: list[Location], target: str
+) -> list[RuntimeRemark]:
+    """Remarks on a model on one target, from its operators in a build with checks and in one without.
+
+    `places` are the operators' locations, in the same order.
+    """
+    groups: dict[Said, list[Location]] = {}
+    for strict, lax, place in zip(default, release, places, strict=True):
+        for said in _of_operator(strict, lax):
+            groups.setdefault(said, []).append(place)
+    return [_remark(said, found, target) for said, found in groups.items()]
+
+
+def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[str, ...]) -> list[RuntimeRemark]:
+    """One remark for each operator of which a version is asked for that nobody knew when the runtime was reviewed.
+
+    `places` are the operators' locations, in the order of the subgraphs; `targets` the labels of all targets.
+    """
+    groups: dict[tuple[str, int], list[Location]] = {}
+    for (_, _, operator), place in zip(model.operators(), places, strict=True):
+        if operator.version > HIGHEST_VERSION.get(operator.op, operator.version):
+            groups.setdefault((operator.op, operator.version), []).append(place)
+    found = []
+    for (op, version), same in groups.items():
+        labels = tuple(place.node for place in same)
+        text = (
+            f"{named(labels)}: the file asks for version {version} of {op}; {HIGHEST_VERSION[op]} is the highest that"
+            f" was known when {NAME} was reviewed. {NAME} compares no versions: its kernel runs, without what a later"
+            f" version added."
+        )
+        verdict = RuntimeVerdict.UNDECIDED
+        found.append(RuntimeRemark("runtime-version", verdict, text, same[0], labels, targets))
+    return found
+
+
+def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
+    labels = tuple(place.node for place in places)
+    message = f"{named(labels)}: {said.text}"
+    return RuntimeRemark(said.kind, said.verdict, message, places[0], labels, (target,), said.level)
+
+
+def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
+    """What is to be said of one operator; what its function's hazards say is left to their rules."""
+    if strict.stage == "registration":
+        yield _unregistered(strict)
+    elif strict.verdict is RuntimeVerdict.REFUSED:
+        yield Said(_kind_of_refusal(strict), strict.verdict, f"{_refusal(strict)}.")
+    elif strict.verdict is RuntimeVerdict.HALTS:
+        covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
+        if not covered:
+            yield Said("runtime-stops", strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
+    elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
+        kind = "runtime-rank" if strict.op in ("TRANSPOSE", "PAD", "PADV2") else "runtime-wrong"
+        text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
+        yield Said(kind, strict.verdict, text)
+    elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
+        yield _reference(strict)
+    elif strict.verdict is RuntimeVerdict.UNDECIDED:
+        text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
+        yield Said("runtime-stops", strict.verdict, text, Level.WARNING)
+
+
+def _unregistered(row: TflmOperator) -> Said:
+    """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
+    if row.reason.endswith("the application would have to register"):
+        text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
+        return Said("runtime-operator", row.verdict, text, Level.WARNING)
+    return Said("runtime-operator", row.verdict, f"{_refusal(row)}.")
+
+
+def _refusal(row: TflmOperator) -> str:
+    when = "Invoke returns an error" if row.stage == "Invoke" else "AllocateTensors fails"
+    return f"{NAME} refuses it, {when}: {row.reason.removeprefix(_PREFIX).rstrip('.')}"
+
+
+def _halt(row: TflmOperator) -> str:
+    return f"a build of {NAME} with checks halts in {row.stage}: {row.reason.replace(_PREFIX, '')}"
+
+
+def _without_checks(row: TflmOperator) -> str:
+    """What a release build does where one with checks halts."""
+    if row.verdict is RuntimeVerdict.WRONG:
+        return f"a release build (NDEBUG) gives wrong values: {row.reason.rstrip('.')}"
+    if row.verdict is RuntimeVerdict.REFUSED:
+        return f"in a release build (NDEBUG) {_refusal(row).removeprefix(f'{NAME} refuses it, ')}"
+    if row.verdict is RuntimeVerdict.HALTS:
+        return "a release build (NDEBUG) halts there too"
+    computed = "CMSIS-NN" if row.verdict is RuntimeVerdict.CMSIS_NN else row.verdict.value
+    return f"a release build (NDEBUG) goes on and computes it, by {computed}"
+
+
+def _kind_of_refusal(row: TflmOperator) -> str:
+    return "runtime-hybrid" if "Hybrid" in row.reason else "runtime-stops"
+
+
+def _reference(row: TflmOperator) -> Said:
+    """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
+    text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
+    if row.op == "MEAN":
+        return Said("runtime-mean", row.verdict, text)
+    if row.op not in KERNELS:
+        return Said("runtime-reference", row.verdict, text, Level.NOTE)
+    if row.reason.startswith("float"):
+        return Said("runtime-float", row.verdict, text)
+    if row.reason.startswith("the shapes differ"):
+        return Said("runtime-broadcast", row.verdict, text)
+    if row.reason in INTEGERS:
+        return Said("runtime-reference", row.verdict, text, Level.NOTE)
+    return Said("runtime-reference", row.verdict, text)
+
+
+# From the rows of TensorFlow Lite Micro's interpreter to lowered layers, which checks, planning and reports take.
+
+
+VERDICTS = {
+    RuntimeVerdict.REFERENCE: Verdict.PLAIN,
+    RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
+}
+"""Verdicts on operators that call no function; the others are refused."""
+POINTWISE = ("avgpool", "max_pool", "elementwise", "maximum", "minimum")
+"""Entry points whose output has the channels of the input, along the last axis of both."""
+
+
+def lower_tflite(graph: Graph, model: TfliteModel, operators: tuple[TflmOperator, ...]) -> Lowered:
+    """Every operator of the graph that has something to compute, with the call that the runtime makes.
+
+    `operators` are the rows of a build without checks, in which more is called.
+    """
+    pairs = zip(operators, nodes_of(model, graph), strict=True)
+    found = [_record(graph, node, row) for row, node in pairs if node is not None]
+    return Lowered(tuple(record for record in found if record is not None))
+
+
+def nodes_of(model: TfliteModel, graph: Graph) -> list[Node | None]:
+    """The graph's node of every operator, subgraph by subgraph; None in subgraphs that the main one never runs."""
+    by_offset = {node.offset: node for node in graph.nodes}
+    return [by_offset.get(each.span.offset) for subgraph in model.subgraphs for each in subgraph.operators]
+
+
+def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
+    runs = bool(row.functions) and row.stage not in ("registration", Stage.PREPARE)
+    if runs:
+        layer = layer_of(graph, node, row.call) if row.call else None
+        return LoweredLayer(node, Verdict.CMSIS_NN, layer=layer)
+    verdict = VERDICTS.get(row.verdict, Verdict.REFUSED)
+    if verdict is Verdict.PLAIN and operator_of(node).free:
+        return None
+    return LoweredLayer(node, verdict, Cause.RUNTIME, row.reason)
+
+
+def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
+    """The call with the tensors that hold its channel counts."""
+    groups = 1
+    if operator_of(node).roles.form is Form.CHANNELS_LAST and call.filter_dims.c:
+        groups = (call.input_dims.c or 0) // call.filter_dims.c or 1
+    return Layer(node, call, _channels(graph, node, call, groups), groups, macs=tflite_macs(graph, node) or None)
+
+
+def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
+    """The last axis of input and output; none where one has no axes."""
+    ranks = [len(graph.shape(name) or ()) for name in (data, made)]
+    if not all(ranks):
+        return {}
+    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(made, ranks[1] - 1)}
+
+
+def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[str, Channel]:
+    """Places of the channel counts by CMSIS-NN's names; none where another count may be another function's.
+
+    A dense layer with a result of more than two axes is one: which function takes it depends on its depth.
+    """
+    form = operator_of(node).roles.form
+    if call.entry.startswith(POINTWISE):
+        return _last_axes(graph, node.inputs[0], node.outputs[0])
+    if form is None:
+        return {}
+    weights = node.inputs[1]
+    if len(graph.shape(weights) or ()) != (2 if form is Form.ROWS else 4):
+        return {}
+    if form is Form.DEPTHWISE_LAST:
+        outputs = Channel(weights, 3)
+        return {"input_dims.c": Channel(node.inputs[0], 3), "output_dims.c": outputs, "ch_mult": outputs}
+    if form is Form.ROWS and not call.entry.startswith("fully_connected"):
+        return {}
+    columns = Channel(weights, 1 if form is Form.ROWS else 3, groups)
+    return {"input_dims.c": columns, "output_dims.c": Channel(weights, 0)}
+
+
+# A report as plain data for JSON: operators with their verdicts, memory with its plan.
+
+
+class OperatorJson(TypedDict):
+    """One operator."""
+
+    subgraph: int
+    index: int
+    op: str
+    functions: list[str]
+    chain: list[str]
+    verdict: str
+    reason: str
+    message: str
+    stage: str
+    scratch: list[int]
+
+
+class PlannedJson(TypedDict):
+    """One planned buffer: the name of a tensor, or `scratch of CONV_2D#3`, and the layer that writes it, if any."""
+
+    name: str
+    node: str
+    bytes: int
+    first: int
+    last: int
+    offset: int
+
+
+class ScratchJson(TypedDict):
+    """What one request of a layer takes."""
+
+    subgraph: int
+    op: int
+    node: str
+    bytes: int
+
+
+class MemoryJson(TypedDict):
+    """Arena of a model, all in bytes; `alive` holds those alive in each step."""
+
+    arena_used: int
+    head: int
+    tail: int
+    arena_needed: int
+    persistent: dict[str, int]
+    scratch: list[ScratchJson]
+    plan: list[PlannedJson]
+    alive: list[int]
+
+
+def operator_json(row: TflmOperator) -> OperatorJson:
+    """One operator's row."""
+    return {
+        "subgraph": row.subgraph,
+        "index": row.index,
+        "op": row.op,
+        "functions": list(row.functions),
+        "chain": list(row.chain),
+        "verdict": row.verdict.value,
+        "reason": row.reason,
+        "message": row.message,
+        "stage": row.stage,
+        "scratch": list(row.scratch),
+    }
+
+
+def memory_json(model: TfliteModel, arena: ArenaLayout) -> MemoryJson:
+    """A model's arena."""
+    names, writers = buffer_names(model, arena), _writers(model, arena)
+    steps = max((buffer.last for buffer in arena.plan), default=-1) + 1
+    return {
+        "arena_used": arena.used,
+        "head": arena.head,
+        "tail": arena.tail,
+        "arena_needed": arena.needed,
+        "persistent": dict(arena.persistent),
+        "scratch": [
+            {"subgraph": number, "op": owner, "node": _label(model, number, owner), "bytes": size}
+            for number, owner, size in arena.scratch
+        ],
+        "plan": [
+            {
+                "name": names[b.number],
+                "node": writers.get(b.number, ""),
+                "bytes": b.size,
+                "first": b.first,
+                "last": b.last,
+                "offset": b.offset,
+            }
+            for b in arena.plan
+        ],
+        "alive": [sum(buffer.room for buffer in arena.alive(step)) for step in range(steps)],
+    }
+
+
+def buffer_names(model: TfliteModel, arena: ArenaLayout) -> list[str]:
+    """Name of every buffer by its number: tensors of all subgraphs, then scratch requests."""
+    names = [
+        name
+        for number, subgraph in enumerate(model.subgraphs)
+        for name in tensor_keys(subgraph, f"subgraph{number}" if number else "")
+    ]
+    return names + [f"scratch of {_label(model, number, owner)}" for number, owner, _ in arena.scratch]
+
+
+def _writers(model: TfliteModel, arena: ArenaLayout) -> dict[int, str]:
+    """The operator that writes each buffer first, by the buffer's number as for `buffer_names`."""
+    found: dict[int, str] = {}
+    base = 0
+    for number, subgraph in enumerate(model.subgraphs):
+        for index, operator in enumerate(subgraph.operators):
+            for tensor in operator.outputs:
+                found.setdefault(base + tensor, _label(model, number, index))
+        base += len(subgraph.tensors)
+    return found | {base + place: _label(model, *request[:2]) for place, request in enumerate(arena.scratch)}
+
+
+def _label(model: TfliteModel, subgraph: int, index: int) -> str:
+    return operator_label(subgraph, index, model.subgraphs[subgraph].operators[index].title)

@@ -12,21 +12,20 @@ from itertools import groupby
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.cost.measured import COMPILER
-from onnxlint_cmsis.lower.operands import operands_of
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import TFLM
-from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.runtimes.tflite_names import tflite_name
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.lower.layer import operands_of
+from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeVerdict, tflite_name
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
-from onnxlint_cmsis.types import Isa, Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from onnxlint_cmsis.graph.model import Graph, Node
-    from onnxlint_cmsis.runtimes.judge import JudgedLayer
+    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.runtime import Runtime
+
 
 WITHOUT_LONG_PRODUCTS = ("cortex-m0", "cortex-m0+", "cortex-m23")
 """CPUs that nothing was measured on: they lack the 64-bit products that scale the results, and wide copies."""

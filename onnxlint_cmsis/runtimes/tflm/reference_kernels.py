@@ -13,20 +13,24 @@ from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
-from onnxlint_cmsis.formats.tflite.flat_file import Span
-from onnxlint_cmsis.graph.model import StoredQuantization
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.tflm.operator_view import (
+from onnxlint_cmsis.formats.tflite.flatbuffer import Span
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import StoredQuantization
+from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
+    K,
     OperatorView,
+    Preparation,
+    Refused,
+    Stage,
+    Unpredictable,
     quantized,
     scale,
     single,
     tensor_bytes,
     zero_point,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import K, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, TflmRevision, holds
 
 Condition = Callable[[OperatorView], str]

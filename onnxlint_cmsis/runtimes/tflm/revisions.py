@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from onnxlint_cmsis.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 
 class TflmDefect(str, Enum):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, operator_label
-from onnxlint_cmsis.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime_verdict import RuntimeVerdict
-from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage
-from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
-from onnxlint_cmsis.types import KernelCall
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory, operator_bytes
+from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView, Preparation, Refused, Stage
 
 STAGES = ("registration", *(stage.value for stage in Stage))
 """Stages at which a model stops, in order."""

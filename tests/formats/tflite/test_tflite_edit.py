@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.errors import NotAppliedError
-from onnxlint_cmsis.formats.tflite import schema_tables
-from onnxlint_cmsis.formats.tflite.file_places import OperatorPlace, TensorPlace
-from onnxlint_cmsis.formats.tflite.flat_file import FlatFile
-from onnxlint_cmsis.formats.tflite.flat_table import table_at
-from onnxlint_cmsis.formats.tflite.new_objects import NewTensor
-from onnxlint_cmsis.formats.tflite.read_file import read_tflite
-from onnxlint_cmsis.formats.tflite.tflite_edit import TfliteEdit
-from onnxlint_cmsis.graph.model import StoredQuantization
+from onnxlint_cmsis.formats.tflite import schema
+from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, OperatorPlace, TensorPlace, table_at
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.model.graph import StoredQuantization
 from support.paths import SHARED
 from support.tflite_models import conv_model, tensor
 from support.tflite_trees import tree
@@ -152,10 +149,10 @@ def test_an_option_that_the_file_leaves_out_can_be_given() -> None:
 def newer_schema(kind: str) -> Iterator[None]:
     """A schema in which one table has more fields."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(schema_tables.TABLES, kind, f"{schema_tables.TABLES[kind]} more:[TensorMap] number:long=-1")
-        schema_tables.fields.cache_clear()
+        patch.setitem(schema.TABLES, kind, f"{schema.TABLES[kind]} more:[TensorMap] number:long=-1")
+        schema.fields.cache_clear()
         yield
-    schema_tables.fields.cache_clear()
+    schema.fields.cache_clear()
 
 
 MORE = {"more": [{"name": "far", "tensor_index": 7}, {"name": "away", "tensor_index": 8}], "number": 1 << 40}

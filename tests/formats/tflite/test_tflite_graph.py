@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
-from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.model.graph import ModelError
 from support import paths
 from support.tflite_models import conv_model, streaming_model, tensor
 from support.tflite_writer import operator_code, write

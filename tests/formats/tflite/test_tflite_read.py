@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.read_file import is_tflite, read_tflite
-from onnxlint_cmsis.formats.tflite.schema_names import ENUMS, OPERATORS, UNIONS
-from onnxlint_cmsis.formats.tflite.schema_tables import fields
-from onnxlint_cmsis.graph.model import StoredQuantization
-from onnxlint_cmsis.graph.model_error import ModelError
+from onnxlint_cmsis.formats.tflite.file_model import is_tflite, read_tflite
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, UNIONS, fields
+from onnxlint_cmsis.model.graph import ModelError, StoredQuantization
 from support import paths
 from support.tflite_models import conv_model
 from support.tflite_writer import operator_code, write

@@ -1,1 +1,0 @@
-"""The functions for q7 and q15 of CMSIS 5: checkouts, calls under QEMU, and expected values."""

@@ -1,1 +1,0 @@
-"""What a check found, for people and for programs."""

@@ -1,1 +1,0 @@
-"""Accepted findings: single ones with a reason (`suppress`), or all of one time (`baseline`)."""

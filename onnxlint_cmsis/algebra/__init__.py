@@ -1,1 +1,0 @@
-"""Plain types of the algebra: dimension variables, resolved axes, and the context of a tie rule."""

@@ -1,0 +1,1 @@
+"""One model for some targets: dimension classes, lanes, calls, memory, coverage, and the results that people see."""

@@ -1,0 +1,259 @@
+"""One model analysed: graph, kernel calls, dimension classes, routes and lanes, each computed once, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.formats.onnx.load import LoadedModel, load_model
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
+from onnxlint_cmsis.lower.layer import Cause, Layer
+from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.work import Work, work_of
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, RuntimeFacts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.lanes import Lanes
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.work import LayoutCopy
+    from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.runtimes.conditions import Judged
+    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+
+
+Place = tuple[str, int, int]
+"""Tensor, axis, index."""
+
+
+class AnalysisSettings(NamedTuple):
+    """What a model is analysed for."""
+
+    targets: tuple[Target, ...]
+    """CPUs with release and compiler."""
+    assume: str = "s8"
+    """`s8`, `s16` or `s4`: what a layer that computes in float becomes."""
+    one_channel: str = "convolution"
+    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
+    input_shapes: Mapping[str, tuple[Size, ...]] = {}
+    """Sizes of inputs by name, None for one that stays symbolic."""
+    runtime: Runtime = DIRECT
+    """Who calls CMSIS-NN."""
+    largest_read: int | None = None
+    """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
+    rooms: tuple[MemoryRoom, ...] = ()
+    """RAM, flash and stack of each target, in the order of `targets`; none where no memory is given."""
+    cmsis_nn_build: str = "SPEED"
+    """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
+    clocks: tuple[int | None, ...] = ()
+    """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
+    memory: str = PLACEMENTS[0]
+    """Where activations and weights lie."""
+
+
+class ModelAnalysis(RuntimeFacts):
+    """What follows from the bytes of one model for some targets.
+
+    The graph is read at once. Everything else is worked out when first asked for, and kept.
+    """
+
+    def __init__(
+        self, path: str, settings: AnalysisSettings, data: bytes | None = None, *, graph: Graph | None = None
+    ) -> None:
+        """Read the file, or `data` in its place, unless `graph` is what it reads as. Raises ModelError."""
+        self.path = path
+        """File as the user named it."""
+        self.settings = settings
+        """What it is analysed for."""
+        self._data = data
+        self._loaded: LoadedModel | None = None
+        if graph is None:
+            self._loaded = load_model(path, input_shapes=settings.input_shapes, data=data)
+            graph = self._loaded.graph
+        self.graph: Graph = graph
+        """Nodes, tensors and constants."""
+        self._routes: dict[tuple[KernelCall, Target], Route] = {}
+        self._costs: dict[tuple[KernelCall, Target], int | None] = {}
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """Layers as kernel calls, and the nodes that are none; with a runtime, the calls that it makes."""
+        return self.judged.lowered if self.judged else self._lowered
+
+    @cached_property
+    def _lowered(self) -> Lowered:
+        return lower(self.graph, self.settings.assume, self.settings.one_channel)
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """What the runtime makes of each layer; None where the application calls the functions itself."""
+        if not self.settings.runtime.judges:
+            return None
+        from onnxlint_cmsis.runtimes.conditions import judge
+
+        return judge(self.graph, self._lowered, self.settings.runtime)
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the layers."""
+        if self.judged is None:
+            return ()
+        from onnxlint_cmsis.runtimes.conditions import remarks
+
+        return remarks(self.graph, self.judged.layers, self.settings.runtime)
+
+    @cached_property
+    def work(self) -> dict[int, Work]:
+        """What each node with something to compute does in every run, by its index."""
+        graph, records = self.graph, self.lowered.records
+        return {
+            record.node.index: Work(0) if record.node.index in graph.once else work_of(graph, record)
+            for record in records
+        }
+
+    @property
+    def repeated(self) -> tuple[LoweredLayer, ...]:
+        """Layers and other nodes with something to compute in every run, and not in the first alone."""
+        return tuple(record for record in self.lowered.records if record.node.index not in self.graph.once)
+
+    @cached_property
+    def dimensions(self) -> Dimensions:
+        """Classes of channel counts that move together."""
+        from onnxlint_cmsis.analysis.classes import analyse
+
+        return analyse(self.graph)
+
+    def route(self, call: KernelCall, target: Target) -> Route:
+        """Kernel that a call takes on a target, also for a call that no layer makes now."""
+        found = self._routes.get((call, target))
+        if found is None:
+            found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
+        return found
+
+    @cached_property
+    def asked(self) -> dict[int, KernelCall]:
+        """Calls that the model asks for, whatever its runtime makes of them, by index of the node."""
+        return {record.node.index: record.layer.call for record in self._lowered.records if record.layer}
+
+    def instructions(self, call: KernelCall, target: Target) -> int | None:
+        """Predicted instructions of a call on a target; None where nothing was measured that says."""
+        if (call, target) not in self._costs:
+            from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+
+            library = self.settings.runtime.library(call.entry, target)
+            self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
+        return self._costs[call, target]
+
+    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of a call whose data decide (softmax); None for others, or where not known."""
+        from onnxlint_cmsis.cmsis_nn.cost_records import instructions_range
+
+        library = self.settings.runtime.library(call.entry, target)
+        return instructions_range(call, library, self.route(call, target))
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """Predicted instructions of a layer's function in each run on a target; None where they are not known."""
+        if record.node.index in self.graph.once:
+            return 0
+        return self.instructions(record.layer.call, target) if record.layer else None
+
+    def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the code beside CMSIS-NN for a layer; None where nothing is known.
+
+        It is the application's plain code, or the reference kernel of its runtime.
+        """
+        if self.judged:
+            from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
+
+            layer = next(layer for layer in self.judged.layers if layer.record.node is record.node)
+            return layer_range(self.graph, layer, target, self.settings.runtime)
+        from onnxlint_cmsis.cmsis_nn.cost import plain_range
+
+        if not self._by_application or not record.code:
+            return None
+        shape = self.graph.shape(record.node.outputs[0])
+        sizes = tuple(size for size in shape or () if size is not None)
+        if shape is None or len(sizes) < len(shape):
+            return None
+        repeats = record.cause is Cause.BROADCAST
+        return plain_range(target, record.code, sizes, self._width, repeats=repeats)
+
+    def copy_range(self, copy: LayoutCopy, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of a copy between memory orders."""
+        from onnxlint_cmsis.cmsis_nn.cost import copy_range
+
+        return copy_range(target, copy.places, self._width)
+
+    @cached_property
+    def copies(self) -> tuple[LayoutCopy, ...]:
+        """Copies between memory orders that the application makes; none where a runtime lays tensors out."""
+        from onnxlint_cmsis.lower.work import layout_copies
+
+        return layout_copies(self.graph, self.lowered) if self._by_application else ()
+
+    @cached_property
+    def unknown_copies(self) -> bool:
+        """Whether a runtime stands between copies of memory orders and the device, so that their number is unknown."""
+        from onnxlint_cmsis.lower.work import layout_copies
+
+        return self.judged is not None and bool(layout_copies(self.graph, self._lowered))
+
+    @property
+    def _by_application(self) -> bool:
+        """Whether the application calls the functions of CMSIS-NN, and has the code beside them."""
+        return not self.settings.runtime.judges and not self.settings.assume.startswith("q")
+
+    @property
+    def _width(self) -> int:
+        """Bytes of an activation: the widest that a layer reads."""
+        kinds = (record.layer.call.entry for record in self.lowered.records if record.layer)
+        return 2 if any(entry.endswith("_s16") for entry in kinds) else 1
+
+    def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
+        """Each target with the route of a layer there."""
+        return tuple((target, self.route(layer.call, target)) for target in self.settings.targets)
+
+    @cached_property
+    def data(self) -> bytes:
+        """Bytes of the model, without its external data. Raises OSError."""
+        return Path(self.path).read_bytes() if self._data is None else self._data
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model, without reading them. Raises OSError."""
+        return Path(self.path).stat().st_size if self._data is None else len(self._data)
+
+    @cached_property
+    def read(self) -> Callable[[str], NDArray[Any] | None]:
+        """Values of a stored constant by its key, None where they cannot be read."""
+        from onnxlint_cmsis.formats.onnx.load import reader
+
+        return reader(self._loaded or load_model(self.path, data=self._data))
+
+    def read_allowed(self, key: str) -> NDArray[Any] | None:
+        """The same for checks, which leave weights of large files unread. Raises OSError."""
+        limit = self.settings.largest_read
+        return self.read(key) if limit is None or self.size <= limit else None
+
+    def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
+        """Lanes of every class: constant, unread or live. Reads weights.
+
+        `disproved` are places that were seen to hold other values than the analysis says; they count as live.
+        """
+        return self._lanes if not disproved else self._lanes_without(disproved)
+
+    @cached_property
+    def _lanes(self) -> Lanes:
+        return self._lanes_without(())
+
+    def _lanes_without(self, disproved: Collection[Place]) -> Lanes:
+        from onnxlint_cmsis.analysis.lanes import analyse_lanes
+
+        return analyse_lanes(self.graph, self.dimensions, self.read, disproved=disproved)

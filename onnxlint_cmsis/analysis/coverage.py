@@ -1,0 +1,359 @@
+"""What CMSIS-NN computes of a model on each target, what that needs, and the names that people see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.memory import (
+    ALIGNMENT,
+    ArenaUses,
+    FlashNeed,
+    Peak,
+    RamNeed,
+    activations,
+    best_remedy,
+    peak_of,
+    plan_arena,
+)
+from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
+from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
+from onnxlint_cmsis.cmsis_nn.entry_points import parameters
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.lower.checks import on_release
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.model.graph import TFLITE, python_places
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
+    from onnxlint_cmsis.ground.findings import PythonPlace
+    from onnxlint_cmsis.ground.types import MemoryRoom
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+
+
+# Names for people: short forms of the names in a model, and the Python code that layers were exported from.
+
+
+class LayerNames(NamedTuple):
+    """What people call the layers and tensors of a model."""
+
+    names: Mapping[str, str]
+    """Short forms of names that have one."""
+    places: Mapping[str, PythonPlace]
+    """Where layers were written, by label."""
+
+
+def layer_names(model: ModelAnalysis) -> LayerNames:
+    """Short names of all nodes and tensors of a model, and places of its layers, the same for every command.
+
+    Operators of a `.tflite` file have numbers for names; there the tensors that they write are named like layers.
+    """
+    graph, layers = model.graph, [record.node for record in model.lowered.records]
+    found = python_places(graph) if graph.node_metadata else {}
+    places = {node.label: found[node.index] for node in layers if node.index in found}
+    modules = {label: place.module for label, place in places.items() if place.module}
+    written = [node.outputs[0] for node in graph.nodes if node.domain == TFLITE and node.outputs]
+    others = [name for node in graph.nodes for name in (node.label, *node.outputs)]
+    others += [*graph.inputs, *graph.constants]
+    names = short_names([*(node.label for node in layers), *written], filter(None, others), modules)
+    copies = {copy.label: f"{names.get(copy.node.label, copy.node.label)}:transpose" for copy in model.copies}
+    return LayerNames({**names, **copies}, places)
+
+
+# Adds up what a model's layers are and need, from verdicts, routes and costs that the analysis has.
+
+
+def summarize(model: ModelAnalysis) -> FileSummary:
+    """What the model is and needs on each of its targets."""
+    macs = [model.work[record.node.index].macs for record in model.repeated]
+    targets = tuple(_on_target(model, target) for target in model.settings.targets)
+    arena = None if model.stored_constants() is not None else _arena(model)
+    copies = tuple(copy.label for copy in model.copies)
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, model.beside)
+
+
+def _arena(model: ModelAnalysis) -> int | None:
+    """Bytes of activations, at least, of a model that some runtime will lay out in its own way."""
+    uses = activations(model.graph, model.lowered)
+    return None if uses is None else plan_arena(uses).size
+
+
+def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
+    groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
+    refused = _refused(model)
+    for record in model.repeated:
+        verdict = _verdict(model, record, target)
+        in_vain = verdict is Verdict.PLAIN and record.node.index in refused
+        groups[Verdict.REFUSED if in_vain else verdict].append(record)
+    run = groups[Verdict.CMSIS_NN]
+    costs = _costs(model, run, groups, target)
+    stored, arena, scratch = model.stored_constants(), model.runtime_arena(target), model.runtime_scratch(target)
+    constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
+    return TargetSummary(
+        target.label,
+        _share(model, run)._replace(nodes=()),
+        _share(model, groups[Verdict.PLAIN]),
+        _share(model, groups[Verdict.REFUSED]),
+        _share(model, groups[Verdict.UNDECIDED]),
+        costs.instructions,
+        measured_build(target),
+        costs.unknown,
+        constants,
+        _largest_scratch(model, run, target) if scratch is None else scratch,
+        arena.used if arena else None,
+        arena.needed if arena else None,
+        time_of(model, target, costs.range or (costs.instructions, costs.instructions), costs.unknown),
+        costs.range,
+        costs.share,
+    )
+
+
+class _Costs(NamedTuple):
+    """Instructions of a model on one target."""
+
+    instructions: int
+    """Of the layers whose cost is one number."""
+    unknown: int
+    """Layers with neither a number nor a range."""
+    range: tuple[int, int] | None
+    """Least and most of all layers and copies; None where none has a range alone."""
+    share: tuple[float, float] | None
+    """Least and most part of CMSIS-NN; None where no other code is known, or the cost of a layer or copy is not."""
+
+
+def _costs(
+    model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Verdict, Sequence[LoweredLayer]], target: Target
+) -> _Costs:
+    numbers = [model.cost(record, target) for record in run]
+    open_ = [record for record, number in zip(run, numbers, strict=True) if number is None]
+    ends = [model.instructions_range(record.layer.call, target) if record.layer else None for record in open_]
+    beside = [model.plain_range(record, target) for record in groups[Verdict.PLAIN]]
+    copies = [model.copy_range(copy, target) for copy in model.copies]
+    refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
+    unknown = ends.count(None) + beside.count(None) + refused
+    instructions = sum(number or 0 for number in numbers)
+    least, most = _added(ends)
+    other_least, other_most = _added([*beside, *copies])
+    ranges = (instructions + least + other_least, instructions + most + other_most)
+    share = None
+    known = not unknown and None not in copies and not model.unknown_copies
+    if other_most and known and instructions + least:
+        share = (
+            (instructions + least) / (instructions + least + other_most),
+            (instructions + most) / (instructions + most + other_least),
+        )
+    return _Costs(instructions, unknown, ranges if most or other_most else None, share)
+
+
+def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
+    """Sum of the ranges that are known."""
+    known = [found for found in ranges if found is not None]
+    return sum(least for least, _ in known), sum(most for _, most in known)
+
+
+def time_of(model: ModelAnalysis, target: Target, instructions: tuple[int, int], unknown: int) -> PredictedTime | None:
+    """The time of predicted instructions, the least and the most, without `unknown` layers; None without a clock."""
+    clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
+    if clock is None:
+        return None
+    from onnxlint_cmsis.cmsis_nn.time import predicted_time
+
+    return predicted_time(target, clock, model.settings.memory, instructions, unknown)
+
+
+def _refused(model: ModelAnalysis) -> frozenset[int]:
+    """Nodes at which the runtime stops, so that no code beside CMSIS-NN computes them; none where none is judged."""
+    layers = model.judged.layers if model.judged else ()
+    stops = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
+    return frozenset(each.record.node.index for each in layers if each.verdict in stops)
+
+
+def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:
+    taken = model.route(record.layer.call, target) if record.layer and record.call else None
+    decision = on_release(record, taken, target.release)
+    if decision is not None:
+        return decision.verdict
+    return Verdict.UNDECIDED if taken is not None and not taken.kernel else Verdict.CMSIS_NN
+
+
+def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
+    macs = sum(model.work[record.node.index].macs or 0 for record in records)
+    return LayerShare(len(records), macs, tuple(record.node.label for record in records))
+
+
+def _constants(record: LoweredLayer, target: Target) -> int:
+    known = parameters(record.layer.call, target) if record.layer else None
+    return known.total if known else 0
+
+
+def _largest_scratch(model: ModelAnalysis, run: Sequence[LoweredLayer], target: Target) -> int:
+    """Bytes of the largest scratch buffer that a function asks for."""
+    routes = (model.route(record.layer.call, target) for record in run if record.layer)
+    return max(map(_scratch, routes), default=0)
+
+
+def _scratch(taken: Route) -> int:
+    return max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+
+
+# What an ONNX model needs of RAM and flash, laid out as the firmware check lays it out.
+
+
+OVERWRITES = "writing over its input"
+RAM_BESIDE = "Stack and variables come on top."
+FLASH_BESIDE = "Code comes on top."
+LOWER_BOUND = "This is a lower bound: {title} keeps its structures in RAM too, and converting changes the layers."
+
+
+class DeviceFit(NamedTuple):
+    """A model against a device, on one target."""
+
+    ram: RamNeed | None
+    """None where a size is unknown."""
+    flash: FlashNeed
+    """Constants as far as sizes are known."""
+
+
+def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
+    """One for each target that somebody named RAM or flash for."""
+    settings = model.settings
+    pairs = [pair for pair in zip(settings.targets, settings.rooms, strict=False) if pair[1].ram or pair[1].flash]
+    if not pairs:
+        return ()
+    uses = activations(model.graph, model.lowered)
+    return tuple(DeviceFit(_ram(model, uses, *pair) if uses else None, _flash(model, *pair)) for pair in pairs)
+
+
+def _ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom) -> RamNeed:
+    """Arena, and the largest scratch of a layer, which the application keeps beside it."""
+    scratch = scratch_of(model, target)
+    largest = max(scratch.values(), default=0)
+    arena, peak = plan_arena(uses).size, peak_of(uses)
+    remedy = None
+    if room.ram is not None and arena + largest > room.ram:
+        remedy = best_remedy(uses, peak, lambda other: plan_arena(other).size + largest, room.ram, OVERWRITES)
+    step = uses.steps[min(max(peak.step, 0), len(uses.steps) - 1)] if uses.steps else None
+    return RamNeed(
+        target.label,
+        room,
+        arena + largest,
+        (("activations", arena), ("scratch", largest)),
+        _shown(model, step.node) if step else "",
+        _alive(uses, peak),
+        scratch.get(step.node, 0) if step else 0,
+        remedy,
+        _place(model, step.node if step else -1),
+        _beside(model, RAM_BESIDE),
+    )
+
+
+def _shown(model: ModelAnalysis, index: int) -> str:
+    node = next(node for node in model.graph.nodes if node.index == index)
+    return f"{node.op_type} '{node.label}'"
+
+
+def _alive(uses: ArenaUses, peak: Peak) -> tuple[tuple[str, int], ...]:
+    return tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive)
+
+
+def scratch_of(model: ModelAnalysis, target: Target) -> dict[int, int]:
+    """Bytes of scratch of each layer, by its node's index."""
+    found = {}
+    for layer in model.lowered.layers:
+        taken = model.route(layer.call, target)
+        found[layer.node.index] = max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+    return found
+
+
+def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
+    """Weights, biases, multipliers and shifts of every layer whose sizes are known."""
+    sums = dict.fromkeys(("weights", "bias", "multipliers", "shifts"), 0)
+    layers: list[tuple[str, int, int]] = []
+    for record in model.lowered.records:
+        known = parameters(record.layer.call, target) if record.layer else None
+        if known is None:
+            continue
+        for name, size in known._asdict().items():
+            sums[name] += size
+        layers.append((f"{record.node.op_type} '{record.node.label}'", known.total, record.node.index))
+    layers.sort(key=lambda layer: -layer[1])
+    return FlashNeed(
+        target.label,
+        room,
+        sum(sums.values()),
+        tuple(sums.items()),
+        tuple((label, size) for label, size, _ in layers),
+        _place(model, layers[0][2] if layers else -1),
+        _beside(model, FLASH_BESIDE),
+    )
+
+
+def _beside(model: ModelAnalysis, text: str) -> str:
+    runtime = model.settings.runtime
+    return f"{text} {LOWER_BOUND.format(title=runtime.title)}" if runtime.judges else text
+
+
+def _place(model: ModelAnalysis, index: int) -> Location:
+    node = next((node for node in model.graph.nodes if node.index == index), None)
+    if node is None:
+        return Location(model.path)
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(model.path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+
+
+# The activation arena of an ONNX model as plain data: the plan that the firmware check builds.
+
+
+ONNX_LOWER_BOUND = "lower bound"
+OWN_PLAN = "the plan of the firmware check"
+UNKNOWN = "a size is unknown"
+
+
+def onnx_memory(model: ModelAnalysis, target: Target) -> dict[str, object]:
+    """Keys as for a `.tflite` file: steps count from 1, 0 is the host before the first; scratch lies beside the arena.
+
+    Instead of an arena `reason` says why there is none.
+    """
+    uses = activations(model.graph, model.lowered)
+    head = {"target": target.label, "status": "ok", "message": ""}
+    if uses is None:
+        return {**head, "reason": UNKNOWN}
+    plan = plan_arena(uses)
+    steps = {step.node: number for number, step in enumerate(uses.steps)}
+    scratch = [(steps[node], node, size) for node, size in scratch_of(model, target).items() if size and node in steps]
+    written = {buffer: model.graph.nodes[step.node].label for step in uses.steps for buffer in step.outputs}
+    rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in plan.sizes.items()}
+    return {
+        **head,
+        "basis": ONNX_LOWER_BOUND if model.settings.runtime.judges else OWN_PLAN,
+        "arena_used": plan.size,
+        "head": plan.size,
+        "tail": 0,
+        "arena_needed": plan.size,
+        "persistent": {},
+        "scratch": [
+            {"subgraph": 0, "op": step, "node": model.graph.nodes[node].label, "bytes": size}
+            for step, node, size in scratch
+        ],
+        "plan": [
+            {
+                "name": uses.names[buffer],
+                "node": written.get(buffer, ""),
+                "bytes": plan.sizes[buffer],
+                "first": plan.lifetimes[buffer][0] + 1,
+                "last": min(plan.lifetimes[buffer][1] + 1, len(uses.steps)),
+                "offset": offset,
+            }
+            for buffer, offset in plan.offsets.items()
+        ],
+        "alive": [
+            sum(rooms[buffer] for buffer, life in plan.lifetimes.items() if life[0] + 1 <= step <= life[1] + 1)
+            for step in range(len(uses.steps) + 1)
+        ],
+    }

@@ -1,0 +1,463 @@
+"""Bytes that are alive at a time: activations, scratch, the arena, and ways to need less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import MemoryRoom
+from onnxlint_cmsis.lower.layer import product_of
+from onnxlint_cmsis.lower.work import INTEGERS
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+    from onnxlint_cmsis.model.graph import Graph, Node
+
+
+# The activation arena: which buffer lies where, from lifetimes; a buffer may take the place of one that ends.
+
+
+ALIGNMENT = 16
+"""Bytes that every buffer begins at a multiple of."""
+Lifetimes = dict[int, tuple[int, int]]
+"""First and last step that needs each buffer; -1 stands for the host before the first step."""
+
+
+class ArenaStep(NamedTuple):
+    """What one layer reads and writes."""
+
+    inputs: tuple[int, ...]
+    """Buffers read."""
+    outputs: tuple[int, ...]
+    """Buffers written."""
+    in_place: bool = False
+    """Whether the first output may lie where the first input lies."""
+    label: str = ""
+    """Operator and name of the layer, for messages."""
+    node: int = -1
+    """Index of its node or operator."""
+    could: bool = False
+    """Whether it computes element by element, or copies: it could do without a second buffer."""
+
+
+class ArenaUses(NamedTuple):
+    """The layers of a model as far as memory goes."""
+
+    sizes: Mapping[int, int]
+    """Bytes of each buffer."""
+    inputs: tuple[int, ...]
+    """Buffers that the host writes before the first step."""
+    steps: tuple[ArenaStep, ...]
+    """Layers in the order they run."""
+    outputs: tuple[int, ...]
+    """Buffers that the host reads after the last step."""
+    names: Mapping[int, str] = {}
+    """Tensor of each buffer, for messages."""
+    channels: Mapping[int, int] = {}
+    """Channels of the tensors that have such an axis."""
+    scratch: frozenset[int] = frozenset()
+    """Buffers that are a kernel's scratch."""
+
+
+class ArenaPlan(NamedTuple):
+    """A plan of memory."""
+
+    size: int
+    """Bytes in all, guards included."""
+    guard: int
+    """Bytes of guard before and after each value."""
+    offsets: dict[int, int]
+    """First byte of each buffer."""
+    sizes: dict[int, int]
+    """Bytes of each buffer."""
+    lifetimes: Lifetimes
+    """First and last layer that needs the buffer; -1 stands for the host before the first layer."""
+
+
+def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = None) -> ArenaPlan:
+    """Place every buffer: large ones first, each at the lowest place that is free while it lives.
+
+    `lifetimes` are those of `buffer_lifetimes`, for a caller that plans the same steps with many sizes.
+    """
+    lifetimes = buffer_lifetimes(uses) if lifetimes is None else lifetimes
+    sizes = {buffer: uses.sizes[buffer] for buffer in lifetimes}
+    owners = buffer_owners(uses, sizes, lifetimes)
+    blocks: Lifetimes = {}
+    for buffer, owner in owners.items():
+        first, last = blocks.get(owner, lifetimes[buffer])
+        blocks[owner] = min(first, lifetimes[buffer][0]), max(last, lifetimes[buffer][1])
+    rooms = {block: _room(sizes[block], guard) for block in blocks}
+    placed: dict[int, int] = {}
+    alive: dict[int, list[int]] = {}
+    for block in sorted(blocks, key=lambda each: (-sizes[each], each)):
+        moments = range(blocks[block][0], blocks[block][1] + 1)
+        others = {other for moment in moments for other in alive.get(moment, ())}
+        placed[block] = _lowest(rooms[block], sorted((placed[one], placed[one] + rooms[one]) for one in others))
+        for moment in moments:
+            alive.setdefault(moment, []).append(block)
+    size = max((placed[block] + rooms[block] for block in placed), default=0)
+    offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}
+    return ArenaPlan(size, guard, offsets, sizes, lifetimes)
+
+
+def _room(size: int, guard: int) -> int:
+    return -(-(size + 2 * guard) // ALIGNMENT) * ALIGNMENT
+
+
+def buffer_lifetimes(uses: ArenaUses) -> Lifetimes:
+    """Lifetime of every buffer; what the host writes lives from the start, what it reads to the end."""
+    found: Lifetimes = {}
+    moments = [(-1, buffer) for buffer in uses.inputs] + [(len(uses.steps), buffer) for buffer in uses.outputs]
+    for number, step in enumerate(uses.steps):
+        moments += [(number, buffer) for buffer in (*step.inputs, *step.outputs)]
+    for number, buffer in moments:
+        first, last = found.get(buffer, (number, number))
+        found[buffer] = min(first, number), max(last, number)
+    return found
+
+
+def buffer_owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> dict[int, int]:
+    """The buffer whose block each buffer takes: its own, or that of an input which the layer may overwrite."""
+    owners = {buffer: buffer for buffer in sizes}
+    for number, step in enumerate(uses.steps):
+        if not step.in_place:
+            continue
+        source, output = step.inputs[0], step.outputs[0]
+        ends_here = lifetimes[source][1] == number
+        if ends_here and sizes[source] == sizes[output] and source != output:
+            owners[output] = owners[source]
+    return owners
+
+
+def _lowest(room: int, taken: list[tuple[int, int]]) -> int:
+    """The lowest place for a block of a size, between the places taken while it lives, which are in order."""
+    place = 0
+    for start, end in taken:
+        if place + room <= start:
+            break
+        place = max(place, end)
+    return place
+
+
+# Another order of the same layers, in which fewer bytes are alive at a time.
+
+
+def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
+    """The steps, ordered greedily: of the steps that can run, next comes the one that leaves the fewest bytes alive.
+
+    A step can run once all that it reads is written. Ties keep the order of the file.
+    """
+    written = set(uses.inputs)
+    waiting = Counter(buffer for step in uses.steps for buffer in set(step.inputs))
+    kept = set(uses.outputs)
+    made = {buffer for step in uses.steps for buffer in step.outputs}
+    left, order = list(uses.steps), []
+    while left:
+        ready = [step for step in left if all(buffer in written or buffer not in made for buffer in step.inputs)]
+        if not ready:
+            return uses.steps
+        best = min(ready, key=lambda step: _grows(uses, step, waiting, kept))
+        left.remove(best)
+        order.append(best)
+        written |= set(best.outputs)
+        waiting.subtract(set(best.inputs))
+    return tuple(order)
+
+
+def _grows(uses: ArenaUses, step: ArenaStep, waiting: Counter[int], kept: set[int]) -> int:
+    """Bytes by which what is alive grows over a step."""
+    new = sum(uses.sizes[buffer] for buffer in step.outputs if waiting[buffer] or buffer in kept)
+    ended = sum(uses.sizes[buffer] for buffer in set(step.inputs) if waiting[buffer] == 1 and buffer not in kept)
+    return new - ended
+
+
+# The activations of a model as buffers: what each layer reads and writes, from its verdicts.
+
+
+IN_PLACE = ("requantize", "lookup")
+"""Kinds of plain code that may overwrite what they read."""
+
+
+def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
+    """Buffers and steps of a model; None where a size is unknown.
+
+    A node without a verdict only reads memory another way, or a layer in front computes it along: its result is the
+    buffer that it reads. Each element has `element_bytes`.
+    """
+    walk = _Walk(graph, lowered)
+    for node in graph.nodes:
+        walk.visit(node)
+    return None if walk.unknown else walk.uses()
+
+
+def element_bytes(lowered: Lowered) -> int:
+    """Bytes of an element of every activation: 2 where layers are s16 or q15, 1 elsewhere."""
+    calls = [record.layer.call.entry for record in lowered.records if record.layer]
+    return 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
+
+
+def _elementwise(record: LoweredLayer) -> bool:
+    """Whether a kernel reads each element before it writes the same one."""
+    return record.layer is not None and record.layer.call.entry.startswith(("elementwise_", "relu_", "activation_"))
+
+
+class _Walk:
+    """One walk over the nodes in file order."""
+
+    def __init__(self, graph: Graph, lowered: Lowered) -> None:
+        self._graph = graph
+        self._records = {record.node.index: record for record in lowered.records}
+        self._width = element_bytes(lowered)
+        self._buffers: dict[str, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._channels: dict[int, int] = {}
+        self._steps: list[ArenaStep] = []
+        self.unknown = False
+        self._inputs = tuple(self._new(name) for name in graph.inputs if graph.elem_type(name) not in INTEGERS)
+
+    def visit(self, node: Node) -> None:
+        """Take in one node: a step, another name for a buffer, or arithmetic on shapes."""
+        read = tuple(dict.fromkeys(self._buffers[name] for name in node.inputs if name in self._buffers))
+        made = [name for name in node.outputs if name and self._graph.elem_type(name) not in INTEGERS]
+        if not read or not made:
+            return
+        record = self._records.get(node.index)
+        if record is None:
+            self._buffers.update(dict.fromkeys(made, read[0]))
+        else:
+            outputs = tuple(self._new(name, record) for name in made)
+            label, could = f"{node.op_type} '{node.label}'", _elementwise(record)
+            self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
+
+    def uses(self) -> ArenaUses:
+        """What was found."""
+        outputs = tuple(dict.fromkeys(self._buffers[name] for name in self._graph.outputs if name in self._buffers))
+        return ArenaUses(self._sizes, self._inputs, tuple(self._steps), outputs, self._names, self._channels)
+
+    def _new(self, tensor: str, record: LoweredLayer | None = None) -> int:
+        """A buffer for a tensor; one that a kernel ends in further behind has the size of that."""
+        written = record.epilogue.tensor if record and record.epilogue and tensor == record.node.outputs[0] else tensor
+        shape = self._graph.shape(written)
+        size = None if shape is None else product_of(*shape)
+        self.unknown = self.unknown or size is None
+        number = len(self._sizes)
+        self._sizes[number] = self._width * (size or 0)
+        self._names[number] = written
+        if shape is not None and len(shape) in (2, 4):
+            self._channels[number] = shape[1] or 1
+        self._buffers[tensor] = number
+        return number
+
+
+# When most bytes are alive, and which buffers these are.
+
+
+class Peak(NamedTuple):
+    """The step with the most bytes alive."""
+
+    step: int
+    """Its number; -1 for the host in front of the first step, the number of steps for the host behind the last."""
+    alive: tuple[int, ...]
+    """Buffers alive, the largest first; of those that share a place the largest."""
+    bytes: int
+    """Bytes of these."""
+
+
+def peak_of(uses: ArenaUses) -> Peak:
+    """The first step with the most bytes alive."""
+    lifetimes = buffer_lifetimes(uses)
+    owners = buffer_owners(uses, uses.sizes, lifetimes) if any(step.in_place for step in uses.steps) else {}
+    moments: dict[int, dict[int, int]] = {}
+    for buffer, (first, last) in lifetimes.items():
+        for moment in range(first, last + 1):
+            place = moments.setdefault(moment, {})
+            owner = owners.get(buffer, buffer)
+            held = place.get(owner)
+            if held is None or uses.sizes[buffer] > uses.sizes[held]:
+                place[owner] = buffer
+    sums = {moment: sum(uses.sizes[buffer] for buffer in place.values()) for moment, place in moments.items()}
+    step = max(sorted(sums), key=lambda moment: sums[moment], default=-1)
+    alive = sorted(moments.get(step, {}).values(), key=lambda buffer: -uses.sizes[buffer])
+    return Peak(step, tuple(alive), sums.get(step, 0))
+
+
+# What would make a model need less RAM: each change is tried on the plan, and the best one is named.
+
+
+MOST_STEPS = 300
+"""Layers of the largest model that changes are tried on; each is planned again some ten times."""
+TRIED = 4
+"""How many of the buffers alive at the peak are made smaller."""
+SIXTEENTHS = 16
+EVERYWHERE = 1.0
+"""What it costs to cut channels everywhere, beside the share that is cut: more than in one tensor."""
+
+Plan = Callable[[ArenaUses], int]
+"""Bytes that a model needs."""
+
+
+class Remedy(NamedTuple):
+    """One change."""
+
+    bytes: int
+    """Bytes that the model would need."""
+    cut: float
+    """Share of channels that it costs; 0 for a change that leaves the model's numbers alone."""
+    text: str
+    """The change as a clause behind `with`."""
+
+
+def best_remedy(uses: ArenaUses, peak: Peak, plan: Plan, room: int, copies: str) -> Remedy | None:
+    """The change that makes it fit at the least cost; where none does, the one that saves most. None where none helps.
+
+    `copies` says what the steps that could do without a second buffer would have to do.
+    """
+    if len(uses.steps) > MOST_STEPS:
+        return None
+    now = plan(uses)
+    changes = (_order(uses, plan), _in_place(uses, plan, copies), _channels(uses, peak, plan, room))
+    found = [*chain.from_iterable(changes), *_fewer_everywhere(uses, plan, room)]
+    helping = [each for each in found if each.bytes < now]
+    fitting = [each for each in helping if each.bytes <= room]
+    if fitting:
+        return min(fitting, key=lambda each: (each.cut, each.bytes))
+    return min(helping, key=lambda each: each.bytes, default=None)
+
+
+def _order(uses: ArenaUses, plan: Plan) -> Iterator[Remedy]:
+    order = small_order(uses)
+    moved = next((pair for pair in zip(order, uses.steps, strict=True) if pair[0] != pair[1]), None)
+    if moved:
+        text = f"{moved[0].label} before {moved[1].label}, and so on: at each point the layer that frees most memory"
+        yield Remedy(plan(uses._replace(steps=order)), 0.0, text)
+
+
+def _in_place(uses: ArenaUses, plan: Plan, copies: str) -> Iterator[Remedy]:
+    able = [step for step in uses.steps if step.could and not step.in_place]
+    if able:
+        steps = tuple(step._replace(in_place=True) if step.could else step for step in uses.steps)
+        names = ", ".join(step.label for step in able[:3]) + (f" and {len(able) - 3} more" if len(able) > 3 else "")
+        yield Remedy(plan(uses._replace(steps=steps)), 0.0, f"{names} {copies}")
+
+
+def _channels(uses: ArenaUses, peak: Peak, plan: Plan, room: int) -> Iterator[Remedy]:
+    """Fewer channels in one of the tensors alive at the peak: as many as fit, or half."""
+    fixed = {*uses.inputs, *uses.outputs, *uses.scratch}
+    able = [buffer for buffer in peak.alive if buffer not in fixed and uses.channels.get(buffer, 1) > 1]
+    for buffer in able[:TRIED]:
+        count = uses.channels[buffer]
+        left = _most_that_fit(uses, buffer, plan, room) or count // 2
+        text = f"{left} instead of {count} channels in '{uses.names[buffer]}'"
+        yield Remedy(plan(_with_channels(uses, buffer, left)), 1 - left / count, text)
+
+
+def _fewer_everywhere(uses: ArenaUses, plan: Plan, room: int) -> Iterator[Remedy]:
+    """A share of the channels in every tensor but the model's inputs and outputs: the largest that fits."""
+    fixed = {*uses.inputs, *uses.outputs, *uses.scratch}
+    able = {buffer: count for buffer, count in uses.channels.items() if buffer in uses.sizes and buffer not in fixed}
+    for share in range(SIXTEENTHS - 1, 0, -1):
+        sizes = {b: uses.sizes[b] * max(count * share // SIXTEENTHS, 1) // count for b, count in able.items()}
+        total = plan(uses._replace(sizes={**uses.sizes, **sizes}))
+        if total <= room or share == 1:
+            text = f"{share}/{SIXTEENTHS} of the channels in every tensor between input and output"
+            yield Remedy(total, EVERYWHERE + 1 - share / SIXTEENTHS, text)
+            return
+
+
+def _most_that_fit(uses: ArenaUses, buffer: int, plan: Plan, room: int) -> int:
+    """Most channels with which the model fits, 0 where not even one does."""
+    low, high = 0, uses.channels[buffer] - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if plan(_with_channels(uses, buffer, middle)) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _with_channels(uses: ArenaUses, buffer: int, count: int) -> ArenaUses:
+    size = uses.sizes[buffer] * count // uses.channels[buffer]
+    return uses._replace(sizes={**uses.sizes, buffer: size})
+
+
+# What a model needs of a device's RAM and flash, as plain data for the rules that compare.
+
+
+class RamNeed(NamedTuple):
+    """Bytes of RAM on one target."""
+
+    target: str
+    """Label of the target."""
+    room: MemoryRoom
+    """What the device has."""
+    bytes: int
+    """Bytes that the model needs."""
+    parts: tuple[tuple[str, int], ...]
+    """What they are, with bytes."""
+    layer: str
+    """Operator and name of the layer at the peak."""
+    alive: tuple[tuple[str, int], ...]
+    """Tensors alive there, the largest first, with bytes."""
+    scratch: int
+    """Bytes of scratch there."""
+    remedy: Remedy | None
+    """The largest change that would help; None where none is known, or it fits."""
+    location: Location
+    """Place of the layer at the peak."""
+    beside: str
+    """What comes on top, as a sentence."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room, or none was asked about."""
+        return self.room.ram is None or self.bytes <= self.room.ram
+
+
+class FlashNeed(NamedTuple):
+    """Bytes of flash on one target."""
+
+    target: str
+    """Label of the target."""
+    room: MemoryRoom
+    """What the device has."""
+    bytes: int
+    """Bytes that the model needs."""
+    parts: tuple[tuple[str, int], ...]
+    """What they are, with bytes."""
+    largest: tuple[tuple[str, int], ...]
+    """The layers with the most constants, with bytes."""
+    location: Location
+    """Place of the largest."""
+    beside: str
+    """What comes on top, as a sentence."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room, or none was asked about."""
+        return self.room.flash is None or self.bytes <= self.room.flash
+
+
+UNKNOWN_RAM = "Whether the model fits RAM is not known: a size is unknown."
+
+
+def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
+    """`a 1,024, b 16 and 3 more`."""
+    text = ", ".join(f"{name} {size:,}" for name, size in parts[:shown])
+    return f"{text} and {len(parts) - shown} more" if len(parts) > shown else text
+
+
+def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:
+    """How much of what is there a model needs, for one target; empty where that was not asked for."""
+    halves = []
+    if ram is not None and ram.room.ram is not None:
+        halves.append(f"{ram.bytes:,} bytes of RAM ({ram.room.ram:,} are there)")
+    if flash is not None and flash.room.flash is not None:
+        halves.append(f"{flash.bytes:,} bytes of flash ({flash.room.flash:,} are there)")
+    need = ram or flash
+    return f"{need.target}: the model needs {' and '.join(halves)}." if need and halves else ""

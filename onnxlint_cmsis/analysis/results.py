@@ -1,0 +1,686 @@
+"""Results of linting and fixing one file, as every output shows them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.findings import PROMISES, UNSAFELY, Finding, PythonPlace
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
+
+
+# Short names for layers: what tells them apart in their model. Converters join whole paths to names.
+
+
+LONGEST = 24
+"""Characters of a name that is short enough as it is, unless it is a path of PyTorch's exporter."""
+QUOTED = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
+"""A name in a message; an apostrophe is no quote."""
+WIDEST = 56
+"""Characters of a name in text; of a longer one without a short form the two ends."""
+_DOTS = "..."
+_ENDING = re.compile(r"(1_prequant|_prequant|_quant|_dequant)?(__\d+)?$")
+"""What tf2onnx and quantizers append to a name."""
+_TITLE = re.compile(r"[A-Z][A-Za-z0-9]*")
+"""Operator without a number behind it."""
+
+
+def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapping[str, str] = {}) -> dict[str, str]:
+    """Short forms of those names that have one; no two names share one, and none is a name of the model.
+
+    `layers` are all nodes that compute, in file order; `others` are further names, such as those of tensors;
+    `modules` are the modules that layers were exported from, as far as the file names them.
+    """
+    names = list(dict.fromkeys((*layers, *others)))
+    first = list(dict.fromkeys(layers))
+    owned, taken = _owned(first), {*names}
+    found: dict[str, str] = {}
+    for group in (names, first):  # layers last: their forms depend on no other name
+        dotted = {name: _dotted(name) for name in group}
+        inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
+        wanted = {
+            name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or _last(name)
+            for name in group
+        }
+        used = Counter(wanted.values())
+        forms = {
+            name: short
+            for name, short in wanted.items()
+            if short and (len(short) < len(name) or name in modules) and used[short] == 1 and short not in taken
+        }
+        of_layers = {*forms.values()} if group is first else set()
+        found = {name: short for name, short in found.items() if name not in first and short not in of_layers} | forms
+    cuts = distinct_cuts([found.get(name, name) for name in names], WIDEST, taken)
+    shown = {name: cuts.get(found.get(name, name), found.get(name, name)) for name in names}
+    return {name: text for name, text in shown.items() if text != name}
+
+
+def distinct_cuts(texts: Iterable[str], width: int, taken: Iterable[str] = ()) -> dict[str, str]:
+    """The texts that are too long without their middle, each different from the others and from those `taken`."""
+    every = list(dict.fromkeys(texts))
+    used = {*taken, *(text for text in every if len(text) <= width)}
+    found: dict[str, str] = {}
+    for text in (text for text in every if len(text) > width):
+        found[text] = next(cut for cut in _cuts(text, width) if cut not in used)
+        used.add(found[text])
+    return found
+
+
+def cut(text: str, width: int) -> str:
+    """The text without its middle where it is too long."""
+    return text if len(text) <= width else next(_cuts(text, width))
+
+
+def _cuts(text: str, width: int) -> Iterator[str]:
+    """Ways to shorten a text: its two ends, then with a number in place of the start of the second."""
+    room = max(width - len(_DOTS), 2)
+    for end in dict.fromkeys((2 * room // 3, room // 3, room - 1)):
+        yield f"{text[: room - end]}{_DOTS}{text[len(text) - end :]}"[:width]
+    for number in count(2):
+        tag = f"~{number}"
+        yield f"{text[: max(width - len(tag), 0)]}{tag}"
+
+
+def _joined(module: str, operator: str, inner: set[str]) -> str:
+    """`encoder.0.conv`; with the operator where the module holds further modules, or the operator a number."""
+    if module and module not in inner and _TITLE.fullmatch(operator):
+        return module
+    return f"{module}.{operator}" if module else operator
+
+
+def _dotted(name: str) -> tuple[str, str]:
+    """Module and operator in a name of PyTorch's exporter: `/encoder/encoder.0/conv/Conv`; both empty elsewhere."""
+    if not name.startswith("/"):
+        return "", ""
+    *parts, operator = _ENDING.sub("", name[1:]).split("/")
+    found = ""
+    for part in parts:
+        found = part if not found or part.startswith(f"{found}.") else f"{found}.{part}"
+    return found, operator
+
+
+def _owned(layers: Sequence[str]) -> dict[str, str]:
+    """For each long name the part that it has more often than any other layer: `conv2d_13` of a fused name."""
+    counts: dict[str, dict[str, int]] = {}
+    for name in layers:
+        for part in _parts(name):
+            of_part = counts.setdefault(part, {})
+            of_part[name] = of_part.get(name, 0) + 1
+    best: dict[str, tuple[int, str]] = {}
+    for part, of_part in counts.items():
+        owner = _most(of_part)
+        if owner and len(owner) > LONGEST and of_part[owner] >= best.get(owner, (0, ""))[0]:
+            best[owner] = of_part[owner], part
+    return {name: part for name, (_, part) in best.items()}
+
+
+def _most(counts: dict[str, int]) -> str:
+    """The name with the largest count; empty where two have it."""
+    (first, number), *rest = sorted(counts.items(), key=lambda each: -each[1])[:2]
+    return "" if rest and rest[0][1] == number else first
+
+
+def _parts(name: str) -> list[str]:
+    return [_ENDING.sub("", part) for path in name.split(";") for part in path.split("/") if part]
+
+
+def _last(name: str) -> str:
+    """The last two parts of a long path."""
+    parts = name.rsplit(";", maxsplit=1)[-1].split("/")
+    return "/".join(parts[-2:]) if len(name) > LONGEST and len(parts) > 2 else ""
+
+
+# Fingerprints of findings that survive unrelated edits of the model: no offsets, no channel counts, no path.
+
+
+_DIGITS = 32
+
+
+def identity(finding: Finding) -> str:
+    """Hash of the rule and its subject: subgraph, node, tensor, resized variable.
+
+    Of findings that are reported as one: hash of the rule and of their cause.
+    """
+    return _hash(*_group(finding)) if finding.others else _hash(*_place(finding))
+
+
+def _place(finding: Finding) -> tuple[str, ...]:
+    where, resize = finding.location, finding.resize
+    return (finding.code, where.graph, where.node, where.tensor, resize.variable if resize else "")
+
+
+def _group(finding: Finding) -> tuple[str, ...]:
+    """Identity of a group: its cause, not its places."""
+    return (finding.code, "group", finding.cause)
+
+
+def _hash(*parts: str) -> str:
+    import hashlib
+
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def fingerprints(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """`identity:occurrence` of each finding of one file; equal identities are numbered from 1 in order."""
+    seen: dict[str, int] = {}
+    result = []
+    for finding in findings:
+        key = identity(finding)
+        seen[key] = seen.get(key, 0) + 1
+        result.append(f"{key}:{seen[key]}")
+    return tuple(result)
+
+
+# Findings of equal cause as one, where they are reported; suppressions and baselines speak of each by itself.
+
+
+SHOWN = 3
+"""Places that a message names."""
+SAVED = "instructions_saved."
+"""Start of the properties that have the predicted instructions saved on each CPU."""
+PLAN = "plan_"
+"""What stands before these for all changes of a plan together; those of single classes do not add up."""
+
+
+def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of one file, those of equal cause as one at the first's place.
+
+    They have one rule, level, cause and set of targets, and a fix does the same about them.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        alone = () if finding.cause else (number,)
+        promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
+        key = (finding.code, finding.level, finding.cause, finding.targets, promised, *alone)
+        groups.setdefault(key, []).append(finding)
+    return tuple(_one(group) for group in groups.values())
+
+
+def _one(group: list[Finding]) -> Finding:
+    first, *others = group
+    if not others:
+        return first
+    text = f"{first.message.removesuffix('.')}. {_more(others)}"
+    return replace(first, message=" ".join(filter(None, (text, _gain(first, PLAN)))), others=tuple(others))
+
+
+def brief_text(finding: Finding) -> str:
+    """What is the matter in few words."""
+    if not finding.brief:
+        return finding.message
+    if finding.others:
+        more = f"Also {_places([*finding.others])}."
+        return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN))))
+    gain = _gain(finding, "")
+    return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
+
+
+def _more(others: list[Finding]) -> str:
+    """A sentence that names the other places."""
+    return f"The same holds {'for ' if _named(others) else ''}{_places(others)}."
+
+
+def _places(others: list[Finding]) -> str:
+    """`'b', 'c', 'd' and 28 more`; `2 more times` where none has a name."""
+    named = _named(others)
+    rest = len(others) - len(named)
+    if not named:
+        return f"{rest} more {'time' if rest == 1 else 'times'}"
+    return f"{', '.join(named)}{f' and {rest} more' if rest else ''}"
+
+
+def _named(others: list[Finding]) -> list[str]:
+    """The first names, in quotes."""
+    names = list(dict.fromkeys(each.location.node or each.location.tensor for each in others))
+    return [f"'{name}'" for name in names if name][:SHOWN]
+
+
+def _gain(finding: Finding, of: str) -> str:
+    """What its class saves, `-1,234 on cortex-m4 predicted instructions, +16 bytes.`; with PLAN what the plan does."""
+    start = f"{of}{SAVED}"
+    saved = {name.removeprefix(start): gain for name, gain in finding.properties.items() if name.startswith(start)}
+    if not saved:
+        return ""
+    gains = f"{', '.join(f'{-int(gain):+,} on {cpu}' for cpu, gain in saved.items())} predicted instructions"
+    if not of:
+        return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
+    return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."
+
+
+# What linting tells of a model as a whole, as plain data for every reporter.
+
+
+PLAIN = "plain code"
+"""What computes layers beside CMSIS-NN where the application does."""
+
+
+class LayerShare(NamedTuple):
+    """The layers of one verdict on one target."""
+
+    layers: int
+    """How many."""
+    macs: int
+    """Their multiply-accumulates, as far as these are known."""
+    nodes: tuple[str, ...]
+    """Their nodes; none for CMSIS-NN, whose are the rest."""
+
+
+class TargetSummary(NamedTuple):
+    """A model on one target."""
+
+    target: str
+    """Label."""
+    cmsis_nn: LayerShare
+    """Layers that functions of CMSIS-NN compute."""
+    plain: LayerShare
+    """Layers that plain or reference code computes; a range of its instructions is known at most."""
+    refused: LayerShare
+    """Layers that neither computes."""
+    undecided: LayerShare
+    """Layers that a size leaves open."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers whose cost is one number."""
+    measured_on: str
+    """Build that the instructions were measured on."""
+    unknown_cost: int
+    """Layers with neither a number nor a range, which the instructions leave out."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
+    scratch: int
+    """Bytes of the largest scratch buffer, as far as it is known."""
+    arena_used: int | None = None
+    """Bytes of the runtime's arena, to the byte; None where the file does not tell."""
+    arena_needed: int | None = None
+    """Bytes that have to be given for it."""
+    time: PredictedTime | None = None
+    """What a run takes at the target's clock; None where no clock is given."""
+    instructions_range: tuple[int, int] | None = None
+    """Least and most instructions, those of layers and copies with a range among them; None where none has a range."""
+    cmsis_nn_share: tuple[float, float] | None = None
+    """Least and most part of the instructions that CMSIS-NN retires; None where no other code is known to run, or where
+    the cost of a layer is not known."""
+
+    @property
+    def cost_known(self) -> bool:
+        """Whether the cost of a layer is known, or there is no layer."""
+        shares = (self.cmsis_nn, self.plain, self.refused, self.undecided)
+        return not self.unknown_cost or self.unknown_cost < sum(share.layers for share in shares)
+
+
+class FileSummary(NamedTuple):
+    """A model on all its targets."""
+
+    targets: tuple[TargetSummary, ...]
+    """Each target."""
+    macs: int
+    """Multiply-accumulates of all layers, as far as these are known."""
+    unknown_macs: int
+    """Layers whose multiply-accumulates are not known."""
+    arena: int | None
+    """Bytes of activations, at least: other runtimes lay them out in more. None where a size is unknown."""
+    copies: tuple[str, ...] = ()
+    """Copies between memory orders that the application makes, and for which no node stands."""
+    beside: str = PLAIN
+    """What computes layers beside CMSIS-NN: `plain code` of the application, `reference code` of a runtime."""
+
+
+# Result of comparing two models, as plain data.
+
+
+LITERT = "LiteRT"
+"""Runtime of proofs of `.tflite` files, with its reference kernels: they compute what TensorFlow Lite Micro does."""
+
+
+class IfBranch(NamedTuple):
+    """A branch of an If in the main graph that differs between two models."""
+
+    node: str
+    """Name of the node, or of what it makes."""
+    condition: str
+    """Tensor that decides."""
+    wanted: bool
+    """Its value for this branch."""
+
+
+class Difference(NamedTuple):
+    """How far one output of the two models is apart."""
+
+    output: str
+    """Name."""
+    elem_type: str
+    """Type as the runtime names it: `tensor(int8)`."""
+    largest: float
+    """Largest absolute difference over all inputs; infinite where only one is NaN, or shapes differ."""
+    relative: float
+    """The same as a share of the output's range over all inputs, which includes 0."""
+    apart: int = 0
+    """Values that differ, over all inputs."""
+    values: int = 0
+    """Values compared."""
+
+
+class ValueChange(NamedTuple):
+    """How far a value is from what it was, where a fix is not exact."""
+
+    value: str
+    """An output of the model, or what a repaired layer writes."""
+    largest: float
+    """Largest change seen, as a real number."""
+    step: float
+    """Scale of its quantization, the larger one of before and after; a 255th of its range where it has none."""
+    steps: float
+    """The change in steps."""
+    shipped_steps: float | None = None
+    """The change in steps of an output with the optimisers that ONNX Runtime is shipped with; the other numbers are
+    those with its optimisers off. Null for a value inside the model."""
+
+
+class Proof(NamedTuple):
+    """Result of comparing two models."""
+
+    equal: bool
+    """Whether the second may take the first one's place."""
+    reason: str
+    """Why not, empty where it may."""
+    ran: bool
+    """Whether the runtime runs the first model, and twice the same; if not, nothing is said of the second."""
+    differences: tuple[Difference, ...]
+    """Each output of the model, in order, at the default level."""
+    inputs: int
+    """Inputs tried; of a proof as the file is written those with the optimisers off."""
+    inner: int = 0
+    """Values inside the model that were compared as well."""
+    unreached: tuple[IfBranch, ...] = ()
+    """Branches of If that the change reaches into and no input leads into."""
+    written: int = 0
+    """Inputs on which `differences` were measured with ONNX Runtime's default optimisers, where outputs were proven
+    equal with them off: a fix changes the type of integers, for which it has other kernels. 0 for any other proof."""
+    runtime: str = "ONNX Runtime"
+    """What ran both models."""
+
+
+def shipped_text(proof: Proof) -> str:
+    """How far outputs are apart with the optimisers that the runtime is shipped with; empty where they are not."""
+    apart = [one for one in proof.differences if one.apart] if proof.written else []
+    if not apart:
+        return ""
+    worst = max(apart, key=lambda one: one.relative)
+    count = f"{sum(one.apart for one in apart):,} of {sum(one.values for one in proof.differences):,} values differ"
+    return (
+        f"with the optimisers that {proof.runtime} is shipped with {count} on {proof.written} inputs, "
+        f"by at most {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    )
+
+
+# Result of fixing one model, as plain data for every reporter.
+
+
+class ClassChange(NamedTuple):
+    """One class of channels that gets another size."""
+
+    have: int
+    """Lanes before."""
+    want: int
+    """Lanes after."""
+    freedom: str
+    """FREE or COUPLED."""
+    deciders: tuple[str, ...]
+    """Layers whose weights have it along their outputs."""
+    readers: tuple[str, ...]
+    """Layers whose weights have it along their inputs."""
+    constants: int
+    """Lanes before that always held one value."""
+    unread: int
+    """Lanes before that no layer read."""
+
+    @property
+    def what(self) -> str:
+        """What happens to it: `padded` or `cut`."""
+        return "padded" if self.want > self.have else "cut"
+
+
+class TensorChange(NamedTuple):
+    """One stored constant that gets another shape."""
+
+    tensor: str
+    """Name."""
+    old_shape: tuple[int, ...] | None
+    """Sizes before; null for a new one."""
+    new_shape: tuple[int, ...] | None
+    """Sizes after; null for one that goes."""
+    old_bytes: int
+    """Bytes of values before."""
+    new_bytes: int
+    """Bytes of values after."""
+
+
+class LayerChange(NamedTuple):
+    """One layer before and after, on every target."""
+
+    label: str
+    """Node."""
+    entry: str
+    """Entry point of CMSIS-NN."""
+    channels: tuple[int | None, int | None]
+    """Input and output channels before."""
+    new_channels: tuple[int | None, int | None]
+    """Input and output channels after."""
+    kernels: tuple[str, ...]
+    """Kernel on each target before."""
+    new_kernels: tuple[str, ...]
+    """Kernel on each target after."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; null where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """Predicted instructions on each target after; null where unknown."""
+
+
+class Repair(NamedTuple):
+    """A known hazard that the new sizes step around."""
+
+    layer: str
+    """Node."""
+    target: str
+    """Label of the target."""
+    hazard: str
+    """Name of the hazard."""
+    what: str
+    """What happened, as a sentence."""
+
+
+class Rewrite(NamedTuple):
+    """A layer that was rewritten to step around known hazards."""
+
+    layer: str
+    """Node before."""
+    repair: str
+    """Name of the repair."""
+    what: str
+    """What was done, as a clause whose subject is the layer."""
+    hazards: tuple[str, ...]
+    """Names of the hazards that it answers."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; null where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
+    steps: float | None = None
+    """Largest change seen of an output or of the layer's result, in its steps; null for a repair that is exact."""
+
+
+class SkippedRewrite(NamedTuple):
+    """A layer with a known hazard that was not repaired."""
+
+    layer: str
+    """Node."""
+    repair: str
+    """Name of the repair."""
+    reason: str
+    """Why not, as a clause."""
+
+
+class TargetTotal(NamedTuple):
+    """The whole model on one target."""
+
+    target: str
+    """Label."""
+    measured_on: str
+    """CPU that the instructions of loops were measured on; the release too, where it is not the target's."""
+    instructions: int
+    """Predicted instructions before, of the layers whose cost is known before and after."""
+    new_instructions: int
+    """The same layers after."""
+    repair_price: int
+    """Instructions that stepping around hazards alone adds."""
+    unknown: int
+    """Layers whose cost is not known before or after, and that take no part in either sum."""
+    unknown_layers: tuple[str, ...] = ()
+    """Those layers."""
+
+    @property
+    def percent(self) -> float:
+        """Change in percent; negative is fewer."""
+        return 100 * (self.new_instructions - self.instructions) / self.instructions if self.instructions else 0.0
+
+
+class Locked(NamedTuple):
+    """A LOCKED class and its gain if it were free."""
+
+    size: int
+    """Lanes."""
+    want: int
+    """Size that would gain most; the present one where none gains."""
+    gain: int
+    """Instructions that this size would save, over all targets."""
+    layers: tuple[str, ...]
+    """Layers that decide or read it."""
+    reason: str
+    """Why it may not change."""
+
+
+class SkippedClass(NamedTuple):
+    """A class that the policy would change and that stays."""
+
+    have: int
+    """Lanes."""
+    want: int
+    """Lanes that it would get."""
+    layers: tuple[str, ...]
+    """Layers that decide or read it."""
+    reason: str
+    """Why it stays, as a clause."""
+
+
+class Numbers(NamedTuple):
+    """A count before and after."""
+
+    before: int
+    """Before."""
+    after: int
+    """After."""
+
+
+class FixResult(NamedTuple):
+    """Changes made or proposed to one model."""
+
+    policy: str
+    """Value of `fix-policy`."""
+    changed: bool
+    """Whether there is a new model, proven."""
+    written: bool
+    """Whether it took the old one's place."""
+    reason: str
+    """Why nothing changed; empty where something did."""
+    failed: bool
+    """Whether something that was planned could not be done."""
+    classes: tuple[ClassChange, ...] = ()
+    """Classes that change."""
+    tensors: tuple[TensorChange, ...] = ()
+    """Constants that change."""
+    layers: tuple[LayerChange, ...] = ()
+    """Layers that change."""
+    totals: tuple[TargetTotal, ...] = ()
+    """The whole model on each target."""
+    repairs: tuple[Repair, ...] = ()
+    """Hazards that go away."""
+    rewrites: tuple[Rewrite, ...] = ()
+    """Layers that are rewritten."""
+    unrewritten: tuple[SkippedRewrite, ...] = ()
+    """Layers that no repair rewrites, each with the reason."""
+    locked: tuple[Locked, ...] = ()
+    """LOCKED classes of interest, largest possible gain first."""
+    left: tuple[SkippedClass, ...] = ()
+    """Classes that stay although the policy would change them, each with the reason."""
+    macs: Numbers = Numbers(0, 0)
+    """Multiply-accumulates of the layers where they are known."""
+    bytes: Numbers = Numbers(0, 0)
+    """Bytes of the file."""
+    added: tuple[str, ...] = ()
+    """Nodes that were added, as clauses."""
+    notes: tuple[str, ...] = ()
+    """What else happens when the file is replaced, and searches that ended early, as clauses."""
+    changes: tuple[ValueChange, ...] = ()
+    """Values that inexact repairs change, with the largest change seen; the proof is of all other changes."""
+    proof: Proof | None = None
+    """How the new model was compared with the old one."""
+
+
+# Result of linting and fixing one file, from the engine to the reporters.
+
+
+class FileResult(NamedTuple):
+    """One file of a run."""
+
+    path: str
+    """The file as the user named it; reporters get it relative to the working directory where it is below it."""
+    findings: tuple[Finding, ...]
+    """Findings in file order, after selection and suppression; reporters get those that are to be shown."""
+    fail_on: Level
+    """Lowest level that fails the run for this file."""
+    readable: bool = True
+    """False where there was no model to analyse."""
+    notes: tuple[str, ...] = ()
+    """How the file was read, such as `analysed as the int8 model it will become`."""
+    statistics: tuple[tuple[str, int], ...] = ()
+    """Counts of the analysis, by name: nodes, layers, suppressed findings."""
+    error: str = ""
+    """Internal error that ended the analysis of the file, in one line."""
+    model: bool = True
+    """False for a configuration or baseline file that findings are about."""
+    fix: FixResult | None = None
+    """What came of fixing it; None where no fix was asked for."""
+    skipped: tuple[str, ...] = ()
+    """Codes of rules that did not run because the model is too large for them."""
+    summary: FileSummary | None = None
+    """What the model is and needs as a whole; None where it was not analysed."""
+    hidden: tuple[Finding, ...] = ()
+    """Findings below the level that is shown."""
+    names: Mapping[str, str] = {}
+    """Short forms of names in the model, for people; only names that have one."""
+    places: Mapping[str, PythonPlace] = {}
+    """Where in a PyTorch program layers were written, by label."""
+    matches: Mapping[str, int] = {}
+    """Findings that each suppression of the configuration accepts here, by where it is written."""
+
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """All findings, those below the level that is shown too."""
+        return (*self.findings, *self.hidden)
+
+    @property
+    def fixable(self) -> int:
+        """How many of them a fix would answer."""
+        return sum(bool(finding.properties.get("fixable")) for finding in self.told)
+
+    @property
+    def fixable_unsafely(self) -> int:
+        """How many more it would answer with --unsafe-fixes."""
+        return sum(bool(finding.properties.get(UNSAFELY)) for finding in self.told)

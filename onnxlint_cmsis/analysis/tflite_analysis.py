@@ -1,0 +1,139 @@
+"""A `.tflite` file analysed: classes, lanes and routes as of any model, and the calls that its runtime really makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.tensors import reader, stored_bytes
+from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.runtimes.runtime import RuntimeArena, build_for, runtime_for
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret, lower_tflite, nodes_of, remarks, version_remarks
+from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.ground.types import KernelCall, Target
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+    from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
+
+
+WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
+
+
+class TfliteAnalysis(ModelAnalysis):
+    """What follows from one `.tflite` file for some targets."""
+
+    in_file_order = False
+    beside = "reference code"
+
+    def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
+        """Read the file, or `data` in its place. Raises ModelError."""
+        self.file = read_tflite(path, data)
+        """The file as plain data."""
+        runtime = runtime_for(settings.runtime, tflite=True)
+        super().__init__(path, settings._replace(runtime=runtime), data, graph=to_graph(self.file))
+        self._reports: dict[tuple[Target, bool], TflmReport] = {}
+
+    def report(self, target: Target, *, checks: bool = True) -> TflmReport:
+        """What TensorFlow Lite Micro does with the file on a target; `checks` is False for a build with NDEBUG."""
+        if (target, checks) not in self._reports:
+            build = build_for(self.settings.runtime, target, self.settings.cmsis_nn_build, checks=checks)
+            self._reports[target, checks] = interpret(self.file, build)
+        return self._reports[target, checks]
+
+    def stop(self, target: Target) -> str:
+        """What stops the model in every build for a target, as words; empty where a build runs it."""
+        return self.report(target, checks=False).stop
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The calls that the runtime makes; which ones depends on no target."""
+        target = self.settings.targets[0]
+        return lower_tflite(self.graph, self.file, self.report(target, checks=False).operators)
+
+    @cached_property
+    def judged(self) -> None:
+        """Nothing: the calls are the runtime's own."""
+        return
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """All nodes: the runtime's remarks speak of each."""
+        return frozenset(node.index for node in self.graph.nodes)
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the operators, target by target."""
+        found: list[RuntimeRemark] = []
+        for target in self.settings.targets:
+            strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
+            found += remarks(strict, lax, self.places, target.label)
+        targets = tuple(target.label for target in self.settings.targets)
+        return (*found, *version_remarks(self.file, self.places, targets))
+
+    @cached_property
+    def places(self) -> list[Location]:
+        """Where each operator is; one that the main subgraph never runs by its number alone."""
+        rows = self.report(self.settings.targets[0]).operators
+        return [
+            node_location(self.path, node)
+            if node is not None
+            else Location(self.path, row.label, row.op, graph=f"subgraph {row.subgraph}")
+            for row, node in zip(rows, self._nodes, strict=True)
+        ]
+
+    @cached_property
+    def read(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read constants by their key in the graph."""
+        return reader(self.file, self.graph)
+
+    def cost(self, record: LoweredLayer, target: Target) -> int | None:
+        """The same; None in a model that stops, and for an operator that calls several functions (SIZE builds)."""
+        if self.stop(target):
+            return None
+        several = any(len(row.functions) > 1 for row in self._rows(record.node, target))
+        return None if several and record.node.index not in self.graph.once else super().cost(record, target)
+
+    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
+        """The same; None in a model that stops."""
+        return None if self.stop(target) else super().instructions_range(call, target)
+
+    def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
+        if record.node.index in self.graph.once or self.stop(target):
+            return None
+        return operator_range(self.graph, record.node, target, self.settings.runtime)
+
+    def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
+        return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]
+
+    @cached_property
+    def _nodes(self) -> list[Node | None]:
+        return nodes_of(self.file, self.graph)
+
+    @property
+    def remarks_on_build(self) -> tuple[str, ...]:
+        """The note that no function of CMSIS-NN is called."""
+        return (WITHOUT_CMSIS_NN,) if self.settings.cmsis_nn_build == "NONE" else ()
+
+    def stored_constants(self) -> int:
+        """Bytes of the constants, which stay in flash."""
+        return stored_bytes(self.file)
+
+    def runtime_scratch(self, target: Target) -> int:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena."""
+        return max((sum(row.scratch) for row in self.report(target).operators), default=0)
+
+    def runtime_arena(self, target: Target) -> RuntimeArena | None:
+        """The arena of a build with checks; None where there is none, and for a model that stops."""
+        found = None if self.stop(target) else self.report(target).arena
+        return RuntimeArena(found.used, found.needed) if found else None

@@ -1,0 +1,88 @@
+"""`onnxlint-cmsis compare BEFORE AFTER`: what a change of a model means on a Cortex-M."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.options import CommandParser, add_color, add_keys, columns, configuration, wants_color
+from onnxlint_cmsis.config.settings import KEYS as SETTINGS
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.output.plain import json_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.output.comparison import Figure, ModelDifference, ModelVersion
+
+
+DESCRIPTION = (
+    "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "
+    "(flash), of activations (arena) and of scratch, and the layers that changed. A version is a file or a file of a "
+    "git commit, as in git: HEAD:models/kws.onnx. Exit codes: 0, or 1 where a figure grew by more than "
+    "--fail-on-increase allows, 2 where a version cannot be read."
+)
+
+KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
+"""Settings that decide what is found."""
+
+
+def make_parser() -> CommandParser:
+    """The options of the command."""
+    parser = CommandParser("compare", DESCRIPTION)
+    parser.add_argument("before", metavar="BEFORE", help="the version before: a file, or COMMIT:PATH of git")
+    parser.add_argument("after", metavar="AFTER", help="the version after")
+    forms = ("text", "json", "markdown")
+    parser.add_argument("--output-format", dest="form", choices=forms, default="text", help="Default: text.")
+    text = (
+        "figures that may not grow, or by how much: instructions=2%%,arena=0. Figures: findings, instructions, "
+        "most_instructions, macs, flash, arena, scratch, unknown_layers. May be given several times."
+    )
+    parser.add_argument("--fail-on-increase", metavar="LIMITS", action="append", default=[], help=text)
+    add_color(parser)
+    add_keys(parser, KEYS)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print what changed; 1 where a figure grew too much."""
+    from onnxlint_cmsis.output.comparison import difference, exceeded, growth_limits
+
+    args = make_parser().parse_args(argv)
+    limits = growth_limits(args.fail_on_increase)
+    settings = configuration(args)
+    found = difference(_version(args.before, settings), _version(args.after, settings))
+    over = exceeded(found, limits)
+    sys.stdout.write(_rendered(args, found, over))
+    return 1 if over else 0
+
+
+def _version(text: str, configuration: Configuration) -> ModelVersion:
+    """A version of the model, linted. Raises UsageError."""
+    from onnxlint_cmsis.fixers.engine import lint_file
+    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.output.comparison import ModelVersion, operand
+    from onnxlint_cmsis.output.layers import layers_report
+
+    given = operand(text)
+    settings = configuration.settings_for(given.path)
+    try:
+        layers = layers_report(given.path, settings, given.data)
+    except ModelError as error:
+        raise UsageError(f"{text}: {error.message}") from None
+    return ModelVersion(text, lint_file(given.path, settings, given.data), layers)
+
+
+def _rendered(args: argparse.Namespace, found: ModelDifference, over: tuple[Figure, ...]) -> str:
+    if args.form == "json":
+        from onnxlint_cmsis.output.comparison_text import comparison_json
+
+        return json_text(comparison_json(found, over))
+    if args.form == "markdown":
+        from onnxlint_cmsis.output.comparison_text import comparison_markdown
+
+        return comparison_markdown(found, over)
+    from onnxlint_cmsis.output.comparison_text import comparison_text
+
+    return comparison_text(found, over, columns(), color=wants_color(args.color, sys.stdout))

@@ -1,0 +1,102 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.config.settings import KEYS as SETTINGS
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.output.plain import json_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from onnxlint_cmsis.config.files import Configuration
+
+
+DESCRIPTION = (
+    "Write one self-contained HTML page of each model: summary, predicted instructions (not cycles) of each layer, "
+    "memory over time, the graph with its channel classes, findings with remedies. It needs jinja2 "
+    "(pip install 'onnxlint-cmsis[report]')."
+)
+KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
+"""Settings that decide what is found."""
+MODEL_EXPLORER = "model-explorer"
+
+
+def make_parser() -> CommandParser:
+    """The options of the command."""
+    parser = CommandParser("report", DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="model file, or COMMIT:PATH of git")
+    text = "file to write; for several models, or where it is a folder, the folder for a page named like each model"
+    parser.add_argument("-o", "--output-file", metavar="FILE", required=True, help=text)
+    text = "the version before: a file, or COMMIT:PATH of git; shown side by side"
+    parser.add_argument("--against", metavar="OTHER", default="", help=text)
+    text = "instead of a page, node data (JSON) with the predicted instructions for Model Explorer; for one target"
+    parser.add_argument("--overlay", choices=(MODEL_EXPLORER,), default="", help=text)
+    add_keys(parser, KEYS)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Write a page or an overlay of each model, once all are worked out."""
+    from onnxlint_cmsis.ground.atomic import write_text
+
+    args = make_parser().parse_args(argv)
+    if args.against and len(args.files) > 1:
+        raise UsageError("--against shows two versions of one model: name one FILE")
+    if args.against and args.overlay:
+        raise UsageError("--overlay shows one version of a model: leave out --against")
+    outputs = _outputs(args)
+    models = {os.path.realpath(path) for path in filter(None, (*args.files, args.against))}
+    for output in outputs:
+        if os.path.realpath(output) in models:
+            raise UsageError(f"-o {output} is one of the models: name another file")
+    settings = configuration(args)
+    texts = [_overlay(file, settings) if args.overlay else _page(file, args.against, settings) for file in args.files]
+    for output, text in zip(outputs, texts, strict=True):
+        try:
+            if output != Path(args.output_file):
+                output.parent.mkdir(parents=True, exist_ok=True)
+            write_text(str(output), text)
+        except OSError as error:
+            raise UsageError(f"{output}: {error.strerror or error}") from None
+    return 0
+
+
+def _outputs(args: argparse.Namespace) -> list[Path]:
+    """A file for each model: the one that is named, or in the folder that is named one with the model's name."""
+    named = Path(args.output_file)
+    if len(args.files) == 1 and not named.is_dir():
+        return [named]
+    suffix = ".json" if args.overlay else ".html"
+    if named.is_file() or (named.suffix.lower() == suffix and not named.is_dir()):
+        raise UsageError(f"-o {named}: name a folder for several models")
+    found: dict[str, Path] = {}
+    for file in args.files:
+        model = Path(file).name.rpartition(":")[2]  # behind the commit, in COMMIT:PATH
+        names = (f"{model}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
+        name = next(name for name in names if name.casefold() not in found)
+        found[name.casefold()] = named / name
+    return [*found.values()]
+
+
+def _page(file: str, against: str, settings: Configuration) -> str:
+    from onnxlint_cmsis.output.html import render_page, report_input, report_page, require_jinja2
+
+    require_jinja2()
+    before = report_input(against, settings) if against else None
+    return render_page(report_page(report_input(file, settings), before))
+
+
+def _overlay(file: str, settings: Configuration) -> str:
+    from onnxlint_cmsis.output.html import node_data, report_input
+
+    given = report_input(file, settings)
+    if len(given.model.settings.targets) != 1:
+        raise UsageError("--overlay shows one target: name it with --target")
+    return json_text(node_data(given))

@@ -1,0 +1,82 @@
+"""`onnxlint-cmsis rule CODE`: explain a rule, or list all."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.options import CommandParser, columns
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.output.plain import json_text, wrapped
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.checks.rule import Rule
+
+
+VERSION = 1
+
+
+def make_parser() -> CommandParser:
+    """The options of the command."""
+    parser = CommandParser("rule", "Explain a rule: what it reports, why, and what to do.")
+    parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
+    parser.add_argument("--all", action="store_true", help="every rule")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Print what a rule is about."""
+    args = make_parser().parse_args(argv)
+    if bool(args.rule) == args.all:
+        raise UsageError("name rules by code, prefix or name, or give --all")
+    rules = _chosen(args.rule)
+    if args.output_format == "json":
+        text = json_text({"version": VERSION, "rules": [_fields(rule) for rule in rules]})
+    elif args.all:
+        text = "".join(f"{wrapped(_row(rule), columns())}\n" for rule in rules)
+    else:
+        text = "\n".join(_page(rule, columns()) for rule in rules)
+    sys.stdout.write(text)
+    return 0
+
+
+def _chosen(names: list[str]) -> list[Rule]:
+    """The rules that the names stand for, in code order; all for no name."""
+    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.config.settings import resolve
+
+    try:
+        prefixes = tuple(resolve(name) for name in names)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return [rule for rule in RULES if not names or rule.code.startswith(prefixes)]
+
+
+def _row(rule: Rule) -> str:
+    return f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}"
+
+
+def _page(rule: Rule, width: int) -> str:
+    """The rule's page as plain text."""
+    parts = [_paragraph(part, width) for part in rule.explanation.split("\n\n")]
+    return "\n\n".join([f"{rule.code} {rule.name} ({rule.level.name.lower()})", *parts]) + "\n"
+
+
+def _paragraph(markdown: str, width: int) -> str:
+    """A paragraph, or a list's entries, in lines of the terminal; tables and code stay as they are."""
+    if markdown.startswith(("|", "```", "    ")):
+        return markdown
+    text = markdown.replace("**What to do.**", "What to do:").replace("**", "")
+    entries = text.replace("\n* ", "\n\n* ").split("\n\n")
+    return "\n".join(wrapped(" ".join(entry.split()), width, 2 if entry.startswith("* ") else 0) for entry in entries)
+
+
+def _fields(rule: Rule) -> dict[str, str]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "level": rule.level.name.lower(),
+        "summary": rule.summary,
+        "explanation": rule.explanation,
+    }

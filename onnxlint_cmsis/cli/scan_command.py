@@ -1,0 +1,105 @@
+"""`onnxlint-cmsis scan URL… --out FOLDER`: lint thousands of models into a Parquet data set."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
+from onnxlint_cmsis.config.settings import KEYS as SETTINGS
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fleet.scan import Doing
+
+
+DESCRIPTION = (
+    "Lint thousands of models, here or on a Dask cluster, and write a row for each file and each finding into a folder "
+    "of Parquet files. A scan that was interrupted goes on where it stopped; a model that ends its process is a row. "
+    "Exit codes: 0 when the scan came to its end, whatever it found, 2 when it could not start."
+)
+NEEDED = ("fsspec", "pyarrow")
+NEEDED_BY_DASK = ("dask", "distributed")
+UNHEEDED = ("output-format", "baseline", "min-level", "exclude", "respect-gitignore")
+"""Settings of reports and of the search of folders, which a scan has not."""
+KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in UNHEEDED)
+"""Settings that decide what is found."""
+
+
+def make_parser() -> CommandParser:
+    """The options of the command."""
+    parser = CommandParser("scan", DESCRIPTION)
+    add = parser.add_argument
+    add("urls", nargs="+", metavar="URL", help="folders, patterns or models, of this machine or s3://, gs://, hf:// …")
+    add("--out", required=True, metavar="FOLDER", help="folder of Parquet files to write or to go on with, or its URL")
+    add("--jobs", type=_count, default=1, metavar="N", help="processes on this machine. Default: 1.")
+    add("--dask", metavar="ADDRESS", default="", help="scheduler of a Dask cluster to use instead: tcp://host:8786")
+    add("--batch", type=_count, default=200, metavar="N", help="models in one file of the output. Default: 200.")
+    add_keys(parser, KEYS)
+    return parser
+
+
+def run(argv: list[str]) -> int:
+    """Scan what is not done yet, and tell standard error how it went."""
+    args = make_parser().parse_args(argv)
+    _check_installed((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED)
+    from onnxlint_cmsis.cli.options import ProgressLine
+    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, scan
+    from onnxlint_cmsis.fleet.workers import ended_by_signal, model_urls
+    from onnxlint_cmsis.output.plain import whole_text
+
+    settings = _settings(configuration(args))
+    parts = PartFolder(args.out, _digest(settings))
+    done = parts.done()
+    found = model_urls(args.urls)
+    for text in found.empty:
+        say(f"warning: no .onnx or .tflite file in {text}")
+    jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if whole_text(url) not in done]
+    progress = ProgressLine(len(jobs), "models", least=1)
+    try:
+        with ended_by_signal():  # rows that wait are written all the same
+            statuses = scan(jobs, _doing(args), parts, args.batch, progress.step)
+    finally:
+        progress.close()
+    told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
+    say(f"models scanned: {told}; done before: {len(found.urls) - len(jobs):,}")
+    return 0
+
+
+def _settings(configuration: Configuration) -> dict[bool, Settings]:
+    """The settings of `.onnx` and (True) of `.tflite` files, with the configuration file of this folder."""
+    return {tflite: configuration.settings_for(f"model.{'tflite' if tflite else 'onnx'}") for tflite in (False, True)}
+
+
+def _digest(settings: dict[bool, Settings]) -> str:
+    """What tells settings from others."""
+    import hashlib
+
+    raw = [sorted((name, repr(value)) for name, value in each.raw.items()) for each in settings.values()]
+    return hashlib.sha256(repr(raw).encode()).hexdigest()[:16]
+
+
+def _doing(args: argparse.Namespace) -> Doing:
+    if args.dask:
+        from onnxlint_cmsis.fleet.scan import on_dask
+
+        return on_dask(args.dask)
+    from onnxlint_cmsis.fleet.scan import in_processes
+
+    return in_processes(args.jobs)
+
+
+def _check_installed(packages: tuple[str, ...]) -> None:
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)

@@ -1,0 +1,149 @@
+"""The measured instructions of one turn of each loop, read when first asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
+from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
+
+# The fitted instructions of one turn of each loop, read when first asked for.
+
+
+COMPILER = "gcc"
+"""Compiler of the measured library, in version 12.2; nothing is said of another."""
+
+CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
+"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
+of Cortex-M3's instruction set; nothing was measured on them."""
+
+FOLDER = Path(__file__).parent / "instructions"
+"""One file `<release>-<isa>.json` for each measured build."""
+
+
+@cache
+def table_of(release: str, isa: Isa) -> dict[str, float] | None:
+    """Instructions by piece; None where neither the build nor the one that its release names was measured."""
+    path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
+    if not path.exists():
+        return None
+    read = json.loads(path.read_text(encoding="utf-8"))
+    later: dict[str, float] = read.get("later", {}).get("instructions", {})
+    return {**read["instructions"], **later}
+
+
+def table_for(target: Target, kernel: str) -> dict[str, float] | None:
+    """Instructions by piece for a kernel of a build; None also where another compiler makes other code of it.
+
+    Without a version gcc is taken for the measured one. A version that is known to have MVE code where the measured
+    one left the scalar code has no numbers.
+    """
+    scalar_when_measured = kernel in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target)
+    if target.compiler != COMPILER or (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False):
+        return None
+    return table_of(target.release, target.isa)
+
+
+def measured_build(target: Target) -> str:
+    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's."""
+    release = measured_on(target.release)
+    return CPUS[target.isa] if release == target.release else f"{CPUS[target.isa]} with CMSIS-NN {release}"
+
+
+# Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.
+#
+# arm_nn_softmax_common_s8 (SoftmaxFunctions/arm_nn_softmax_common_s8.c, 7.0.0) skips the exponential of a value that
+# lies
+# diff_min or more below the largest of its row, in both of its loops. A call retires the least where
+# each row computes only its largest value, and the most where it computes all values and they differ from the
+# largest.
+#
+# arm_softmax_s16 (arm_softmax_s16.c, 7.0.0) takes one of two numbers: gcc makes code of arm_nn_requantize for each
+# sign
+# of the shift. The least is for shifts above 0, which input scales of at least 10 / 65535 have.
+
+
+ENDS = ("least", "most")
+
+
+def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
+    """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
+    table = table_for(target, taken.effective)
+    ends = ends_of(call, target.isa, taken)
+    if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
+        return None
+    least, most = (round(_total(counts, table)) for counts in ends)
+    return least, most
+
+
+def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
+    """Runs of each piece for the least and the most; None where one number holds, or a size is unknown."""
+    row, sizes = KERNELS.get(taken.effective), sizes_of(call)
+    if row is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
+        return None
+    least, most = (row.counts(f"{row.stem}.{end}", sizes, isa) for end in ENDS)
+    return least, most
+
+
+def _counts_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """Runs for the largest of a row, the other values, and on MVE gcc's vectors that search the largest."""
+    rows, length = sizes.n, sizes.in_c
+    counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * (length - 1)}
+    if isa is not Isa.MVE:
+        return counts
+    sixteens, rest = (length - 1) // 16, (length - 1) % 16
+    return counts | {
+        f"{name}.sixteen": rows * sixteens,
+        f"{name}.sixteens": rows * (sixteens > 0),
+        f"{name}.eight": rows * (rest // 8),
+        f"{name}.single": rows * (rest % 8),
+        f"{name}.single.enter": rows * (rest % 8 > 0),
+        f"{name}.short": rows * (length < 17) * length,
+    }
+
+
+def _counts_s16(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """Runs for each row and value; on MVE gcc searches rows of over 10 values for the largest, eight at a time."""
+    rows, length = sizes.n, sizes.in_c
+    counts = {name: 1, f"{name}.row": rows, f"{name}.element": rows * length}
+    if isa is not Isa.MVE:
+        return counts
+    long = 1 * (length > 10)
+    tail = (length - 1) % 8 * long + (length - 1) * (1 - long)
+    return counts | {
+        f"{name}.eights": rows * long,
+        f"{name}.eight": rows * long * ((length - 1) // 8),
+        f"{name}.single": rows * tail,
+        f"{name}.single.enter": rows * (tail > 0),
+    }
+
+
+class RangeRow(NamedTuple):
+    """A function without one number."""
+
+    stem: str
+    """First part of the names of its pieces."""
+    counts: Callable[[str, LoopSizes, Isa], Counts]
+    """Runs of the pieces of one end, which bear the name given."""
+    decides: str
+    """What decides, as a clause."""
+
+
+_DATA = "the data decide"
+KERNELS = {
+    "arm_softmax_s8": RangeRow("softmax_s8", _counts_s8, _DATA),
+    "arm_softmax_s8_s16": RangeRow("softmax_s8_s16", _counts_s8, _DATA),
+    "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
+}
+"""Function to its row."""
+
+
+def _total(counts: Counts, table: Mapping[str, float]) -> float:
+    return sum(times * table[name] for name, times in counts.items())

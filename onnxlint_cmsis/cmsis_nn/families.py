@@ -1,0 +1,114 @@
+"""The rows of all kernel families: wrappers, hazards and scratch sizes, found by entry point."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.rows import Hazard, Wrapper
+from onnxlint_cmsis.ground.types import Target
+
+ENTRIES = (
+    "convolve_s8",
+    "convolve_s16",
+    "convolve_s4",
+    "depthwise_s8",
+    "depthwise_s16",
+    "depthwise_s4",
+    "transpose_conv_s8",
+    "fully_connected_s8",
+)
+"""Entry points that choose between kernels."""
+
+FAMILIES = {
+    "convolve": "convolution",
+    "depthwise": "depthwise",
+    "transpose_conv": "transposed",
+    "fully_connected": "dense",
+}
+"""File of each family of entry points."""
+
+LEGACY_ENTRIES = (
+    "convolve_q7",
+    "convolve_q15",
+    "depthwise_q7",
+    "fully_connected_q7",
+    "fully_connected_q15",
+    "fully_connected_q7q15",
+    "max_pool_q7",
+    "avgpool_q7",
+)
+"""Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
+
+
+@cache
+def wrapper_for(entry: str) -> Wrapper | None:
+    """The wrapper of an entry point, or the choice in its place; None for an entry point without branches."""
+    if entry in LEGACY_ENTRIES:
+        from onnxlint_cmsis.cmsis_nn.legacy import routes
+
+        return cast("Wrapper", getattr(routes, f"{entry.upper()}_ROUTE"))
+    if entry not in ENTRIES:
+        return None
+    family = next(family for family in FAMILIES if entry.startswith(family))
+    module = import_module(f"onnxlint_cmsis.cmsis_nn.integer.{FAMILIES[family]}")
+    return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
+
+
+def all_hazards() -> tuple[Hazard, ...]:
+    """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
+    return (*_current(), *_legacy())
+
+
+def hazards_near(entry: str) -> tuple[Hazard, ...]:
+    """The rows of the API that an entry point belongs to."""
+    return _legacy() if is_legacy(entry) else _current()
+
+
+@cache
+def _current() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others
+    from onnxlint_cmsis.cmsis_nn.integer import convolution as one_by_n
+    from onnxlint_cmsis.cmsis_nn.integer import convolution as one_by_one
+    from onnxlint_cmsis.cmsis_nn.integer import others as sixteen_bit
+    from onnxlint_cmsis.cmsis_nn.integer import others as transpose
+    from onnxlint_cmsis.cmsis_nn.integer import transposed as transpose_conv
+
+    return (
+        *one_by_n.ONE_BY_N_HAZARDS,
+        *one_by_one.ONE_BY_ONE_HAZARDS,
+        *convolution.CONVOLUTION_HAZARDS,
+        *depthwise.DEPTHWISE_HAZARDS,
+        *sixteen_bit.SIXTEEN_BIT_HAZARDS,
+        *transpose_conv.TRANSPOSE_CONV_HAZARDS,
+        *transpose.TRANSPOSE_HAZARDS,
+        *others.OTHERS_HAZARDS,
+    )
+
+
+@cache
+def _legacy() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.legacy import hazards as checked
+    from onnxlint_cmsis.cmsis_nn.legacy import hazards as unchecked
+
+    return (*checked.LEGACY_HAZARDS, *unchecked.LEGACY_WRONG_RESULTS)
+
+
+@cache
+def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
+    """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
+    return tuple(
+        hazard
+        for hazard in hazards_near(entry)
+        if entry in hazard.entries
+        and (kernel in hazard.kernels if kernel else not hazard.kernels)
+        and hazard.on(target) is not False
+    )
+
+
+@cache
+def hazard(identifier: str) -> Hazard:
+    """The row of that name; KeyError where there is none."""
+    return {row.id: row for row in all_hazards()}[identifier]

@@ -1,0 +1,118 @@
+"""Fully connected layers and matrix products: routes, scratch, cost."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import FILTER_C, PER_CHANNEL, TRUE, equal, unequal
+from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, by_rest, up
+from onnxlint_cmsis.cmsis_nn.releases import V5_8
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Branch, Origin, Wrapper, size, within
+from onnxlint_cmsis.ground.types import Isa
+
+# Scratch sizes of the fully connected layer: the kernel sums that MVE wants from 5.0.0 on.
+
+
+_SIZE = "arm_fully_connected_s8_get_buffer_size"
+
+FULLY_CONNECTED_S8 = (size(4 * FILTER_C, within(_SIZE, "5.0.0", MVE_ONLY)), size(0, within(_SIZE, V5_8)))
+
+
+# arm_fully_connected_wrapper_s8: per channel or per tensor. Before 7.0.0 there is arm_fully_connected_s8 alone.
+
+
+_FOLDER = "Source/FullyConnectedFunctions/"
+_FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"
+_FUNCTION = "arm_fully_connected_wrapper_s8"
+
+FULLY_CONNECTED_S8_ROUTE = Wrapper(
+    entry="fully_connected_s8",
+    function=_FUNCTION,
+    branches=(
+        Branch(
+            "arm_fully_connected_s8",
+            equal(PER_CHANNEL, 0),
+            Origin(
+                _FOLDER + "arm_fully_connected_s8.c",
+                "arm_fully_connected_s8",
+                {V5_8: 0, "4.0.0": 50},
+                until="7.0.0",
+            ),
+        ),
+        Branch(
+            "arm_fully_connected_per_channel_s8",
+            unequal(PER_CHANNEL, 0),
+            Origin(_FILE, _FUNCTION, {"7.0.0": 63, "main": 63}),
+        ),
+        Branch("arm_fully_connected_s8", TRUE, Origin(_FILE, _FUNCTION, {"7.0.0": 80, "main": 80})),
+    ),
+    sizes=FULLY_CONNECTED_S8,
+    params="fc_params",
+    absent="arm_fully_connected_s8 takes one scale for the whole tensor; per-channel scales came with 7.0.0",
+)
+
+
+# Fully connected layers: how often the loops of arm_nn_vec_mat_mult_t_s8 and arm_nn_vec_mat_mult_t_per_ch_s8 run.
+#
+# Sources: FullyConnectedFunctions/arm_fully_connected_s8.c and arm_fully_connected_per_channel_s8.c,
+# NNSupportFunctions/arm_nn_vec_mat_mult_t_s8.c and arm_nn_vec_mat_mult_t_per_ch_s8.c.
+
+
+OUTPUTS = {Isa.SCALAR: 3, Isa.DSP: 2, Isa.MVE: 4}
+"""Outputs worked out together."""
+
+UNROLLED = 8
+"""Turns that gcc joins in the loop over the depth on dsp (`unroll-loops` in arm_nn_vec_mat_mult_t_s8.c)."""
+
+
+def fully_connected_s8(sizes: LoopSizes, isa: Isa) -> Counts:
+    """One vector by matrix product for each input row."""
+    return {"fully_connected_s8": 1, **_products("vec_mat", sizes, isa, OUTPUTS[isa])}
+
+
+def per_channel_s8(sizes: LoopSizes, isa: Isa) -> Counts:
+    """The same loops with a scale per output."""
+    return {"fully_connected_per_channel_s8": 1, **_products("vec_mat_per_ch", sizes, isa, OUTPUTS[isa])}
+
+
+def by_three(sizes: LoopSizes, isa: Isa) -> Counts:
+    """The same for MVE before 5.0.0, which takes three outputs together."""
+    return {"fully_connected_s8": 1, **_products("vec_mat", sizes, isa, 3)}
+
+
+def _products(name: str, sizes: LoopSizes, isa: Isa, together: int) -> Counts:
+    groups, rest = divmod(sizes.out_c, together)
+    counts = {
+        name: sizes.n,
+        f"{name}.groups.enter": sizes.n * (groups > 0),
+        f"{name}.singles.enter": sizes.n * (rest > 0),
+    }
+    for loop, outputs in ((f"{name}.group", groups), (f"{name}.single", rest)):
+        counts |= _output(isa, loop, sizes.n * outputs, sizes.in_c)
+    return counts
+
+
+def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
+    if isa is Isa.MVE:
+        return _vectors(name, times, up(depth, 16))
+    if isa is Isa.SCALAR:
+        return {name: times, f"{name}.depth": times * depth}
+    blocks = depth // 4
+    counts = {
+        name: times,
+        f"{name}.depth_4": times * blocks,
+        f"{name}.depth_4.enter": times * (blocks > 0),
+        f"{name}.unrolled": times * (blocks // UNROLLED),
+        f"{name}.unrolled.enter": times * (blocks >= UNROLLED),
+    }
+    counts |= dict(by_rest(name, times, blocks, UNROLLED)[1:])
+    return counts | dict(by_rest(name, times, depth, 4, "tail")[1:])
+
+
+def _vectors(name: str, times: int, vectors: int) -> Counts:
+    """The loop over the depth on MVE; in 5.0.0 and 6.0.0 gcc joins two turns."""
+    return {
+        name: times,
+        f"{name}.two_vectors": times * (vectors // 2),
+        f"{name}.odd_vector": times * (vectors % 2),
+        f"{name}.from_2": times * (vectors >= 2),
+        f"{name}.from_3": times * (vectors >= 3),
+    }

@@ -1,0 +1,1 @@
+"""The functions for q7 and q15 of CMSIS 5."""

@@ -1,0 +1,93 @@
+"""The functions for q7 and q15 of CMSIS 5: the code of each build, and its place in the source.
+
+Each function has two bodies. Up to 5.8.0 `ARM_MATH_DSP` alone chooses between them, so that a CPU with MVE runs the
+code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with MVE runs the plain code.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    FILTER_H,
+    FILTER_W,
+    IN_H,
+    IN_W,
+    OUT_H,
+    OUT_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    Condition,
+    all_of,
+    equal,
+)
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
+from onnxlint_cmsis.cmsis_nn.rows import Origin
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa, Target
+
+# Facts on the functions for q7 and q15 of CMSIS 5: data types, the last release, and builds with code for DSP.
+
+
+KINDS = ("q7", "q15", "q7q15")
+"""Suffixes of entry points: 8 bits, 16 bits, and 8-bit weights with 16-bit activations."""
+LEFT = "4.0.0"
+"""First release without these functions."""
+
+
+def is_legacy(entry: str) -> bool:
+    """Whether an entry point is one for q7 or q15."""
+    return "_q7" in entry or "_q15" in entry
+
+
+def runs_dsp_body(target: Target) -> bool:
+    """Whether a build runs the code for DSP. With MVE it does so before 5.9.0, whose guard is "DSP and not MVEI"."""
+    return target.isa is Isa.DSP or (target.isa is Isa.MVE and target.release != V5_9)
+
+
+Lines = tuple[int, int, int, int]
+"""A line in 5.6.0, 5.7.0, 5.8.0 and 5.9.0."""
+
+SQUARE: Condition = all_of(
+    equal(IN_W, IN_H),
+    equal(OUT_W, OUT_H),
+    equal(FILTER_W, FILTER_H),
+    equal(PAD_W, PAD_H),
+    equal(STRIDE_W, STRIDE_H),
+)
+"""Shapes that functions with one argument for both axes can express."""
+
+
+class LegacyBuild(NamedTuple):
+    """One body of a function in the releases whose guard is the same."""
+
+    name: str
+    """`dsp`, `plain`, `dsp-5-8` or `plain-5-8`, for the names of rows."""
+    origin: Origin
+    """Place of a line of that body."""
+
+    @property
+    def dsp(self) -> bool:
+        """Whether it is the body for DSP."""
+        return self.name.startswith("dsp")
+
+
+def legacy_builds(path: str, function: str, dsp: Lines, plain: Lines) -> tuple[LegacyBuild, ...]:
+    """The bodies of a function, oldest releases first. `path`: its file under Source/."""
+    old = (V5_6, V5_7, V5_8)
+    file = f"Source/{path}"
+    return (
+        LegacyBuild("dsp-5-8", _origin(file, function, dict(zip(old, dsp, strict=False)), (Isa.DSP, Isa.MVE), V5_9)),
+        LegacyBuild("plain-5-8", _origin(file, function, dict(zip(old, plain, strict=False)), (Isa.SCALAR,), V5_9)),
+        LegacyBuild("dsp", _origin(file, function, {V5_9: dsp[3]}, (Isa.DSP,), LEFT)),
+        LegacyBuild("plain", _origin(file, function, {V5_9: plain[3]}, (Isa.SCALAR, Isa.MVE), LEFT)),
+    )
+
+
+def definition(path: str, function: str, lines: Lines) -> Origin:
+    """A function by the line of its definition, for every build."""
+    return Origin(f"Source/{path}", function, dict(zip((V5_6, V5_7, V5_8, V5_9), lines, strict=True)), until=LEFT)
+
+
+def _origin(file: str, function: str, lines: dict[str, int], isas: tuple[Isa, ...], until: str) -> Origin:
+    return Origin(file, function, lines, isas, until=until)

@@ -1,0 +1,385 @@
+"""What goes wrong in the functions for q7 and q15, and the scratch that they ask for."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    COLS,
+    FILTER_1X1,
+    FILTER_H,
+    FILTER_N,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_N,
+    IN_W,
+    NO_PADDING,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PAD_AFTER_H,
+    PAD_AFTER_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    TAPS,
+    TRUE,
+    UNIT_STRIDE,
+    Condition,
+    Term,
+    all_of,
+    any_of,
+    at_least,
+    equal,
+    greater,
+    not_,
+    term,
+    unequal,
+)
+from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, LegacyBuild, Lines, definition, legacy_builds
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin, ScratchSize
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa
+
+# Makes the rows of unchecked faults of the functions for q7 and q15: one row for each body with the fault.
+
+
+READ = "read in the source"
+_NONE: Lines = (0, 0, 0, 0)
+
+
+class FaultyFunction(NamedTuple):
+    """A function that has a fault."""
+
+    entry: str
+    """Entry point of the choice that calls it."""
+    function: str
+    """C function; without `arm_` it is an entry point too."""
+    path: str
+    """Its file under Source/."""
+    lines: Lines
+    """Faulty line in the code for DSP."""
+
+    @property
+    def name(self) -> str:
+        """The function in kebab case."""
+        return self.function.removeprefix("arm_").lower().replace("_", "-")
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Entry points that reach it."""
+        return tuple(dict.fromkeys((self.entry, self.function.removeprefix("arm_"))))
+
+
+class UncheckedFault(NamedTuple):
+    """One fault that functions do not check for."""
+
+    name: str
+    """End of the rows' names, in front of the build."""
+    kind: str
+    """Kind of the hazard."""
+    when: Condition
+    """Shapes with the fault."""
+    brief: str
+    """Predicate of a sentence about the function."""
+    what: str
+    """What happens and why."""
+    way_round: str
+    """What helps."""
+
+
+def in_dsp(fault: UncheckedFault, place: FaultyFunction) -> tuple[Hazard, ...]:
+    """The fault in the code for DSP, in every release."""
+    builds = legacy_builds(place.path, place.function, place.lines, _NONE)
+    return tuple(_row(fault, place, each) for each in builds if each.dsp)
+
+
+def in_old_plain(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in the plain code of 5.6.0 and 5.7.0."""
+    lines = {V5_6: place.lines[0], V5_7: place.lines[1]}
+    origin = Origin(f"Source/{place.path}", place.function, lines, (Isa.SCALAR,), until=V5_8)
+    return _row(fault, place, LegacyBuild("plain-5-7", origin))
+
+
+def in_gcc(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in what gcc makes of the code for DSP of 5.6.0."""
+    lines, isas = {V5_6: place.lines[0]}, (Isa.DSP, Isa.MVE)
+    origin = Origin(f"Source/{place.path}", place.function, lines, isas, ("gcc",), V5_7)
+    return _row(fault, place, LegacyBuild("dsp-5-6", origin))
+
+
+def everywhere(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+    """The fault in every build, cited by the definition of the function."""
+    return _row(fault, place, LegacyBuild("", definition(place.path, place.function, place.lines)))
+
+
+def _row(fault: UncheckedFault, place: FaultyFunction, build: LegacyBuild) -> Hazard:
+    return Hazard(
+        id="-".join(filter(None, (place.name, fault.name, build.name))),
+        kind=fault.kind,
+        entries=place.entries,
+        kernels=(place.function,),
+        origin=build.origin,
+        when=fault.when,
+        evidence=READ,
+        brief=fault.brief,
+        what=fault.what,
+        way_round=fault.way_round,
+    )
+
+
+# What the functions for q7 and q15 of CMSIS 5 do not check: paddings, odd outputs, large planes.
+
+
+LARGEST_U16 = 0xFFFF
+_INDEX = 128
+"""Smallest index that a signed char does not hold."""
+_BASIC = "The basic function looks at each element of the input."
+
+_MIDDLE_H, _MIDDLE_W = greater(OUT_H, 2 * PAD_H), greater(OUT_W, 2 * PAD_W)
+_PADDING_AFTER = UncheckedFault(
+    "padding-after",
+    "wrong-result",
+    any_of(
+        all_of(_MIDDLE_H, greater(PAD_AFTER_H, STRIDE_H * PAD_H)),
+        all_of(_MIDDLE_H, _MIDDLE_W, greater(PAD_AFTER_W, STRIDE_W * PAD_W)),
+    ),
+    "reads past its input where there is more padding behind than in front",
+    "The function has one padding for both sides of an axis, and its code for DSP looks for padding behind only in the "
+    "last `padding` rows and columns; windows in front of these that leave the input read what lies behind it.",
+    _BASIC,
+)
+_PADDING_BEYOND_OUTPUT = UncheckedFault(
+    "padding-beyond-output",
+    "overrun",
+    any_of(greater(PAD_H, OUT_H), all_of(_MIDDLE_H, greater(PAD_W, OUT_W))),
+    "writes more rows or columns than the output has",
+    "Its code for DSP writes `padding` rows at the top and `padding` columns on the left, however few the output has.",
+    _BASIC,
+)
+_ANY_PADDING_AFTER = _PADDING_AFTER._replace(
+    when=any_of(greater(PAD_AFTER_H, 0), greater(PAD_AFTER_W, 0)),
+    brief="reads past its input where there is padding behind",
+    what="Its code for DSP never compares a place with the size of the input.",
+)
+_ODD_OUTPUT = UncheckedFault(
+    "odd-output",
+    "overrun",
+    unequal(OUT_W % 2, 0),
+    "leaves out the last column of an odd output and runs past its buffer",
+    "Its code for DSP computes two columns at a time and leaves the last one of a row in the buffer, which grows with "
+    "every row.",
+    f"The basic function takes any square output. Another input size, so that the output is even, {RETRAIN}.",
+)
+
+
+_OVERTAKEN = all_of(greater(PAD_W, 0), at_least(PAD_W, STRIDE_W), greater(OUT_W, 1))
+_IN_PLACE = UncheckedFault(
+    "in-place",
+    "wrong-result",
+    _OVERTAKEN,
+    "pools columns that it has overwritten with results",
+    "Its code for DSP pools along the width in place; where the padding is as large as the stride, a result lands on a "
+    "column that a window still reads.",
+    f"Put a Pad in front. A stride above the padding works, too, but {RETRAIN}.",
+)
+
+
+def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condition:
+    """Whether a window reads input whose index a signed char does not hold."""
+    return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
+
+
+# The average is written after its window is read: a first window of one column does not change that column.
+_AVERAGED_IN_PLACE = _IN_PLACE._replace(
+    when=all_of(_OVERTAKEN, any_of(greater(PAD_W, STRIDE_W), equal(STRIDE_W, 1), greater(FILTER_W, PAD_W + 1)))
+)
+_LARGE_PLANE = UncheckedFault(
+    "8-bit-index",
+    "wrong-result",
+    any_of(_beyond(IN_H, OUT_H, FILTER_H, STRIDE_H, PAD_H), _beyond(IN_W, OUT_W, FILTER_W, STRIDE_W, PAD_W)),
+    "takes rows and columns from the 129th on for padding",
+    "Its plain code keeps the row and the column of the input in a signed char.",
+    "CMSIS 5 5.8.0 keeps them in an int.",
+)
+_MANY_ELEMENTS = UncheckedFault(
+    "16-bit-size",
+    "too-large",
+    greater(IN_N * IN_H * IN_W * IN_C, LARGEST_U16),
+    "takes the number of elements as 16 bits",
+    "The argument `size` is a uint16_t: of more than 65,535 elements the rest stays as it is.",
+    "Call it for parts of at most 65,535 elements.",
+)
+
+
+_UNALIGNED = UncheckedFault(
+    "unaligned-store",
+    "wrong-result",
+    all_of(unequal(IN_C % 2, 0), at_least(IN_C, 4), greater(TAPS * (OUT_H * OUT_W), 1)),
+    "stops with a fault where gcc joins two stores",
+    "In 5.6.0 arm_q7_to_q15_no_shift writes two words one after the other through a pointer that an odd number of "
+    "channels leaves unaligned; gcc makes one STRD of them, which has to be aligned.",
+    "CMSIS 5 5.7.0 writes them with a function that gcc does not join; an even number of channels is aligned.",
+)
+
+
+def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
+    four: Lines = (lines[0], lines[1], lines[2], lines[3])
+    return FaultyFunction(entry, function, f"ConvolutionFunctions/{function}.c", four)
+
+
+def _pool(entry: str, function: str, lines: Lines) -> FaultyFunction:
+    return FaultyFunction(entry, function, "PoolingFunctions/arm_pool_q7_HWC.c", lines)
+
+
+def _relu(kind: str) -> FaultyFunction:
+    function = f"arm_relu_{kind}"
+    return FaultyFunction(f"relu_{kind}", function, f"ActivationFunctions/{function}.c", (55, 54, 54, 54))
+
+
+_FAST, _FAST_NONSQUARE = "arm_convolve_HWC_q7_fast", "arm_convolve_HWC_q7_fast_nonsquare"
+_WRONG_POINT = "arm_convolve_1x1_HWC_q7_fast_nonsquare"
+_FAST_Q15, _FAST_Q15_NONSQUARE = "arm_convolve_HWC_q15_fast", "arm_convolve_HWC_q15_fast_nonsquare"
+_INDEXED = (
+    ("convolve_q7", "arm_convolve_HWC_q7_basic", 189, 190),
+    ("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 187, 188),
+    ("convolve_q7", _FAST, 361, 361),
+    ("convolve_q7", "arm_convolve_HWC_q7_RGB", 232, 232),
+    ("convolve_q15", "arm_convolve_HWC_q15_basic", 167, 167),
+    ("convolve_q15", _FAST_Q15, 209, 209),
+    ("convolve_q15", _FAST_Q15_NONSQUARE, 219, 219),
+)
+
+LEGACY_WRONG_RESULTS: tuple[Hazard, ...] = (
+    *in_dsp(_PADDING_AFTER, _conv("convolve_q7", _FAST, 174, 174, 169, 169)),
+    *in_dsp(_PADDING_AFTER, _conv("convolve_q7", _FAST_NONSQUARE, 159, 159, 159, 159)),
+    *in_dsp(_PADDING_BEYOND_OUTPUT, _conv("convolve_q7", _FAST, 136, 136, 135, 135)),
+    *in_dsp(_PADDING_BEYOND_OUTPUT, _conv("convolve_q7", _FAST_NONSQUARE, 123, 123, 123, 123)),
+    *in_dsp(_ANY_PADDING_AFTER, _conv("convolve_q7", _WRONG_POINT, 129, 129, 130, 130)),
+    *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15, 134, 134, 137, 139))[:1],  # 5.9.0 checks for it
+    *in_dsp(_ODD_OUTPUT, _conv("convolve_q15", _FAST_Q15_NONSQUARE, 144, 144, 149, 149)),
+    *in_dsp(_IN_PLACE, _pool("max_pool_q7", "arm_maxpool_q7_HWC", (217, 212, 216, 216))),
+    *in_dsp(_AVERAGED_IN_PLACE, _pool("avgpool_q7", "arm_avepool_q7_HWC", (371, 364, 373, 373))),
+    *(in_old_plain(_LARGE_PLANE, _conv(*row, 0, 0)) for row in _INDEXED),
+    in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic", 120, 0, 0, 0)),
+    in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 118, 0, 0, 0)),
+    everywhere(_MANY_ELEMENTS, _relu("q7")),
+    everywhere(_MANY_ELEMENTS, _relu("q15")),
+)
+"""In the order of the functions."""
+
+
+# The functions for q7 and q15 of CMSIS 5 that return ARM_MATH_SIZE_MISMATCH for sizes they do not take.
+
+
+_BY_4_AND_2 = any_of(unequal(IN_C % 4, 0), unequal(OUT_C % 2, 0))
+_BY_2 = any_of(unequal(IN_C % 2, 0), unequal(OUT_C % 2, 0))
+_ERROR_POINT = any_of(_BY_4_AND_2, not_(FILTER_1X1), not_(NO_PADDING), not_(UNIT_STRIDE))
+_CHANNELS = unequal(IN_C, OUT_C)
+
+
+class _Check(NamedTuple):
+    """The check of a function."""
+
+    name: str
+    """Function without `arm_`, which is an entry point too."""
+    refused: Condition
+    """What it refuses."""
+    dsp: Lines
+    """Its lines in the code for DSP."""
+    plain: Lines
+    """Its lines in the plain code."""
+    newest_dsp: Condition | None = None
+    """What the code for DSP of 5.9.0 refuses, where that is more."""
+    choice: str = ""
+    """Entry point of the choice that calls the function without knowing of the check."""
+
+
+_CHECKS = (
+    _Check("convolve_HWC_q7_fast", _BY_4_AND_2, (122, 122, 121, 121), (363, 363, 337, 337)),
+    _Check("convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, (109, 109, 109, 109), (335, 335, 334, 334)),
+    _Check("convolve_HWC_q7_RGB", unequal(IN_C, 3), (106, 106, 109, 109), (235, 235, 237, 238)),
+    _Check("convolve_1x1_HWC_q7_fast_nonsquare", _ERROR_POINT, (117, 117, 117, 117), (191, 192, 190, 190)),
+    _Check(
+        "convolve_HWC_q15_fast",
+        _BY_2,
+        (104, 104, 103, 105),
+        (211, 211, 215, 217),
+        any_of(_BY_2, unequal(OUT_W % 2, 0)),
+    ),
+    _Check("convolve_HWC_q15_fast_nonsquare", _BY_2, (114, 114, 113, 113), (221, 221, 227, 227)),
+    _Check(
+        "depthwise_separable_conv_HWC_q7",
+        _CHANNELS,
+        (112, 112, 112, 112),
+        (373, 373, 382, 382),
+        choice="depthwise_q7",
+    ),
+    _Check(
+        "depthwise_separable_conv_HWC_q7_nonsquare",
+        _CHANNELS,
+        (118, 120, 120, 120),
+        (369, 371, 387, 387),
+        choice="depthwise_q7",
+    ),
+)
+
+
+def _refusal(check: _Check, build: LegacyBuild) -> Hazard:
+    newest = check.newest_dsp is not None and build.name == "dsp"
+    return Hazard(
+        id=f"{check.name.lower().replace('_', '-')}-sizes-{build.name}",
+        kind="returns-error",
+        entries=(check.name, *([check.choice] if check.choice else [])),
+        kernels=(build.origin.function,),
+        origin=build.origin,
+        when=check.newest_dsp if newest and check.newest_dsp else check.refused,
+        evidence="read in the source",
+        brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",
+        what="The function takes only some sizes and returns ARM_MATH_SIZE_MISMATCH for these.",
+        way_round="Choose sizes that it takes.",
+        status=-3,
+    )
+
+
+def _rows(check: _Check) -> tuple[Hazard, ...]:
+    function = f"arm_{check.name}"
+    builds = legacy_builds(f"ConvolutionFunctions/{function}.c", function, check.dsp, check.plain)
+    return tuple(_refusal(check, build) for build in builds)
+
+
+LEGACY_HAZARDS = tuple(row for check in _CHECKS for row in _rows(check))
+
+
+# Bytes of `bufferA` or `vec_buffer` of the functions for q7 and q15, as their code uses them.
+#
+# CMSIS 5 has no size functions for these. The plain code uses no buffer.
+
+
+_CONV, _DENSE, _POOL = "ConvolutionFunctions", "FullyConnectedFunctions", "PoolingFunctions"
+_NO_LINE = (0, 0, 0, 0)
+
+
+def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
+    """Bytes in code for DSP, none in plain code. `path`: a folder or file under Source/."""
+    file = path if path.endswith(".c") else f"{path}/{function}.c"
+    rows = legacy_builds(file, function, _NO_LINE, _NO_LINE)
+    return tuple(ScratchSize(number if each.dsp else term(0), each.origin, when) for each in rows)
+
+
+_EVEN = all_of(SQUARE, equal(IN_C % 2, 0), equal(OUT_C % 2, 0), equal(OUT_W % 2, 0))
+
+CONVOLVE_Q7 = _sizes(_CONV, "arm_convolve_HWC_q7_basic", 4 * COLS)
+"""Bytes of two columns of 16 bits, for every function."""
+CONVOLVE_Q15 = (
+    *_sizes(_CONV, "arm_convolve_HWC_q15_fast", 4 * COLS, _EVEN),
+    *_sizes(_CONV, "arm_convolve_HWC_q15_basic", 2 * COLS, SQUARE),
+    *_sizes(_CONV, "arm_convolve_HWC_q15_fast_nonsquare", 4 * COLS),
+)
+DEPTHWISE_Q7 = _sizes(_CONV, "arm_depthwise_separable_conv_HWC_q7", IN_C * TAPS)
+DENSE_Q7 = _sizes(_DENSE, "arm_fully_connected_q7", 2 * FILTER_N)
+DENSE_Q15 = _sizes(_DENSE, "arm_fully_connected_q15", term(0))
+DENSE_Q7Q15 = _sizes(_DENSE, "arm_fully_connected_mat_q7_vec_q15", term(0))
+MAX_POOL_Q7 = _sizes(f"{_POOL}/arm_pool_q7_HWC.c", "arm_maxpool_q7_HWC", term(0))
+AVGPOOL_Q7 = _sizes(f"{_POOL}/arm_pool_q7_HWC.c", "arm_avepool_q7_HWC", 2 * OUT_W * IN_C)

@@ -1,0 +1,232 @@
+"""What an application chooses between the functions for q7 and q15."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    FILTER_1X1,
+    FILTER_H,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_W,
+    NO_PADDING,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    TRUE,
+    UNIT_DILATION,
+    UNIT_STRIDE,
+    Condition,
+    all_of,
+    at_least,
+    equal,
+)
+from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines, definition, legacy_builds
+from onnxlint_cmsis.cmsis_nn.legacy.hazards import (
+    AVGPOOL_Q7,
+    CONVOLVE_Q7,
+    CONVOLVE_Q15,
+    DENSE_Q7,
+    DENSE_Q7Q15,
+    DENSE_Q15,
+    DEPTHWISE_Q7,
+    MAX_POOL_Q7,
+)
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Limit, OuterTest, ScratchSize, Wrapper
+
+# What the choices share: a short way to write a branch.
+
+
+CONV = "ConvolutionFunctions"
+ABSENT = "the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0"
+"""Reason in other releases."""
+OURS = (OuterTest(SQUARE, {}), OuterTest(UNIT_DILATION, {}))
+"""Tests that no function makes, since it has no argument for other shapes."""
+
+
+def checked(
+    function: str, when: Condition, dsp: Lines, plain: Lines, dsp_alone: Condition | None = None
+) -> tuple[Branch, ...]:
+    """A function with a check in each body. `dsp_alone`: a further condition of the code for DSP of 5.9.0."""
+    rows = legacy_builds(f"{CONV}/{function}.c", function, dsp, plain)
+    asked = {each.name: all_of(when, UNIT_DILATION) for each in rows}
+    if dsp_alone is not None:
+        asked["dsp"] = all_of(when, dsp_alone, UNIT_DILATION)
+    return tuple(Branch(function, asked[each.name], each.origin, tests=OURS) for each in rows)
+
+
+def unchecked(function: str, when: Condition, lines: Lines, path: str = "") -> tuple[Branch, ...]:
+    """A function without a check, cited by its definition. `path`: its file, if it has another name."""
+    origin = definition(path or f"{CONV}/{function}.c", function, lines)
+    return (Branch(function, all_of(when, UNIT_DILATION), origin, tests=(*OURS, OuterTest(when, {}))),)
+
+
+# Limits of the functions for q7 and q15 with one argument for both axes: a condition and its words.
+
+
+NO_DILATION = Limit(
+    UNIT_DILATION, "its dilation is {dilation.h}x{dilation.w}; the functions for q7 and q15 have no argument for it"
+)
+"""The limit of every function."""
+
+
+def one_for_both(function: str) -> tuple[Limit, ...]:
+    """The limits of a function with one argument for both axes, in the order of `SQUARE`."""
+
+    def limit(when: Condition, have: str, takes: str) -> Limit:
+        return Limit(when, f"its {have}; {function} takes one {takes} for both axes")
+
+    return (
+        limit(equal(IN_W, IN_H), "input is {input_dims.h}x{input_dims.w}", "size"),
+        limit(equal(OUT_W, OUT_H), "output is {output_dims.h}x{output_dims.w}", "size"),
+        limit(equal(FILTER_W, FILTER_H), "filter is {filter_dims.h}x{filter_dims.w}", "size"),
+        limit(equal(PAD_W, PAD_H), "padding is {padding.h}x{padding.w}", "padding"),
+        limit(equal(STRIDE_W, STRIDE_H), "stride is {stride.h}x{stride.w}", "stride"),
+    )
+
+
+# Fully connected layers: the function for interleaved weights, `_opt`, or the one for weights as they are.
+#
+# A converter interleaves the weights once. Fewer than four rows are not interleaved: `_opt` then takes one at a time,
+# and
+# the other function two.
+
+
+_FOLDER = "FullyConnectedFunctions"
+ROWS = 4
+"""Rows that are interleaved."""
+
+
+def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[ScratchSize, ...]) -> Wrapper:
+    """The choice of one data type, with the lines of `_opt` and of the other function."""
+    opt = f"{function}_opt"
+    return Wrapper(
+        entry=entry,
+        function=function,
+        branches=(
+            *unchecked(opt, at_least(OUT_C, ROWS), lines[0], f"{_FOLDER}/{opt}.c"),
+            *unchecked(function, TRUE, lines[1], f"{_FOLDER}/{function}.c"),
+        ),
+        sizes=sizes,
+        absent=ABSENT,
+        limits=(NO_DILATION,),
+    )
+
+
+# Convolution of 16 bits: fast and basic; planes that are not square have only the fast one.
+
+
+_BY_2 = all_of(equal(IN_C % 2, 0), equal(OUT_C % 2, 0))
+_EVEN_SIDE = equal(OUT_W % 2, 0)
+_SQUARE_LIMITS = one_for_both("arm_convolve_HWC_q15_basic")
+_ELSE = "arm_convolve_HWC_q15_fast_nonsquare takes even numbers of channels alone"
+
+CONVOLVE_Q15_ROUTE = Wrapper(
+    entry="convolve_q15",
+    function="arm_convolve_HWC_q15_basic",
+    branches=(
+        *checked(
+            "arm_convolve_HWC_q15_fast", all_of(_BY_2, SQUARE), (104, 104, 103, 105), (211, 211, 215, 217), _EVEN_SIDE
+        ),
+        *unchecked("arm_convolve_HWC_q15_basic", SQUARE, (75, 75, 74, 74)),
+        *checked("arm_convolve_HWC_q15_fast_nonsquare", _BY_2, (114, 114, 113, 113), (221, 221, 227, 227)),
+    ),
+    sizes=CONVOLVE_Q15,
+    absent=ABSENT,
+    limits=(NO_DILATION, *(limit._replace(words=f"{limit.words}, and {_ELSE}") for limit in _SQUARE_LIMITS)),
+)
+
+
+# Convolution of 8 bits: 1x1, three input channels, fast, basic; one argument for both axes, or one for each.
+
+
+_BY_4_AND_2 = all_of(equal(IN_C % 4, 0), equal(OUT_C % 2, 0))
+_POINT = all_of(_BY_4_AND_2, FILTER_1X1, NO_PADDING, UNIT_STRIDE)
+
+CONVOLVE_Q7_ROUTE = Wrapper(
+    entry="convolve_q7",
+    function="arm_convolve_HWC_q7_basic_nonsquare",
+    branches=(
+        *checked("arm_convolve_1x1_HWC_q7_fast_nonsquare", _POINT, (117, 117, 117, 117), (191, 192, 190, 190)),
+        *checked("arm_convolve_HWC_q7_RGB", all_of(equal(IN_C, 3), SQUARE), (106, 106, 109, 109), (235, 235, 237, 238)),
+        *checked("arm_convolve_HWC_q7_fast", all_of(_BY_4_AND_2, SQUARE), (122, 122, 121, 121), (363, 363, 337, 337)),
+        *checked("arm_convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, (109, 109, 109, 109), (335, 335, 334, 334)),
+        *unchecked("arm_convolve_HWC_q7_basic", SQUARE, (74, 74, 74, 74)),
+        *unchecked("arm_convolve_HWC_q7_basic_nonsquare", TRUE, (67, 67, 68, 68)),
+    ),
+    sizes=CONVOLVE_Q7,
+    absent=ABSENT,
+    limits=(NO_DILATION,),
+)
+
+
+# Depthwise convolution of 8 bits. It returns an error unless there is one output channel for each input channel.
+
+
+DEPTHWISE_Q7_ROUTE = Wrapper(
+    entry="depthwise_q7",
+    function="arm_depthwise_separable_conv_HWC_q7_nonsquare",
+    branches=(
+        *unchecked("arm_depthwise_separable_conv_HWC_q7", SQUARE, (82, 82, 82, 82)),
+        *unchecked("arm_depthwise_separable_conv_HWC_q7_nonsquare", TRUE, (74, 74, 74, 74)),
+    ),
+    sizes=DEPTHWISE_Q7,
+    absent=ABSENT,
+    limits=(NO_DILATION,),
+)
+
+
+# Fully connected layer of 16 bits.
+
+
+FULLY_CONNECTED_Q15_ROUTE = dense(
+    "fully_connected_q15", "arm_fully_connected_q15", ((97, 97, 96, 96), (66, 66, 65, 65)), DENSE_Q15
+)
+
+
+# Fully connected layer of 8 bits.
+
+
+FULLY_CONNECTED_Q7_ROUTE = dense(
+    "fully_connected_q7", "arm_fully_connected_q7", ((129, 129, 128, 128), (68, 68, 67, 67)), DENSE_Q7
+)
+
+
+# Fully connected layer of 8-bit weights and 16-bit activations.
+
+
+_LINES = ((117, 117, 116, 116), (69, 69, 68, 68))
+
+FULLY_CONNECTED_Q7Q15_ROUTE = dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15", _LINES, DENSE_Q7Q15)
+
+
+# Max pooling of 8 bits: only square planes, windows, strides and paddings.
+
+
+FILE = "PoolingFunctions/arm_pool_q7_HWC.c"
+
+MAX_POOL_Q7_ROUTE = Wrapper(
+    entry="max_pool_q7",
+    function="arm_maxpool_q7_HWC",
+    branches=unchecked("arm_maxpool_q7_HWC", SQUARE, (176, 171, 170, 170), FILE),
+    sizes=MAX_POOL_Q7,
+    absent=ABSENT,
+    limits=(NO_DILATION, *one_for_both("arm_maxpool_q7_HWC")),
+)
+
+
+# Average pooling of 8 bits: only square planes, windows, strides and paddings.
+
+
+AVGPOOL_Q7_ROUTE = Wrapper(
+    entry="avgpool_q7",
+    function="arm_avepool_q7_HWC",
+    branches=unchecked("arm_avepool_q7_HWC", SQUARE, (329, 322, 326, 326), FILE),
+    sizes=AVGPOOL_Q7,
+    absent=ABSENT,
+    limits=(NO_DILATION, *one_for_both("arm_avepool_q7_HWC")),
+)

@@ -1,0 +1,287 @@
+"""From predicted instructions to time: cycles per instruction from public measurements, always as a range.
+
+Nothing was measured on silicon here. Each row divides the cycles that a public source tells by the instructions that
+this package predicts for the same net or layer with CMSIS-NN 7.0.0 and gcc.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import PLACEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnxlint_cmsis.ground.types import Target
+
+
+WIDEST = 0.25
+"""Spread of one row above which it gives no time."""
+
+
+class MeasuredNet(NamedTuple):
+    """One net, or one layer, that a source has cycles of."""
+
+    name: str
+    """What it is."""
+    cycles: int
+    """Measured cycles of one run."""
+    instructions: int
+    """Instructions predicted for it."""
+
+    @property
+    def ratio(self) -> float:
+        """Cycles per instruction."""
+        return self.cycles / self.instructions
+
+
+class CycleRow(NamedTuple):
+    """Cycles per predicted instruction on one CPU."""
+
+    cpu: str
+    """CPU with all its instructions: `cortex-m4`."""
+    low: float
+    """Cycles per instruction, at least."""
+    high: float
+    """Cycles per instruction, at most."""
+    memory: str
+    """One of PLACEMENTS that it holds for; empty where the placement of the source holds."""
+    source: str
+    """What was measured, in words for people."""
+    address: str
+    """Where the source can be read."""
+    nets: tuple[MeasuredNet, ...]
+    """What the range was made from; each lies in it."""
+    outside: tuple[MeasuredNet, ...] = ()
+    """What the source has too and the range leaves out: small parts of a net."""
+
+    @property
+    def spread(self) -> float:
+        """Half the range as a share of its middle."""
+        return (self.high - self.low) / (self.high + self.low)
+
+
+def _nets(clock: int, *rates: tuple[str, float, int]) -> tuple[MeasuredNet, ...]:
+    """Nets from inferences per second at a clock in hertz, and their predicted instructions."""
+    return tuple(MeasuredNet(name, round(clock / rate), instructions) for name, rate, instructions in rates)
+
+
+TINY = "https://github.com/mlcommons/tiny_results_v1."
+ROWS: tuple[CycleRow, ...] = (
+    CycleRow(
+        "cortex-m4", 1.41, 1.79, "",
+        "MLPerf Tiny v1.1 of Krai on NUCLEO-L4R5ZI, 120 MHz, microTVM",
+        f"{TINY}1/tree/main/closed/Krai/results/NUCLEO-L4R5ZI_MICROTVM-CMSIS-NN",
+        _nets(
+            120_000_000,
+            ("anomaly detection", 116.212, 578_409),
+            ("image classification", 2.567, 29_715_539),
+            ("keyword spotting", 10.018, 7_680_111),
+            ("visual wake words", 3.324, 24_209_947),
+        ),
+    ),
+    CycleRow(
+        "cortex-m33", 1.23, 1.40, "",
+        "MLPerf Tiny v1.1 of Krai on nRF5340 DK, 128 MHz, microTVM",
+        f"{TINY}1/tree/main/closed/Krai/results/NRF5340-DK_MICROTVM-CMSIS-NN",
+        _nets(
+            128_000_000,
+            ("anomaly detection", 158.957, 578_409),
+            ("image classification", 3.147, 29_715_539),
+            ("keyword spotting", 13.072, 7_680_111),
+            ("visual wake words", 4.286, 24_209_947),
+        ),
+    ),
+    CycleRow(
+        "cortex-m55", 0.75, 1.01, "tcm",
+        "AmbiqAI's kernel benchmarks of a fork of CMSIS-NN on Apollo510, 96 MHz, placement taken for TCM",
+        "https://github.com/AmbiqAI/ns-cmsis-nn/blob/main/docs/guides/kernel-benchmarks.md",
+        (
+            MeasuredNet("convolution 3x3, 32x32x64 to 64", 7_577_201, 9_927_031),
+            MeasuredNet("convolution 1x1, 32x32x64 to 64", 1_707_351, 2_107_654),
+            MeasuredNet("depthwise 3x3, 32x32x64", 1_741_530, 1_736_663),
+            MeasuredNet("fully connected, 512 to 256", 69_076, 82_574),
+        ),
+        (
+            MeasuredNet("average pooling 3x3, 32x32x64", 2_135_472, 1_775_409),
+            MeasuredNet("addition of 4096", 61_575, 72_130),
+            MeasuredNet("multiplication of 4096", 22_647, 35_379),
+        ),
+    ),
+    CycleRow(
+        "cortex-m55", 0.91, 1.37, "sram",
+        "ExecuTorch's MobileNetV2 with CMSIS-NN 7.0.0 on Alif E8, arena in SRAM, weights in MRAM",
+        "https://github.com/pytorch/executorch/issues/17651",
+        (
+            MeasuredNet("convolution 3x3 stride 2, 224x224x3 to 32", 13_754_047, 14_400_612),
+            MeasuredNet("depthwise 3x3, 112x112x32", 13_715_766, 12_440_928),
+            MeasuredNet("convolution 1x1, 112x112x32 to 16", 4_915_937, 5_169_324),
+            MeasuredNet("convolution 1x1, 112x112x16 to 96", 24_249_462, 25_941_686),
+            MeasuredNet("depthwise 3x3 stride 2, 112x112x96", 10_286_711, 7_536_855),
+            MeasuredNet("convolution 1x1, 56x56x96 to 24", 2_791_555, 2_975_841),
+            MeasuredNet("convolution 1x1, 56x56x24 to 144", 10_329_014, 11_294_583),
+            MeasuredNet("depthwise 3x3, 56x56x144", 15_319_785, 11_854_799),
+        ),
+    ),
+    CycleRow(
+        "cortex-m85", 0.66, 1.37, "",
+        "MLPerf Tiny v1.2 of Renesas on EK-RA8D1, 480 MHz, TensorFlow Lite Micro",
+        f"{TINY}2/tree/main/closed/Renesas/results/EK-RA8D1",
+        _nets(
+            480_000_000,
+            ("anomaly detection", 1884.085, 187_342),
+            ("image classification", 117.948, 6_143_429),
+            ("keyword spotting", 288.611, 2_277_022),
+            ("visual wake words", 74.667, 8_211_979),
+        ),
+    ),
+)  # fmt: skip
+"""Every CPU that a public source has cycles of CMSIS-NN's int8 kernels for."""
+
+
+def cycle_rows(cpu: str, memory: str) -> tuple[CycleRow, ...]:
+    """Rows of a CPU that a placement leaves: all of them where it is unknown."""
+    return tuple(row for row in ROWS if row.cpu == cpu and (memory == PLACEMENTS[0] or row.memory in ("", memory)))
+
+
+class CycleRange(NamedTuple):
+    """Cycles per instruction of a target, or why there are none."""
+
+    low: float = 0.0
+    """At least."""
+    high: float = 0.0
+    """At most; 0 where no range is known."""
+    source: str = ""
+    """What was measured; with `reason`, what does not do."""
+    reason: str = ""
+    """Why there is no range; empty where there is one."""
+    open_memory: bool = False
+    """Whether a placement (`--memory`) would make it narrower."""
+
+
+def cycle_range(target: Target, memory: str) -> CycleRange:
+    """What the rows say of a target; a CPU without DSP or MVE (`+nodsp`, `+nomve`) is none of theirs."""
+    rows = cycle_rows(target.cpu, memory)
+    if not rows:
+        return CycleRange(reason=f"no public anchor for {target.cpu}")
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    source = "; ".join(row.source for row in rows)
+    if max(row.spread for row in rows) > WIDEST:
+        far = f"public figures for {target.cpu} lie too far apart, {low:.2f} to {high:.2f} cycles per instruction"
+        return CycleRange(source=source, reason=f"{far} ({source})")
+    return CycleRange(low, high, source, "", len({row.memory for row in rows}) > 1)
+
+
+# Milliseconds that a model is predicted to take: a range with its source, or why there is none.
+
+
+DIGITS = 3
+"""Significant digits of a bound."""
+NARROWS = "; --memory tcm or sram narrows it"
+"""What to do where the placement is open."""
+
+
+class PredictedTime(NamedTuple):
+    """The time of one run of a model on one target."""
+
+    clock: int
+    """Hertz."""
+    cycles: CycleRange
+    """Cycles per instruction."""
+    instructions: tuple[int, int]
+    """Least and most predicted instructions of the layers of known cost; 0 where no cost is known."""
+    left_out: int
+    """Layers of unknown cost, which the range leaves out."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no range; empty where there is one."""
+        return self.cycles.reason or ("" if self.instructions[1] else "the cost of no layer is known")
+
+    def without(self, instructions: int, layers: int) -> PredictedTime:
+        """The time without layers of these instructions."""
+        least, most = self.instructions
+        return self._replace(instructions=(least - instructions, most - instructions), left_out=self.left_out + layers)
+
+    @property
+    def milliseconds(self) -> tuple[float, float] | None:
+        """Lower and upper bound, rounded away from each other."""
+        if self.reason:
+            return None
+        least, most = self.instructions
+        first, last = (1000 * least * self.cycles.low / self.clock, 1000 * most * self.cycles.high / self.clock)
+        return _rounded(first, floor), _rounded(last, ceil)
+
+    @property
+    def text(self) -> str:
+        """The range with its source in one sentence."""
+        return self.range if self.milliseconds is None else f"{self.range} {self.basis}"
+
+    @property
+    def range(self) -> str:
+        """`predicted 284 to 362 ms`, or why there is no prediction."""
+        if self.milliseconds is None:
+            return f"no prediction: {self.reason}"
+        low, high = map(_shown, self.milliseconds)
+        return f"{'predicted at least' if self.left_out else 'predicted'} {low} to {high} ms"
+
+    @property
+    def basis(self) -> str:
+        """Clock, layers left out, cycles per instruction and their source."""
+        source = f"({self._factor()}: {self.cycles.source}{NARROWS * self.cycles.open_memory})"
+        return f"at {clock_text(self.clock)}{self._left_out()} {source}"
+
+    def _left_out(self) -> str:
+        """Which layers the range is without."""
+        layers = "1 layer" if self.left_out == 1 else f"{self.left_out:,} layers"
+        return f" without {layers} of unknown cost" if self.left_out else ""
+
+    def _factor(self) -> str:
+        """Cycles per instruction, with half the range in percent of its middle."""
+        low, high = self.cycles.low, self.cycles.high
+        return f"{low:.2f} to {high:.2f} cycles per instruction, ±{100 * (high - low) / (high + low):.0f} %"
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """The range as plain data; `predicted_ms` is null where `reason` says why."""
+        bounds = self.milliseconds
+        return {
+            "clock_hz": self.clock,
+            "predicted_ms": None if bounds is None else {"low": bounds[0], "high": bounds[1]},
+            "cycles_per_instruction": {"low": self.cycles.low, "high": self.cycles.high} if self.cycles.high else None,
+            "unknown_layers_left_out": self.left_out,
+            "source": self.cycles.source,
+            "reason": self.reason,
+        }
+
+
+def predicted_time(
+    target: Target, clock: int, memory: str, instructions: tuple[int, int], left_out: int
+) -> PredictedTime:
+    """The time of predicted instructions, the least and the most, at a clock in hertz, with one of PLACEMENTS."""
+    return PredictedTime(clock, cycle_range(target, memory), instructions, left_out)
+
+
+def clock_text(clock: int) -> str:
+    """`120 MHz`, `32.768 kHz`, `1,001 Hz`."""
+    for unit, hertz in (("MHz", 1_000_000), ("kHz", 1_000)):
+        if clock >= hertz and clock * 1000 % hertz == 0:
+            return f"{clock / hertz:,.3f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{clock:,} Hz"
+
+
+def _places(value: float) -> int:
+    """Decimals that leave DIGITS significant digits; a whole number, such as 0, keeps all it has."""
+    return max(0, DIGITS - 1 - floor(log10(value))) if value else 0
+
+
+def _rounded(value: float, towards: Callable[[float], int]) -> float:
+    scale = 10.0 ** _places(value)
+    return towards(value * scale) / scale
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.{_places(value)}f}"

@@ -1,1 +1,0 @@
-"""Two versions of a model side by side: findings, figures and layers that changed."""

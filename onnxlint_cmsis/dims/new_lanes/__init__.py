@@ -1,1 +1,0 @@
-"""New lanes: values of the elements that padding adds, operator by operator, and where they would not be finite."""

@@ -1,0 +1,239 @@
+"""Apply a plan to a model of either format."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.classes import DEQUANTIZED, Dimensions, Use, analyse
+from onnxlint_cmsis.fixers.edits import tflite
+from onnxlint_cmsis.fixers.edits.layouts import BiasEdit, ConstantEdit, StoredElements, Uses, check_plan, model_edits
+from onnxlint_cmsis.fixers.edits.onnx import NodePlaces, Store, connect, set_number
+from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.formats.onnx.document import require_readable
+from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.wire import all_names
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.operators.movement import PAD
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.weighted import CONV
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto
+
+    from onnxlint_cmsis.ground.types import InputShapes
+
+
+# Apply a plan to an ONNX model: every tensor, attribute and stated shape of a class at the right indices.
+
+
+def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -> ModelProto:
+    """A new model with every tensor, attribute and shape of the classes resized; `model` stays as it is.
+
+    `graph` and `dimensions` are those of `model`. External data are read from beside `graph.path` and become part
+    of the new model where they change; all others stay where they are. Raises NotAppliedError.
+    """
+    result = type(model)()
+    result.CopyFrom(model)
+    uses, sites = Uses(graph, dimensions), NodePlaces(result, graph)
+    store = Store(result, graph.path)
+
+    def read(use: Use) -> StoredElements:
+        return store.read(sites.home(use))
+
+    check_plan(uses, plan)
+    _check_nodes(uses, sites, plan)
+    edits = model_edits(uses, plan, read)
+    for constant in edits.constants:
+        _store(sites, store, constant)
+    for edit in edits.attributes:
+        set_number(sites.site(edit.node).node, edit.attribute, edit.element, edit.value)
+    for bias in edits.biases:
+        _add_bias(uses, sites, store, bias)
+    tflite.follow(sites, dimensions, plan.kept)
+    return result
+
+
+def _store(sites: NodePlaces, store: Store, edit: ConstantEdit) -> None:
+    """Write a constant in place, or as a copy for its uses."""
+    home = sites.home(edit.uses[0])
+    if not edit.copied:
+        store.write(home, edit.codes)
+        return
+    index, position = edit.uses[0]
+    name = store.add(home.graph, sites.site(index).node.input[position], edit.elem_type, edit.codes)
+    for index, position in edit.uses:
+        sites.site(index).node.input[position] = name
+
+
+def _add_bias(uses: Uses, sites: NodePlaces, store: Store, bias: BiasEdit) -> None:
+    """Give a reader a bias that holds its increments."""
+    node, site = uses.graph.nodes[bias.reader], sites.site(bias.node)
+    like = f"{node.name or node.outputs[0]}_bias"
+    name = store.add(site.scope.graph, like, bias.elem_type, bias.codes)
+    if bias.kind == DEQUANTIZED:
+        domain = _domain_of_weights(uses, node.inputs[1])
+        axis = 0 if bias.scales.ndim else None
+        scale = store.add(site.scope.graph, f"{like}_scale", "float32", bias.scales)
+        name = store.dequantize(site, name, scale, domain, axis=axis)
+    connect(site.node, bias.position, name)
+
+
+def _domain_of_weights(uses: Uses, key: str) -> str:
+    """Domain of the DequantizeLinear that makes a layer's weights real."""
+    producer = uses.graph.producers[key]
+    while not operator_of(producer).dequantizes:
+        producer = uses.graph.producers[producer.inputs[0]]
+    return producer.domain
+
+
+def _check_nodes(uses: Uses, sites: NodePlaces, plan: Plan) -> None:
+    """Raise NotAppliedError where a class reaches into a local function."""
+    for leaf in plan.kept:
+        found = uses.dimensions.class_with_id(leaf)
+        for tensor, _ in found.members if found is not None else ():
+            producer = uses.graph.producers.get(tensor)
+            for node in (*([producer] if producer else []), *uses.graph.consumers.get(tensor, ())):
+                sites.site(node.index)
+
+
+# A Pad node behind an input of the model, which keeps its name, type and shape.
+
+
+class InputPad(NamedTuple):
+    """Channels to add behind an input."""
+
+    name: str
+    """The input."""
+    tensor: str
+    """Tensor in float that carries it: itself, or what DequantizeLinear makes of it."""
+    rank: int
+    """Number of its axes."""
+    channels: int
+    """Channels that it has."""
+    more: int
+    """Channels to add."""
+
+
+def pad_input(model: ModelProto, path: str, input_shapes: InputShapes, pad: InputPad) -> ModelProto | None:
+    """The model with the Pad; None where what reads the input cannot grow. Raises NotAppliedError, UnreadableError.
+
+    A convolution that copies every channel takes the Pad's place at first: its output channels are a class like any
+    other, and growing that class grows all that reads it. `path` is the model's, whose folder holds external data.
+    """
+    between = type(model)()
+    between.CopyFrom(model)
+    copier = _insert_copier(between, pad)
+    graph = load(path, input_shapes=input_shapes, data=between.SerializeToString())
+    dimensions = analyse(graph)
+    group = dimensions.class_of(copier, 1)
+    if group is None or group.freedom is Freedom.LOCKED:
+        return None
+    grown = apply(between, graph, dimensions, Plan({group.id: (*range(group.size), *[None] * pad.more)}))
+    _replace_copier(grown, pad, copier)
+    return grown
+
+
+def _insert_copier(model: ModelProto, pad: InputPad) -> str:
+    """Put a 1x1 convolution with the unit matrix behind the tensor; the name of its output."""
+    from onnx import helper, numpy_helper
+
+    made = _unused(model, f"{pad.tensor}_padded")
+    for node in model.graph.node:
+        node.input[:] = [made if name == pad.tensor else name for name in node.input]
+    unit = np.eye(pad.channels, dtype=np.float32).reshape(pad.channels, -1, *[1] * (pad.rank - 2))
+    model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{made}/unit")))
+    copier = helper.make_node(CONV.name, [pad.tensor, model.graph.initializer[-1].name], [made], f"{made}/copy")
+    model.graph.node.insert(_place(model, pad.tensor), copier)
+    return made
+
+
+def _unused(model: ModelProto, like: str) -> str:
+    """A name that is unused in the model."""
+    names = {name for name in all_names(model) if isinstance(name, str)}
+    return next(name for number in count(1) if (name := like if number == 1 else f"{like}_{number}") not in names)
+
+
+def _place(model: ModelProto, tensor: str) -> int:
+    """Where a node that reads the tensor may stand: after the one that makes it."""
+    return next((place + 1 for place, node in enumerate(model.graph.node) if tensor in node.output), 0)
+
+
+def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
+    """Take the convolution out again and pad the input itself, in its own type."""
+    from onnx import helper, numpy_helper
+
+    _drop(model, copier)
+    reader = next((node for node in model.graph.node if pad.tensor in node.output), None)
+    source = pad.name if reader is not None else pad.tensor
+    padded = _unused(model, f"{pad.name}_more_channels") if reader is not None else copier
+    pads = np.zeros(2 * pad.rank, np.int64)
+    pads[pad.rank + 1] = pad.more
+    model.graph.initializer.append(numpy_helper.from_array(pads, _unused(model, f"{padded}/pads")))
+    inputs = [source, model.graph.initializer[-1].name]
+    if reader is not None:
+        inputs += [reader.input[2]] if len(reader.input) > 2 and reader.input[2] else []
+        reader.input[0] = padded
+        _forget(model, pad.tensor)
+        for node in model.graph.node:
+            node.input[:] = [pad.tensor if name == copier else name for name in node.input]
+    place = next(place for place, node in enumerate(model.graph.node) if padded in node.input)
+    model.graph.node.insert(place, helper.make_node(PAD.name, inputs, [padded], _unused(model, f"{padded}/pad")))
+
+
+def _drop(model: ModelProto, copier: str) -> None:
+    """Take out the convolution with its constants."""
+    node: NodeProto = next(node for node in model.graph.node if copier in node.output)
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in node.input[1:]]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    model.graph.node.remove(node)
+    _forget(model, copier)
+
+
+def _forget(model: ModelProto, tensor: str) -> None:
+    """Remove the stated shape of a tensor."""
+    for value in [value for value in model.graph.value_info if value.name == tensor]:
+        model.graph.value_info.remove(value)
+
+
+# Rewriting from bytes to bytes, so that no other room handles a protobuf.
+
+
+def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
+    """The model with a plan applied; `graph` and `dimensions` are those of `data`. Raises NotAppliedError."""
+    if is_tflite_path(graph.path):
+        from onnxlint_cmsis.fixers.edits.tflite import apply_to_tflite
+
+        return apply_to_tflite(data, graph, dimensions, plan)
+    return _serialized(apply(_parsed(data), graph, dimensions, plan))
+
+
+def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: InputPad) -> bytes | None:
+    """The model with a Pad behind an input; None where what reads it cannot grow. Raises NotAppliedError."""
+    made = pad_input(_parsed(data), path, input_shapes, pad)
+    return None if made is None else _serialized(made)
+
+
+def check_external_data(data: bytes, path: str) -> None:
+    """Raise UnreadableError where a file with external data of a model at `path` cannot be opened; read nothing."""
+    if is_tflite_path(path):
+        return
+    require_readable(_parsed(data), path)
+
+
+def _parsed(data: bytes) -> ModelProto:
+    from onnx import ModelProto
+
+    model: ModelProto = ModelProto.FromString(data)
+    return model
+
+
+def _serialized(model: ModelProto) -> bytes:
+    data: bytes = model.SerializeToString()
+    return data

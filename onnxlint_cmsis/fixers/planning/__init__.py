@@ -1,0 +1,1 @@
+"""Which sizes the classes of a model get."""

@@ -1,0 +1,671 @@
+"""A model under proof in either format: what can run, and what both models have inside."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.q_formats import RealRange
+from onnxlint_cmsis.analysis.results import LITERT, IfBranch
+from onnxlint_cmsis.fixers.proof.compare import (
+    Array,
+    Optimization,
+    ProvenModel,
+    RunLevel,
+    RuntimeRefusalError,
+    RuntimeSession,
+    UnreachedError,
+    first_line,
+    levels,
+    quantizes_floats,
+    unit_outputs,
+)
+from onnxlint_cmsis.fixers.proof.inputs import PLAIN, Input, UnfedError, ValueSpan, model_inputs
+from onnxlint_cmsis.formats.onnx.document import inlined
+from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, checker_problem, infer_shapes
+from onnxlint_cmsis.formats.onnx.wire import subgraphs
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, table_at
+from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
+from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
+from onnxlint_cmsis.ground.bounded_reading import MODEL, read_regular
+from onnxlint_cmsis.ground.errors import CalibrationError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.operators.control import IF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from google.protobuf.message import Message
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+
+    from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
+    from onnxlint_cmsis.ground.types import InputShapes
+    from onnxlint_cmsis.model.graph import Graph, Node
+
+
+# A `.tflite` file as LiteRT takes it, where it only objects to something that counts for nothing.
+
+
+CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostProcess")
+"""Custom operators that LiteRT brings (core/kernels/register.cc)."""
+
+
+def runnable(model: TfliteModel) -> bytes:
+    """The bytes of a file, with axis 0 for scales that name an axis which their tensor does not have.
+
+    That is for vectors and for single scales, which leave no choice. Older converters wrote axis 3 for biases of
+    depthwise convolutions; LiteRT 2.3.0 refuses that, TensorFlow Lite Micro does not look at it.
+    """
+    made = bytearray(model.data)
+    for position in _axes(model):
+        struct.pack_into("<i", made, position, 0)
+    return bytes(made)
+
+
+def refused(node: Node) -> bool:
+    """Whether LiteRT 2.3.0 refuses an operator of a `.tflite` file, so that no fix of the file can be proven.
+
+    CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
+    computes both.
+    """
+    if node.domain == f"{TFLITE}.custom":
+        return node.op_type not in CUSTOM
+    convolves = node.domain == TFLITE and node.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    return convolves and (not all(node.inputs[:3]) or len(node.inputs) < 2 + (node.op_type == "CONV_2D"))
+
+
+def _axes(model: TfliteModel) -> Iterator[int]:
+    """Where such axes stand."""
+    file = FlatFile(model.data)
+    for subgraph in table_at(file, "Model", file.follow(0)).tables("subgraphs"):
+        for tensor in subgraph.tables("tensors"):
+            found = tensor.table("quantization")
+            rank = len(tensor.ints("shape"))
+            if found and (rank == 1 or len(found.floats("scale")) == 1):
+                axis, place = found.number("quantized_dimension"), found.place("quantized_dimension")
+                if place and axis >= max(rank, 1):
+                    yield place
+
+
+# What a changed `.tflite` file must have kept, whatever it computes: its interface, metadata, and sizes that fit.
+
+
+NOWHERE = Span(0, 0)
+"""In place of where something lies, which is not compared."""
+
+
+def frame_fault(old: TfliteModel, new: TfliteModel) -> str:
+    """What around the changed operators is not the same; empty for nothing."""
+    if _tflite_faults_frame(old) != _tflite_faults_frame(new):
+        return "inputs, outputs, signatures, metadata or other properties of the model differ"
+    bodies = zip(old.subgraphs[1:], new.subgraphs[1:], strict=True)
+    differing = (
+        number for number, (one, other) in enumerate(bodies, 1) if [*_parts(old, one)] != [*_parts(new, other)]
+    )
+    number = next(differing, 0)
+    return f"subgraph {number}, which is not run for the proof, differs" if number else ""
+
+
+def sizes_fault(
+    old: tuple[TfliteModel, Mapping[int, LoadedTensor]], new: tuple[TfliteModel, Mapping[int, LoadedTensor]]
+) -> str:
+    """A tensor whose stated sizes are not those that the kernels work out, though they were before; empty for none.
+
+    Each model comes with its main subgraph's tensors as they are laid out. TensorFlow Lite Micro takes those stated.
+    """
+    known = {*_disagreeing(*old)}
+    wrong = next((index for index in _disagreeing(*new) if index not in known), None)
+    if wrong is None:
+        return ""
+    tensor, found = new[0].subgraphs[0].tensors[wrong], new[1][wrong].shape
+    return f"tensor `{tensor.name}` states shape {list(tensor.shape)}, its operator makes {list(found)}"
+
+
+def _disagreeing(model: TfliteModel, loaded: Mapping[int, LoadedTensor]) -> Iterator[int]:
+    graph = model.subgraphs[0]
+    for operator in graph.operators:
+        for index in operator.outputs:
+            if index in loaded and loaded[index].shape != graph.tensors[index].shape:
+                yield index
+
+
+def _tflite_faults_frame(model: TfliteModel) -> list[Any]:
+    """The model without its operators and what is inside."""
+    main = model.subgraphs[0]
+    ends = [main.tensors[index]._replace(buffer=0) for index in (*main.inputs, *main.outputs)]
+    metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata]
+    interface = [(graph.name, graph.inputs, graph.outputs) for graph in model.subgraphs]
+    return [model.version, model.description, model.signatures, metadata, interface, ends]
+
+
+def _parts(model: TfliteModel, subgraph: Subgraph) -> Iterator[Any]:
+    """Everything in a subgraph, wherever it lies in the file."""
+    for tensor in subgraph.tensors:
+        yield tensor._replace(buffer=0), model.bytes_of(tensor.buffer)
+    for operator in subgraph.operators:
+        start, length = operator.custom_options
+        yield operator._replace(span=NOWHERE, custom_options=NOWHERE), bytes(model.data[start : start + length])
+
+
+# LiteRT, as the proof uses it: reference kernels, one thread, one process for each model, errors as text.
+
+
+MISSING = "LiteRT, which proves fixes of .tflite files, is not installed: pip install 'onnxlint-cmsis[tflite]'"
+"""Why nothing is fixed without the package."""
+
+
+class Kernels(str, Enum):
+    """Sets of kernels that LiteRT computes with."""
+
+    REFERENCE = "reference kernels"
+    """One plain loop for each operator, whose integers are those that TensorFlow Lite Micro computes."""
+
+
+def litert_missing() -> str:
+    """Why nothing can be proven; empty where LiteRT is installed."""
+    return "" if find_spec("ai_edge_litert") else MISSING
+
+
+class LiteRtProcess:
+    """A model loaded in a process; tensors are named by their index in the main subgraph."""
+
+    def __init__(self, model: bytes, repeats: int = 1) -> None:
+        """Each input is run `repeats` times. Raises RuntimeRefusalError."""
+        if litert_missing():
+            raise RuntimeRefusalError(MISSING)
+        self._model = Apart("onnxlint_cmsis.fixers.proof.models", "LiteRtModel")
+        with _refusals():
+            self.tensors: dict[int, LoadedTensor] = self._model.call("load", model, repeats)
+            """Every tensor with its size."""
+
+    def run(self, feed: Mapping[int, Array], wanted: Sequence[int]) -> list[Any]:
+        """Values of tensors on one input. Raises RuntimeRefusalError."""
+        with _refusals():
+            values: list[Any] = self._model.call("run", dict(feed), tuple(wanted))
+        return values
+
+    def close(self) -> None:
+        """Let the process end as it would. Raises RuntimeRefusalError where it crashes then: memory was overwritten."""
+        with _refusals():
+            self._model.close()
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Errors of the process as those of a runtime."""
+    try:
+        yield
+    except EndedError as error:
+        raise RuntimeRefusalError(f"it ended its process {error}") from None
+    except CallError as error:
+        raise RuntimeRefusalError(first_line(error)) from None
+
+
+# A `.tflite` model as proofs see it: LiteRT runs its main subgraph, with reference kernels.
+
+
+SMALL = ("int8", "uint8", "int16", "uint16")
+"""Types of quantized tensors."""
+LARGEST = 2
+"""Bytes of the largest integers any value of which an input may hold; larger ones may be indices."""
+REPEATS = 3
+"""Runs of a model with variables on one input, from its first state, so that what they keep reaches the outputs."""
+
+
+class TfliteProvenModel:
+    """A model; tensors go by their keys in the graph."""
+
+    runtime = LITERT
+    plain_level: RunLevel = Kernels.REFERENCE
+    shipped_level: RunLevel = Kernels.REFERENCE
+
+    def __init__(self, path: str, data: bytes) -> None:
+        """Raises ModelError."""
+        self.data = data
+        self.model: TfliteModel = read_tflite(path, data)
+        self.graph: Graph = to_graph(self.model)
+
+    @cached_property
+    def process(self) -> LiteRtProcess:
+        """The model, loaded. Raises RuntimeRefusalError."""
+        return self._started()
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the main subgraph's tensors, by index."""
+        return tensor_keys(self.model.subgraphs[0], "")
+
+    def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
+        """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""
+        found = [self._input(index) for index in self.model.subgraphs[0].inputs]
+        self._check_memory()
+        return found
+
+    def levels(self) -> list[RunLevel]:
+        """The reference kernels alone: they are what the file means."""
+        return [Kernels.REFERENCE]
+
+    def inner_level(self) -> tuple[RunLevel, int]:
+        """Every tensor inside is the same bit for bit."""
+        return Kernels.REFERENCE, 0
+
+    def session(self, level: RunLevel, inner: Sequence[str] = ()) -> TfliteSession:  # noqa: ARG002 - there is one level
+        """The model ready to run; every tensor can be asked for. Raises RuntimeRefusalError."""
+        return TfliteSession(self.process, self.keys, self.model.subgraphs[0].outputs)
+
+    def made(self) -> list[str]:
+        """Tensors that operators of the main subgraph compute."""
+        return list(dict.fromkeys(key for node in self.graph.nodes if not node.graph for key in node.outputs if key))
+
+    def unit_outputs(self) -> frozenset[str]:
+        """None: outputs are measured against what is seen of them."""
+        return frozenset()
+
+    def fault(self, new: TfliteProvenModel) -> str:
+        """What a look at the rest of the file and at the sizes of tensors says against another model."""
+        found = frame_fault(self.model, new.model)
+        try:
+            return found or sizes_fault((self.model, self.process.tensors), (new.model, new.process.tensors))
+        except RuntimeRefusalError as error:
+            return f"{self.runtime}: {error}"
+
+    def unreached(
+        self,
+        new: TfliteProvenModel,  # noqa: ARG002 - a change in another subgraph is a fault
+        known: Collection[IfBranch],
+        feeds: Iterable[Mapping[str, Array]],  # noqa: ARG002
+    ) -> tuple[IfBranch, ...]:
+        """Those that are known, as changes in other subgraphs are not proven."""
+        return tuple(known)
+
+    def _check_memory(self) -> None:
+        """Raise RuntimeRefusalError where a run overwrites memory, which shows when its process ends."""
+        process = self._started()
+        indices = self.model.subgraphs[0].inputs
+        shapes = {index: process.tensors[index] for index in indices}
+        process.run({index: np.zeros(one.shape, one.dtype) for index, one in shapes.items()}, ())
+        process.close()
+
+    def _started(self) -> LiteRtProcess:
+        return LiteRtProcess(runnable(self.model), REPEATS if self.graph.variables else 1)
+
+    def _input(self, index: int) -> Input:
+        tensor, loaded = self.model.subgraphs[0].tensors[index], self.process.tensors[index]
+        dtype: np.dtype[Any] = np.dtype(loaded.dtype)
+        if dtype.kind not in "iufb":
+            raise UnfedError(f"input `{tensor.name}` is of type {dtype}, for which no values are made")
+        return Input(self.keys[index], dtype, loaded.shape, self._span(self.keys[index], dtype), ())
+
+    def _span(self, key: str, dtype: np.dtype[Any]) -> ValueSpan | None:
+        if dtype.kind == "b":
+            return 0, 1
+        if dtype.kind == "f":
+            return next(self._quantized(key), PLAIN)
+        if dtype.itemsize > LARGEST:
+            return None
+        limits = np.iinfo(dtype)
+        return int(limits.min), int(limits.max)
+
+    def _quantized(self, key: str) -> Iterator[ValueSpan]:
+        """Real numbers that the quantized tensor can tell apart which an operator makes of a real one."""
+        for node in self.graph.consumers.get(key, ()):
+            stored, kind = self.graph.quantization.get(node.outputs[0]), self.graph.elem_type(node.outputs[0])
+            if stored is not None and len(node.inputs) == 1 and kind in SMALL:
+                limits, zero = np.iinfo(kind), (*stored.zero_points, 0)[0]
+                yield (int(limits.min) - zero) * stored.scales[0], (int(limits.max) - zero) * stored.scales[0]
+
+
+class TfliteSession:
+    """A model ready to run, its inputs and outputs by key."""
+
+    def __init__(self, process: LiteRtProcess, keys: Sequence[str], outputs: Sequence[int]) -> None:
+        self._process, self._outputs = process, tuple(outputs)
+        self._index = {key: index for index, key in enumerate(keys)}
+        self.outputs = [(keys[index], f"tensor({process.tensors[index].dtype})") for index in outputs]
+
+    def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
+        """Outputs in order, or other tensors. Raises RuntimeRefusalError."""
+        wanted = self._outputs if names is None else [self._index[name] for name in names]
+        made = self._process.run({self._index[key]: value for key, value in feed.items()}, wanted)
+        if names is None and any(value is None for value in made):
+            raise RuntimeRefusalError("an output has no memory")
+        return made
+
+
+# One `.tflite` model in LiteRT, as it is run in a process apart.
+
+
+class LoadedTensor(NamedTuple):
+    """One tensor of the main subgraph, once memory is laid out for it."""
+
+    shape: tuple[int, ...]
+    """Sizes that the kernels worked out."""
+    dtype: str
+    """numpy's name of the type; `object` for text."""
+
+
+class LiteRtModel:
+    """A model with its tensors laid out: reference kernels, nothing shared between tensors."""
+
+    def load(self, data: bytes, repeats: int) -> dict[int, LoadedTensor]:
+        """Take a model; each input will be run so many times. Returns its tensors by index."""
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+        self._repeats = repeats
+        self._interpreter = Interpreter(
+            model_content=data,
+            num_threads=1,
+            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+            experimental_preserve_all_tensors=True,
+        )
+        self._interpreter.allocate_tensors()
+        details = self._interpreter.get_tensor_details()
+        return {one["index"]: LoadedTensor(tuple(map(int, one["shape"])), one["dtype"].__name__) for one in details}
+
+    def run(self, feed: dict[int, Any], wanted: tuple[int, ...]) -> list[Any]:
+        """Values of tensors on one input, from the model's first state; None for one without memory."""
+        self._interpreter.reset_all_variables()
+        for _ in range(self._repeats):
+            for index, value in feed.items():
+                self._interpreter.set_tensor(index, value)
+            self._interpreter.invoke()
+        return [self._value(index) for index in wanted]
+
+    def _value(self, index: int) -> Any:
+        try:
+            return self._interpreter.get_tensor(index)
+        except ValueError:
+            return None
+
+
+# Checks of a changed model without running it: checker, shape inference, interface.
+
+
+def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str:
+    """Why the new model may not replace the old one; empty where it may. `parsed` gives both as protobufs."""
+    rejected = checker_problem(new)
+    if rejected is not None and checker_problem(old) is None:
+        return rejected.message
+    inferred = _inferred(old), _inferred(new)
+    if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
+        return f"shape inference: {inferred[1]}"
+    frames = [_static_checks_frame(model) for model in parsed()]
+    if frames[0] != frames[1]:
+        return "inputs, outputs, operator sets or other properties of the model differ"
+    if not any(isinstance(one, str) for one in inferred) and inferred[0] != inferred[1]:
+        return "shape inference finds other outputs"
+    return ""
+
+
+def _inferred(model: bytes) -> list[bytes] | str:
+    """Inferred outputs, or the error of shape inference."""
+    try:
+        found = infer_shapes(model, strict=True)
+    except OnnxLibraryError as error:
+        return first_line(error)
+    return [value.SerializeToString(deterministic=True) for value in found.graph.output]
+
+
+def _static_checks_frame(model: ModelProto) -> bytes:
+    """The model without its nodes and constants."""
+    frame, graph = type(model)(), type(model.graph)()
+    _take(frame, model, without=("graph",))
+    _take(graph, model.graph, without=("node", "initializer", "sparse_initializer", "value_info", "input"))
+    graph.input.extend(_interface(model.graph))
+    return b"".join(one.SerializeToString(deterministic=True) for one in (frame, graph))
+
+
+def _take(new: Message, old: Message, without: Collection[str]) -> None:
+    """Copy all fields of a message but some, whose bytes may be many."""
+    for field, value in old.ListFields():
+        if field.name in without:
+            continue
+        if hasattr(value, "extend"):
+            getattr(new, field.name).extend(value)
+        elif hasattr(value, "CopyFrom"):
+            getattr(new, field.name).CopyFrom(value)
+        else:
+            setattr(new, field.name, value)
+
+
+def _interface(graph: GraphProto) -> list[ValueInfoProto]:
+    constants = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in constants]
+
+
+# Whether inputs reach the changed parts of a model: a branch of If runs only under its condition.
+
+
+def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
+    """Branches in which two models differ. Raises UnreachedError for changes deeper inside, or in a loop."""
+    found = []
+    for node, other in _pairs(old, new):
+        for (attribute, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if one.SerializeToString(deterministic=True) == another.SerializeToString(deterministic=True):
+                continue
+            name = node.name or node.output[0]
+            if operator_of_proto(node) is not IF:
+                raise UnreachedError(f"the change is in the body of {name}")
+            deeper = changed_inside(one, another)
+            if deeper:
+                raise UnreachedError(f"the change is in {deeper}, inside a branch of {name}")
+            found.append(IfBranch(name, node.input[0], attribute == "then_branch"))
+    return found
+
+
+def changed_inside(old: GraphProto, new: GraphProto) -> str:
+    """First node of a graph whose own subgraphs differ, empty where there is none."""
+    for node, other in _pairs(old, new):
+        for (_, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if one.SerializeToString(deterministic=True) != another.SerializeToString(deterministic=True):
+                return node.name or node.output[0]
+    return ""
+
+
+def unreached(
+    model: ModelProto, branches: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]
+) -> tuple[IfBranch, ...]:
+    """Branches that none of the inputs leads into."""
+    if not branches:
+        return ()
+    open_branches = set(branches)
+    conditions = list(dict.fromkeys(branch.condition for branch in branches))
+    session = RuntimeSession(with_outputs(model, conditions), Optimization.NONE)
+    for feed in feeds:
+        values = session.run(feed, conditions)
+        seen = {name: bool(np.all(value)) for name, value in zip(conditions, values, strict=True)}
+        open_branches -= {branch for branch in open_branches if seen[branch.condition] == branch.wanted}
+        if not open_branches:
+            return ()
+    return tuple(sorted(open_branches))
+
+
+def _pairs(old: GraphProto, new: GraphProto) -> Iterator[tuple[NodeProto, NodeProto]]:
+    """Nodes with subgraphs, paired over the two graphs by the tensor they make."""
+    others = {node.output[0]: node for node in new.node if node.output}
+    for node in old.node:
+        if subgraphs(node) and node.output[0] in others:
+            yield node, others[node.output[0]]
+
+
+def with_outputs(model: ModelProto, names: Sequence[str], data: bytes = b"") -> bytes:
+    """The model, serialized, with tensors of the main graph as further outputs; `data` are its bytes, where at hand."""
+    present = {value.name for value in model.graph.output}
+    more = type(model)()
+    for name in names:
+        if name not in present:
+            more.graph.output.add(name=name)
+    serialized: bytes = (data or model.SerializeToString()) + more.SerializeToString()  # the second adds to the first
+    return serialized
+
+
+# An ONNX model as proofs see it: ONNX Runtime runs it.
+
+
+class OnnxModel:
+    """A model with its external data inside."""
+
+    runtime = "ONNX Runtime"
+    plain_level: RunLevel = Optimization.NONE
+    shipped_level: RunLevel = Optimization.SHIPPED
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def proto(self) -> ModelProto:
+        """The model, parsed."""
+        from onnx import ModelProto
+
+        model: ModelProto = ModelProto.FromString(self.data)
+        return model
+
+    def inputs(self, shapes: InputShapes) -> list[Input]:
+        """Inputs without the constants listed among them. Raises UnfedError."""
+        return model_inputs(self.proto, shapes)
+
+    def levels(self) -> list[Optimization]:
+        """Levels of optimisation at which two models are comparable."""
+        return levels(self.proto)
+
+    def inner_level(self) -> tuple[Optimization, int]:
+        """Fused kernels are kept where floats are quantized, and integers may then differ by 1."""
+        quantizes = quantizes_floats(self.proto)
+        return Optimization.DEFAULT if quantizes else Optimization.NONE, int(quantizes)
+
+    def session(self, level: RunLevel, inner: Sequence[str] = ()) -> RuntimeSession:
+        """The model ready to run. Raises RuntimeRefusalError."""
+        data = with_outputs(self.proto, inner, self.data) if inner else self.data
+        return RuntimeSession(data, Optimization(level.value))
+
+    def made(self) -> list[str]:
+        """Tensors that nodes of the main graph make."""
+        return list(dict.fromkeys(name for node in self.proto.graph.node for name in node.output if name))
+
+    def unit_outputs(self) -> frozenset[str]:
+        """Outputs between 0 and 1."""
+        return unit_outputs(self.proto)
+
+    def fault(self, new: OnnxModel) -> str:
+        """What onnx.checker, shape inference and a look at the interface say against another model."""
+        return static_reason(self.data, new.data, lambda: (self.proto, new.proto))
+
+    def unreached(
+        self, new: OnnxModel, known: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]
+    ) -> tuple[IfBranch, ...]:
+        """Branches of If that no input leads into. Raises UnreachedError, RuntimeRefusalError."""
+        changed = changed_branches(self.proto.graph, new.proto.graph)
+        return unreached(self.proto, {*changed, *known}, feeds)
+
+
+# The bytes of a model as what a proof compares, by its file's name.
+
+
+def proven_model(data: bytes, beside: Path | None) -> ProvenModel:
+    """A model; `beside` is its file, None for ONNX in memory. Raises NotAppliedError, ModelError."""
+    if beside is not None and is_tflite_path(str(beside)):
+        return TfliteProvenModel(str(beside), data)
+    return OnnxModel(inlined(data, beside))
+
+
+# Ranges of a model's tensors, measured by running it on a user's inputs in ONNX Runtime.
+
+
+Arrays = dict[str, Any]
+_TOGETHER = 64
+"""Tensors read in one run."""
+
+
+def tensor_ranges(data: bytes, shapes: InputShapes, path: str) -> Mapping[str, RealRange]:
+    """Least and largest value of every float tensor over all samples of a file.
+
+    `path` is an .npy file for a model with one input, or an .npz file with an array for each input. The first axis of
+    an array counts samples. It is a further axis, or replaces a batch of 1.
+
+    Raises:
+        CalibrationError: the file cannot be read, does not fit, or the model does not run.
+
+    """
+    model = OnnxModel(data)
+    found: dict[str, RealRange] = {}
+    try:
+        inputs = model.inputs(shapes)
+        names = model.made()
+        session = model.session(model.plain_level, names)
+        for feed in _samples(path, inputs):
+            _widen(found, feed)
+            for first in range(0, len(names), _TOGETHER):
+                some = names[first : first + _TOGETHER]
+                _widen(found, dict(zip(some, session.run(feed, some), strict=True)))
+    except UnfedError as error:
+        raise CalibrationError(f"{path}: {error}") from None
+    except RuntimeRefusalError as error:
+        raise CalibrationError(f"ONNX Runtime does not run the model on {path}: {error}") from None
+    return found
+
+
+def _widen(found: dict[str, RealRange], values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        array = np.asarray(value)
+        if array.dtype.kind == "f" and array.size:
+            low, high = float(array.min()), float(array.max())
+            known = found.get(name)
+            found[name] = RealRange(min(low, known.low), max(high, known.high)) if known else RealRange(low, high)
+
+
+def _samples(path: str, inputs: list[Input]) -> Iterator[Arrays]:
+    arrays = _loaded(path, [each.name for each in inputs])
+    cut = {each.name: _cut(path, each, arrays[each.name]) for each in inputs}
+    counts = {len(samples) for samples in cut.values()}
+    if len(counts) != 1:
+        numbers = ", ".join(map(str, sorted(counts)))
+        raise CalibrationError(f"{path}: its inputs have {numbers} samples; as many are due for each")
+    for number in range(counts.pop()):
+        yield {name: samples[number] for name, samples in cut.items()}
+
+
+def _loaded(path: str, names: list[str]) -> Arrays:
+    try:
+        data = read_regular(path, MODEL)
+        if zipfile.is_zipfile(io.BytesIO(data)):
+            sizes = sum(each.file_size for each in zipfile.ZipFile(io.BytesIO(data)).infolist())
+            if sizes > MODEL:
+                raise CalibrationError(f"{path}: its arrays have {sizes} bytes; {MODEL} are read at most")
+        found = np.load(io.BytesIO(data), allow_pickle=False)
+        arrays = dict(found) if hasattr(found, "files") else {names[0]: found}
+    except OSError as error:
+        raise CalibrationError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise CalibrationError(f"{path}: not an .npy or .npz file that NumPy reads: {error}") from None
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise CalibrationError(f"{path}: it has no array for {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
+    return arrays
+
+
+def _cut(path: str, one: Input, array: Any) -> list[Any]:
+    """The samples of an input, each in its shape and type."""
+    fixed = [size if isinstance(size, int) else None for size in one.shape]
+    rank = len(fixed)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array.astype(np.float64)).all():
+        raise CalibrationError(f"{path}: {one.name} has {array.dtype} or values that are not finite; numbers are due")
+    one_image = array.ndim == rank and rank and fixed[0] in (None, 1)
+    whole = array if array.ndim == rank + 1 else array[:, None] if one_image else array[None]
+    if whole.ndim != rank + 1 or any(size not in (None, got) for size, got in zip(fixed, whole.shape[1:], strict=True)):
+        raise CalibrationError(f"{path}: {one.name} has shape {array.shape}; the input has {one.shape}")
+    return [sample.astype(one.dtype) for sample in whole]

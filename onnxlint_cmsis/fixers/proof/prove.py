@@ -1,0 +1,629 @@
+"""The proof of one fix: constants, levels, runs and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.results import Difference, IfBranch, Proof, ValueChange
+from onnxlint_cmsis.fixers.proof.compare import (
+    Array,
+    ElementMap,
+    OutputComparison,
+    ProvenModel,
+    RunLevel,
+    RuntimeRefusalError,
+    Session,
+    Spread,
+    UnreachedError,
+    aligned,
+)
+from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting, UnfedError, feed_of, settings
+from onnxlint_cmsis.fixers.proof.models import proven_model
+from onnxlint_cmsis.formats.onnx.document import inlined
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import InputShapes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.analysis.analysis import Place
+    from onnxlint_cmsis.analysis.lanes import Lanes
+
+
+# How far values of two models are apart in steps of their quantization, where a change is meant to change them.
+#
+# The numbers are those with ONNX Runtime's optimisers off, and beside them those of outputs as it is shipped: some of
+# its
+# fused kernels are a step off what the file says (its Softmax of integers reads a table), by how much depends on the
+# scales.
+
+
+SHARE = 1 / 255
+"""Step of a value without a quantization, as a share of the range that is seen of it."""
+
+
+class Affine(NamedTuple):
+    """What integers mean: real = scale * (integer - zero point)."""
+
+    scale: float
+    """Scale."""
+    zero_point: int
+    """Zero-point."""
+
+
+class Watched(NamedTuple):
+    """A value of both models."""
+
+    name: str
+    """Name in the first model, for reports."""
+    new_name: str
+    """Name in the second one."""
+    old: Affine | None
+    """Quantization in the first model; None where it has none or is not known."""
+    new: Affine | None
+    """The same in the second model."""
+
+
+def changes(runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...]:
+    """The largest change of each value over so many inputs. Raises RuntimeRefusalError."""
+    found = _measured(runner, new, watched, count, runner.model.plain_level)
+    outputs = {name for name, _ in runner.session(runner.model.plain_level).outputs}
+    handed_out = [one for one in watched if one.name == one.new_name and one.name in outputs]
+    shipped = _measured(runner, new, handed_out, count, runner.model.shipped_level)
+    steps = {change.value: change.steps for change in shipped}
+    return tuple(change._replace(shipped_steps=steps.get(change.value)) for change in found)
+
+
+def _measured(
+    runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int, level: RunLevel
+) -> tuple[ValueChange, ...]:
+    found = [_Extent(one) for one in watched]
+    names, new_names = [one.name for one in watched], [one.new_name for one in watched]
+    before, after = runner.model.session(level, names), new.session(level, new_names)
+    for feed in runner.feeds(count):
+        pairs = zip(found, before.run(feed, names), after.run(feed, new_names), strict=True)
+        for extent, one, other in pairs:
+            extent.add(one, other)
+    return tuple(extent.change() for extent in found)
+
+
+class _Extent:
+    """The largest change of one value so far."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._largest = 0.0
+        self._low, self._high = 0.0, 0.0
+
+    def add(self, old: Any, new: Any) -> None:
+        """Take note of the value in one run of each model."""
+        before, after = _reals(old, self._watched.old), _reals(new, self._watched.new)
+        if before is None or after is None or before.shape != after.shape:
+            self._largest = float("inf")
+            return
+        equal = (before == after) | (np.isnan(before) & np.isnan(after))
+        with np.errstate(invalid="ignore", over="ignore"):
+            apart = np.where(equal, 0.0, np.abs(before - after))
+        self._largest = max(self._largest, float(np.where(np.isnan(apart), np.inf, apart).max(initial=0)))
+        finite = before[np.isfinite(before)]
+        self._low = min(self._low, float(finite.min(initial=0)))
+        self._high = max(self._high, float(finite.max(initial=0)))
+
+    def change(self) -> ValueChange:
+        """What was seen."""
+        scales = [one.scale for one in (self._watched.old, self._watched.new) if one is not None]
+        step = max(scales, default=(self._high - self._low) * SHARE)
+        steps = self._largest / step if step else self._largest and float("inf")
+        return ValueChange(self._watched.name, self._largest, step, steps)
+
+
+def _reals(value: Any, affine: Affine | None) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """Real numbers of a value; None for one that has none."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+        return None
+    reals = value.astype(np.float64)
+    return (reals - affine.zero_point) * affine.scale if affine is not None and value.dtype.kind in "iu" else reals
+
+
+# The reference model: its inputs and outputs, computed once.
+
+
+PROBE = 4
+"""Inputs with which a setting is tried: zeros, both ends, and a mixture."""
+MORE_SETTINGS = 2
+"""Settings of symbolic sizes that are proven, where the first model runs with so many; the second one in brief."""
+KEPT_BYTES = 64 << 20
+"""Bytes of inputs and outputs that are kept for further proofs; beyond it the model runs again."""
+
+
+class Compared(NamedTuple):
+    """Outputs of two models on the same inputs."""
+
+    comparison: OutputComparison
+    """How far they are apart."""
+    worst: Feed | None
+    """The input with the largest difference; None where nothing differs."""
+
+
+class Runner:
+    """A model and the settings of its open sizes with which it runs.
+
+    Raises UnfedError for inputs that cannot be made, RuntimeRefusalError for a model that runs with none.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        model: ProvenModel,
+        seed: int,
+        shapes: InputShapes,
+        level: RunLevel | None = None,
+        inner: Sequence[str] = (),
+        *,
+        tried: Sequence[int] = range(PROBE),
+    ) -> None:
+        """`level` is the model's first unless another is given; `inner` are tensors that are asked for as well.
+
+        `tried` are the numbers of the inputs with which a setting has to run.
+        """
+        self.model, self.level = model, level or model.levels()[0]
+        self._seed, self._tried = seed, tried
+        self._inputs: list[Input] = model.inputs(shapes)
+        self._sessions = {self.level: model.session(self.level, inner)}
+        self._kept: dict[tuple[object, ...], Any] = {}
+        self._room = KEPT_BYTES
+        self._opened: tuple[tuple[RunLevel, Sequence[str]], Session] | None = None
+        self._settings = self._that_run()
+
+    def session(self, level: RunLevel) -> Session:
+        """The model ready to run at a level. Raises RuntimeRefusalError."""
+        if level not in self._sessions:
+            self._sessions[level] = self.model.session(level)
+        return self._sessions[level]
+
+    def opened(self, level: RunLevel, inner: Sequence[str]) -> Session:
+        """The model with tensors inside that can be asked for; the last one is kept. Raises RuntimeRefusalError."""
+        if self._opened is None or self._opened[0] != (level, inner):
+            self._opened = (level, inner), self.model.session(level, inner)
+        return self._opened[1]
+
+    def feed(self, number: int, setting: Setting | None = None) -> Feed:
+        """The `number`-th input, with the first setting unless another is given."""
+        chosen = setting or self._settings[0]
+        key = ("feed", chosen, number)
+        if key not in self._kept:
+            return self._keep(key, feed_of(self._inputs, chosen, number, self._seed))  # type: ignore[no-any-return]
+        return self._kept[key]  # type: ignore[no-any-return]
+
+    def feeds(self, count: int) -> Iterator[Feed]:
+        """So many inputs with the first setting, a few with the others."""
+        return (self.feed(number, setting) for number, setting in self._places(count))
+
+    def changes(self) -> bool:
+        """Whether a second run gives other outputs, as operators with random numbers do."""
+        values = self.feed(PROBE)
+        found = OutputComparison(self.session(self.level).outputs, frozenset())
+        found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
+        return any(one.largest for one in found.differences())
+
+    def compared(self, new: ProvenModel, count: int, level: RunLevel, *, to_the_end: bool = False) -> Compared:
+        """Outputs beside those of another model; no more are tried once the two cannot be equal, but `to_the_end`.
+
+        Raises RuntimeRefusalError.
+        """
+        old, other = self.session(level), new.session(level)
+        found, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
+        with ThreadPoolExecutor(1) as beside:
+            for number, setting in self._places(count):
+                values = self.feed(number, setting)
+                made = beside.submit(other.run, values)
+                if found.add(self._outputs(level, number, setting), made.result()):
+                    worst = values
+                if found.failed and not to_the_end:
+                    break
+        return Compared(found, worst)
+
+    def differing_output(self, new: ProvenModel, level: RunLevel, feeds: Iterable[Feed]) -> str:
+        """The first output that differs on some inputs; empty where none does. Raises RuntimeRefusalError."""
+        old, other = self.session(level), new.session(level)
+        found = OutputComparison(old.outputs, self.model.unit_outputs())
+        for values in feeds:
+            found.add(old.run(values), other.run(values))
+        return found.differs
+
+    def _places(self, count: int) -> Iterator[tuple[int, Setting]]:
+        for place, setting in enumerate(self._settings):
+            for number in range(min(count, PROBE) if place else count):
+                yield number, setting
+
+    def _outputs(self, level: RunLevel, number: int, setting: Setting) -> list[Any]:
+        """Outputs on one input. Raises RuntimeRefusalError."""
+        key = (level, setting, number)
+        if key not in self._kept:
+            return self._keep(key, self.session(level).run(self.feed(number, setting)))  # type: ignore[no-any-return]
+        return self._kept[key]  # type: ignore[no-any-return]
+
+    def _keep(self, key: tuple[object, ...], made: Any) -> Any:
+        """Keep inputs or outputs while there is room; arrays only, as other values do not tell their bytes."""
+        arrays = list(made.values() if isinstance(made, dict) else made)
+        if all(isinstance(one, np.ndarray) for one in arrays):
+            taken = sum(one.nbytes for one in arrays)
+            if taken <= self._room:
+                self._room -= taken
+                self._kept[key] = made
+        return made
+
+    def _that_run(self) -> list[Setting]:
+        """Settings with which the model runs; where there are none, raises the error of the first."""
+        found: list[Setting] = []
+        refusals: list[Exception] = []
+        for setting in settings(self._inputs):
+            if found and setting.wide != found[0].wide:
+                continue
+            try:
+                for number in self._tried:
+                    self._outputs(self.level, number, setting)
+            except (RuntimeRefusalError, UnfedError) as error:
+                refusals.append(error)
+                continue
+            found.append(setting)
+            if len(found) == MORE_SETTINGS:
+                break
+        if not found:
+            raise refusals[0]
+        return found
+
+
+# Comparison of inner values of two models, where the outputs alone would show little.
+#
+# Behind a Sigmoid that is far from its middle, an ArgMax or a comparison, an output stays the same while a channel is
+# lost; the sums before it do not.
+
+
+TOLERANCE = 1e-3
+"""Largest difference of inner float values, as a share of their range: where large numbers cancel, rounding alone takes
+more of what is left than of an output's range (3e-5 was seen). Of channels set to zero in published models none was
+missed by it that 1e-5 had found."""
+TOGETHER = 64
+"""Tensors fetched in one run, so that not all of a large model are held at once."""
+
+
+class Inner(NamedTuple):
+    """Result of the comparison."""
+
+    reason: str
+    """The first tensor that differs, as a clause; empty where none does."""
+    tensors: int
+    """Tensors that were compared."""
+    differs: str
+    """Name of that tensor."""
+
+
+class InnerTensors:
+    """The tensors of an element map that both models make, in the order in which the first one makes them."""
+
+    def __init__(self, old: Runner, new: ProvenModel, same: ElementMap, level: RunLevel) -> None:
+        """Raises RuntimeRefusalError."""
+        made = {*new.made()}
+        self.names = [name for name in old.model.made() if name in same and name in made]
+        self._same, self._sessions = same, []
+        if self.names:
+            self._sessions = [old.opened(level, self.names), new.session(level, self.names)]
+
+    def compared(self, feeds: Iterable[Feed], steps: int) -> Inner:
+        """Compare the tensors of both models. Raises RuntimeRefusalError.
+
+        Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round
+        what lies between two integers the other way.
+        """
+        spreads = self._spreads(feeds)
+        faults = {name: spread.fault(TOLERANCE, steps) for name, spread in spreads.items()}
+        differs = next((name for name, fault in faults.items() if fault), "")
+        reason = f"inner tensor `{differs}` {faults[differs]}" if differs else ""
+        return Inner(reason, len(spreads), differs)
+
+    def _spreads(self, feeds: Iterable[Feed]) -> dict[str, Spread]:
+        spreads: dict[str, Spread] = {}
+        for feed in feeds if self.names else ():
+            for first in range(0, len(self.names), TOGETHER):
+                for name, one, other in self._values(feed, self.names[first : first + TOGETHER]):
+                    spreads.setdefault(name, Spread()).add(one, other)
+        return spreads
+
+    def _values(self, feed: Feed, names: Sequence[str]) -> Iterator[tuple[str, Array, Array]]:
+        """Values of each tensor in both models."""
+        old, new = (session.run(feed, names) for session in self._sessions)
+        for name, one, other in zip(names, old, new, strict=True):
+            pair = aligned(one, other, self._same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None
+            if pair is not None:
+                yield name, *pair
+
+
+# Proofs that models may take one model's place; that model runs once.
+
+
+RANDOM = 4
+"""The first input that is random throughout (`feeds.FORMS`)."""
+INNER = (3, RANDOM, 5)
+"""Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""
+INPUTS = 16
+"""Inputs that a proof tries."""
+MANY_INPUTS = 200
+"""Inputs on which it is measured how far a runtime's own kernels make two equal models differ, which is rare."""
+
+
+class Spot(NamedTuple):
+    """How to show that two models differ."""
+
+    level: RunLevel
+    """RunLevel to run them at."""
+    feeds: tuple[Feed, ...]
+    """Inputs."""
+    steps: int = 0
+    """By how much integers inside may differ."""
+
+
+class ProofOutcome(NamedTuple):
+    """A proof, and how to see why it failed."""
+
+    proof: Proof
+    """What came of comparing two models."""
+    spot: Spot | None = None
+    """First difference; None where there is none, or where it lies in something else than their values."""
+
+
+class Prover:
+    """Compares models with the one that they are to replace."""
+
+    def __init__(self, model: bytes, beside: Path | None, input_shapes: InputShapes, seed: int = 0) -> None:
+        """`beside` is the model's file: its name says what format all of them have, external data lie in its folder."""
+        self._bytes, self._beside, self._shapes, self._seed = model, beside, input_shapes, seed
+
+    @cached_property
+    def _model(self) -> ProvenModel:
+        """The model as it is. Raises NotAppliedError."""
+        return proven_model(self._bytes, self._beside)
+
+    @cached_property
+    def _runner(self) -> Runner | str:
+        """The model ready to run, or why nothing can be said of another one."""
+        try:
+            runner = Runner(self._model, self._seed, self._shapes)
+            changes = runner.changes()
+        except (UnfedError, RuntimeRefusalError) as error:
+            return f"{self._model.runtime} cannot run the model as it is: {error}"
+        return "it gives other outputs when it is run again on the same input" if changes else runner
+
+    def prove(
+        self,
+        new: bytes,
+        *,
+        inputs: int = INPUTS,
+        same: ElementMap | None = None,
+        branches: Collection[IfBranch] = (),
+    ) -> ProofOutcome:
+        """Compare a model with the one that it is to replace; see `verify.prove`. Raises NotAppliedError."""
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return ProofOutcome(self._failed(runner, ran=False))
+        fault = self._model.fault(changed)
+        if fault:
+            return ProofOutcome(self._failed(fault))
+        missed = self._unreached(runner, changed, inputs, branches)
+        if missed is not None:
+            return ProofOutcome(missed)
+        verdict = self._outputs(runner, changed, inputs)
+        return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
+
+    def written(self, new: bytes, inputs: int = INPUTS, many: int = MANY_INPUTS) -> Proof:
+        """Compare a model that holds other types as the file says it, without the runtime's optimisers.
+
+        How far `many` outputs are apart with the optimisers that the runtime is shipped with is told, and no fault.
+        Raises NotAppliedError.
+        """
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return self._failed(runner, ran=False)
+        fault = self._model.fault(changed)
+        if fault:
+            return self._failed(fault)
+        plain = self._model.plain_level
+        try:
+            strict = runner.compared(changed, inputs, plain).comparison
+            apart = next((one for one in strict.differences() if one.largest), None)
+            if apart is not None:
+                reason = f"output `{apart.output}` differs by {apart.largest:g} ({plain.value})"
+                return self._failed(reason, strict.differences(), strict.runs)
+            shipped = self._model.shipped_level
+            loose = runner.compared(changed, many, shipped, to_the_end=True).comparison
+        except RuntimeRefusalError as error:
+            return self._failed(self._refused(plain, error))
+        proof = Proof(True, "", True, loose.differences(), strict.runs, runtime=self._model.runtime)
+        return proof._replace(written=loose.runs)
+
+    def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
+        """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
+
+        Raises NotAppliedError, RuntimeRefusalError.
+        """
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return runner
+        return self._model.fault(changed) or changes(runner, changed, watched, count)
+
+    def look(self, new: bytes, same: ElementMap, spot: Spot) -> str:
+        """The first tensor of `same` that differs, else the first output; empty where neither is seen to differ.
+
+        Tensors are in the order of the nodes. Far quicker than a proof. Raises NotAppliedError.
+        """
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return ""
+        try:
+            inside = InnerTensors(runner, changed, same, spot.level).compared(spot.feeds, spot.steps)
+            return inside.differs or runner.differing_output(changed, spot.level, spot.feeds)
+        except RuntimeRefusalError:
+            return ""
+
+    def _outputs(self, runner: Runner, new: ProvenModel, count: int) -> ProofOutcome:
+        """Outputs of both models on the same inputs, at every comparable level."""
+        tried = 0
+        differences: tuple[Difference, ...] = ()
+        for level in self._model.levels():
+            try:
+                found = runner.compared(new, count, level)
+            except RuntimeRefusalError as error:
+                return ProofOutcome(self._failed(self._refused(level, error), differences, tried))
+            reason, apart, tried = found.comparison.reason(), found.comparison.differences(), found.comparison.runs
+            differences = differences or apart
+            if reason:
+                worst = () if found.worst is None else (found.worst,)
+                spot = Spot(level, (*worst, *map(runner.feed, INNER)))
+                return ProofOutcome(self._failed(f"{reason} ({level.value})", apart, tried), spot)
+        return ProofOutcome(Proof(True, "", True, differences, tried, runtime=self._model.runtime))
+
+    def _inside(self, runner: Runner, new: ProvenModel, same: ElementMap, proof: Proof) -> ProofOutcome:
+        """The proof with the models' inner values."""
+        level, steps = self._model.inner_level()
+        spot = Spot(level, tuple(map(runner.feed, INNER)), steps)
+        try:
+            found = InnerTensors(runner, new, same, level).compared(spot.feeds, spot.steps)
+        except RuntimeRefusalError as error:
+            return ProofOutcome(proof._replace(equal=False, reason=self._refused(level, error)))
+        reason = f"{found.reason} ({level.value})" if found.reason else ""
+        return ProofOutcome(
+            proof._replace(equal=not reason, reason=reason, inner=found.tensors), spot if reason else None
+        )
+
+    def _unreached(self, runner: Runner, new: ProvenModel, count: int, known: Collection[IfBranch]) -> Proof | None:
+        """Part of the change that no input reaches; None where all is reached."""
+        try:
+            found = self._model.unreached(new, known, runner.feeds(count))
+        except (UnreachedError, RuntimeRefusalError) as error:
+            return self._failed(f"{error}; whether it is ever run is not known")
+        if not found:
+            return None
+        reason = f"no input leads into the changed branch of {found[0].node}"
+        return self._failed(reason)._replace(unreached=found)
+
+    def _failed(
+        self, reason: str, differences: tuple[Difference, ...] = (), tried: int = 0, *, ran: bool = True
+    ) -> Proof:
+        return Proof(False, reason, ran, differences, tried, runtime=self._model.runtime)
+
+    def _refused(self, level: RunLevel, error: Exception) -> str:
+        return f"{self._model.runtime} ({level.value}): {error}"
+
+
+# Prove that two models compute the same, and look at values inside one.
+
+
+def prove(  # noqa: PLR0913
+    before: bytes | Path,
+    after: bytes | Path,
+    *,
+    seed: int = 0,
+    inputs: int = INPUTS,
+    input_shapes: InputShapes | None = None,
+    beside: Path | None = None,
+    same: ElementMap | None = None,
+    branches: Collection[IfBranch] = (),
+) -> Proof:
+    """Compare a model with the one that is to replace it.
+
+    onnx.checker and shape inference say of the second what they say of the first; inputs and outputs keep names,
+    types, shapes and order; in ONNX Runtime integers are equal bit for bit, floats differ by at most
+    `compare.TOLERANCE` of the output's range, and so do the values of `same` inside the models. A model that gives
+    other outputs when it is run again is not proven. `beside` is a file in whose folder external data of models given
+    as bytes lie; `branches` are those that the change is known to reach into, besides those whose text differs. Raises
+    NotAppliedError for external data that cannot be read, OSError for files.
+    """
+    old, place = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
+    new = after if isinstance(after, bytes) else _whole(after)
+    return Prover(old, place, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
+
+
+def observe(
+    model: bytes | Path,
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    input_shapes: InputShapes | None = None,
+    beside: Path | None = None,
+) -> dict[str, Array]:
+    """Run-time values of named tensors of the main graph for one random input, with optimisation off.
+
+    Empty where the model does not run or external data cannot be read (`beside` as for `prove`); names that are no
+    tensors of the main graph are left out.
+    """
+    data, place = (model, beside) if isinstance(model, bytes) else (model.read_bytes(), model)
+    try:
+        return values_inside(proven_model(data, place), names, seed=seed, input_shapes=input_shapes)
+    except NotAppliedError:
+        return {}
+
+
+def values_inside(
+    model: ProvenModel, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
+) -> dict[str, Array]:
+    """The same of a model that is at hand."""
+    made = {*model.made()}
+    chosen = [name for name in dict.fromkeys(names) if name in made]
+    if not chosen:
+        return {}
+    try:
+        runner = Runner(model, seed, input_shapes or {}, model.plain_level, chosen, tried=(RANDOM,))
+        values = runner.session(model.plain_level).run(runner.feed(RANDOM), chosen)
+    except (UnfedError, RuntimeRefusalError):
+        return {}
+    return dict(zip(chosen, values, strict=True))
+
+
+def _whole(model: Path) -> bytes:
+    """Bytes of a file, with external data inside. Raises NotAppliedError."""
+    return model.read_bytes() if is_tflite_path(str(model)) else inlined(model)
+
+
+# Check of the lane analysis's constants against the runtime.
+
+
+CLOSE = 1e-5
+"""Relative difference of real values that rounding may make; integers have to be equal."""
+
+
+def disproved(
+    model: bytes, path: str, input_shapes: InputShapes, lanes: Lanes, axes: Collection[tuple[str, int]]
+) -> set[Place]:
+    """Places whose run-time value differs from the constant that the analysis gives.
+
+    `axes` are (tensor, axis) to look at; external data lie beside `path`. One random input, optimisation off; empty
+    where the model does not run. Raises NotAppliedError for external data that cannot be read.
+    """
+    if not axes:
+        return set()
+    values = values_inside(proven_model(model, Path(path)), [tensor for tensor, _ in axes], input_shapes=input_shapes)
+    wrong: set[Place] = set()
+    for tensor, axis in axes:
+        if tensor in values and values[tensor].ndim > axis:
+            expected = lanes.constants_of(tensor, axis)
+            lines = np.moveaxis(values[tensor], axis, 0).reshape(values[tensor].shape[axis], -1)
+            wrong.update((tensor, axis, index) for index in _differing(lines, expected))
+    return wrong
+
+
+def _differing(lines: NDArray[np.generic], expected: NDArray[np.float64]) -> list[int]:
+    """Indices that do not hold their constant throughout."""
+    found = []
+    for index in np.flatnonzero(~np.isnan(expected)):
+        line = lines[index].astype(np.float64)
+        allowed = CLOSE * max(1.0, abs(expected[index])) if lines.dtype.kind == "f" else 0.0
+        if line.size and np.abs(line - expected[index]).max() > allowed:
+            found.append(int(index))
+    return found

@@ -1,0 +1,812 @@
+"""Repairs of scales, zero-points, types and biases: equal scales, kept clamps, signed integers, useless pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.classes import DEQUANTIZED, FLOAT, INT32, bias_slot
+from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.checks import common_of, function_output, holds, linked_groups, real_range
+from onnxlint_cmsis.lower.epilogue import CLAMPING, is_clamp
+from onnxlint_cmsis.lower.layer import Cause, operands, parameters_of
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import (
+    MOVES,
+    STORED,
+    AffineQuantization,
+    dequantizes,
+    keeps_scale,
+    of_integers,
+    quantizes,
+    useless_pairs,
+    weights_behind,
+)
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.curve import CLIP, RELU
+from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
+from onnxlint_cmsis.operators.record import MOVING, Elements
+from onnxlint_cmsis.operators.registry import operator_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.analysis.classes import BiasSlot
+    from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
+    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.lower.checks import ScaleNumbers
+
+
+# The bias of a layer in another unit, where the scale of its input changes.
+
+
+LIMITS = np.iinfo(np.int32)
+
+
+def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) -> None:
+    """Store a layer's bias in steps of the new input scale times weight scale. Raises NotAppliedError.
+
+    `old` and `new` are the scales of the layer's input. A bias in float stays.
+    """
+    graph, node = edit.graph, record.node
+    slot = bias_slot(graph, node)
+    if slot is None and _has_bias(record):
+        raise NotAppliedError(f"the bias of {node.label} is not stored as it is used")
+    if slot is None or not slot.tensor or slot.kind not in (INT32, DEQUANTIZED):
+        return
+    reader = graph.nodes[slot.node]
+    if slot.kind == INT32:
+        integers = _rescaled_bias_integers(edit.stored(reader, slot.position).codes)
+        edit.connect(reader, slot.position, _rescaled_bias_stored(edit, slot.tensor, integers * (old / new)))
+        return
+    _rescale_dequantized(edit, record, slot, new)
+
+
+def _rescale_dequantized(edit: GraphEdit, record: LoweredLayer, slot: BiasSlot, new: float) -> None:
+    """The same for int32 behind a DequantizeLinear, which gets the new scales. Raises NotAppliedError."""
+    graph = edit.graph
+    dequantizer = graph.producers[graph.nodes[slot.node].inputs[slot.position]]
+    integers = _rescaled_bias_integers(edit.stored(dequantizer, 0).codes)
+    weights = np.array(record.weights.scales if record.weights and record.weights.scales else (1.0,), np.float32)
+    units, have = np.float32(new) * weights, edit.stored(dequantizer, 1).codes
+    if units.size not in (1, integers.size):
+        raise NotAppliedError(f"the scales of {record.node.label} are not one for each output channel")
+    reals = integers.reshape(-1) * np.resize(np.array(slot.scales), integers.size)
+    numbers = (reals / np.resize(units, integers.size)).reshape(integers.shape)
+    edit.connect(dequantizer, 0, _rescaled_bias_stored(edit, slot.tensor, numbers))
+    if have.size < units.size:
+        edit.set_attributes(dequantizer, axis=int(np.argmax(integers.shape)))
+        if len(dequantizer.inputs) > 2:
+            edit.connect(dequantizer, 2, "")  # zeros, one for each scale
+    scales = units if have.size < units.size else np.resize(units, have.size).reshape(have.shape)
+    edit.connect(dequantizer, 1, edit.add_constant(f"{slot.tensor}_new_scale", "float32", scales.view("<u4")))
+
+
+def _has_bias(record: LoweredLayer) -> bool:
+    place = operands(record.node.domain, record.node.op_type).bias
+    return 0 <= place < len(record.node.inputs) and bool(record.node.inputs[place])
+
+
+def _rescaled_bias_integers(codes: Codes) -> NDArray[np.float64]:
+    return codes.view(np.int32).astype(np.float64)
+
+
+def _rescaled_bias_stored(edit: GraphEdit, tensor: str, numbers: NDArray[np.float64]) -> str:
+    """Store rounded numbers as int32. Raises NotAppliedError where one has no room."""
+    rounded = np.rint(numbers)
+    if rounded.size and (rounded.min() < LIMITS.min or rounded.max() > LIMITS.max):
+        raise NotAppliedError(f"the numbers of `{tensor}` leave int32 in the new unit")
+    return edit.add_constant(f"{tensor}_rescaled", "int32", rounded.astype(np.int32).view("<u4"))
+
+
+# A bias of zeros for a convolution without one, where the kernel adds offsets to the address of a missing bias.
+
+
+def refusal(graph: Graph, record: LoweredLayer) -> str:
+    """Why the layer can take no bias."""
+    slot = bias_slot(graph, record.node)
+    if slot is None or slot.kind == FLOAT:
+        return "the unit of its sums is not known, so that a bias cannot be quantized"
+    return "it has a bias" if slot.tensor else ""
+
+
+def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Store int32 zeros, behind a DequantizeLinear of input scale times weight scale where the layer wants reals."""
+    node, slot = record.node, bias_slot(edit.graph, record.node)
+    channels = record.layer.call.output_dims.c if record.layer else None
+    if slot is None or channels is None:
+        raise NotAppliedError(f"the output channels of {node.label} are not known")
+    like = f"{node.name or node.outputs[0]}_bias"
+    name = edit.add_constant(like, "int32", np.zeros(channels, "<u4"))
+    if slot.kind == DEQUANTIZED:
+        name = _dequantized(edit, node, slot, name)
+    edit.connect(node, slot.position, name)
+    return RepairMade("gets a bias of zeros", (node.outputs[0],))
+
+
+def _dequantized(edit: GraphEdit, node: Node, slot: BiasSlot, zeros: str) -> str:
+    scales = np.array(slot.scales, "<f4").view("<u4")
+    scales = scales if scales.size > 1 else scales.reshape(())
+    scale = edit.add_constant(f"{zeros}_scale", "float32", scales)
+    reals = edit.fresh(f"{zeros}_real")
+    axis = {"axis": 0} if scales.ndim else {}
+    edit.insert(node, DEQUANTIZE_LINEAR.name, [zeros, scale], [reals], domain=_domain(edit.graph, node), **axis)
+    return reals
+
+
+def _domain(graph: Graph, node: Node) -> str:
+    """Domain of the DequantizeLinear that makes the weights real."""
+    producer = graph.producers[node.inputs[operator_of(node).roles.weights[0]]]
+    while not operator_of(producer).dequantizes:
+        producer = graph.producers[producer.inputs[0]]
+    return producer.domain
+
+
+ZERO_BIAS = RepairRow(
+    name="zero-bias",
+    what="gives the layer a bias of zeros",
+    hazards=frozenset({"conv-grouped-no-bias", "dw-opt-no-bias", "dw-s4-opt-no-bias"}),
+    price="4 bytes for each output channel, and their addition",
+    free=True,
+    refusal=refusal,
+    apply=apply,
+)
+
+
+# Integer tensors that nodes read and make, and tensors with the same integers, moved or clamped.
+
+
+class IntegerCarriers:
+    """The integer tensors of one model."""
+
+    def __init__(self, graph: Graph, records: Iterable[LoweredLayer]) -> None:
+        self._graph = graph
+        self._ends = {each.node.outputs[0]: each.epilogue.tensor for each in records if each.epilogue}
+
+    def carrier(self, tensor: str) -> str:
+        """The integers behind a tensor that a node reads or makes; empty where there are none."""
+        graph = self._graph
+        for _ in range(len(graph.nodes) + 1):
+            if graph.elem_type(tensor) in STORED:
+                return tensor
+            if tensor in self._ends:
+                tensor = self._ends[tensor]
+                continue
+            producer = graph.producers.get(tensor)
+            moves = producer is not None and (dequantizes(producer) or operator_of(producer).elements in MOVES)
+            if producer is None or not moves or not producer.inputs:
+                return ""
+            tensor = producer.inputs[0]
+        return ""
+
+    def alike(self, tensor: str) -> tuple[str, ...]:
+        """A tensor with all that hold its integers moved, chosen from or clamped, with the same parameters."""
+        found, waiting = {tensor: None}, [tensor]
+        while waiting:
+            name = waiting.pop()
+            for other in (*self._before(name), *self._behind(name)):
+                if other not in found:
+                    found[other] = None
+                    waiting.append(other)
+        return tuple(found)
+
+    def _behind(self, tensor: str) -> Iterator[str]:
+        for reader in self._graph.consumers.get(tensor, ()):
+            if dequantizes(reader) and tensor == reader.inputs[0]:
+                yield from self._requantized(tensor, reader.outputs[0])
+            elif keeps_scale(reader) and parameters_of(reader, -1) is None and not quantizes(reader):
+                yield reader.outputs[0]
+
+    def _requantized(self, tensor: str, real: str) -> Iterator[str]:
+        """Integers that a QuantizeLinear of the same parameters makes of a real tensor that is moved or clamped."""
+        for reader in self._graph.consumers.get(real, ()):
+            if quantizes(reader) and reader.inputs[0] == real:
+                if self._same(tensor, reader.outputs[0]):
+                    yield reader.outputs[0]
+            elif self._real_step(reader, real):
+                yield from self._requantized(tensor, reader.outputs[0])
+
+    def _before(self, tensor: str) -> Iterator[str]:
+        producer = self._graph.producers.get(tensor)
+        if producer is None or not producer.inputs:
+            return
+        if quantizes(producer):
+            source = self._source(producer.inputs[0])
+            if source and self._same(tensor, source):
+                yield source
+        elif keeps_scale(producer) and parameters_of(producer, -1) is None:
+            yield from (name for name in producer.inputs if self._graph.elem_type(name) in STORED and name)
+
+    def _source(self, real: str) -> str:
+        """Integers that a real tensor is made of by DequantizeLinear, moves and clamps; empty where there are none."""
+        for _ in range(len(self._graph.nodes) + 1):
+            producer = self._graph.producers.get(real)
+            if producer is None or not producer.inputs:
+                return ""
+            if dequantizes(producer):
+                return producer.inputs[0]
+            if not self._real_step(producer, producer.inputs[0]):
+                return ""
+            real = producer.inputs[0]
+        return ""
+
+    def _real_step(self, node: Node, real: str) -> bool:
+        moves = operator_of(node).elements in MOVES and not (quantizes(node) or dequantizes(node))
+        return bool(node.outputs) and node.inputs[0] == real and (moves or is_clamp(self._graph, node))
+
+    def _same(self, one: str, other: str) -> bool:
+        first, second = of_integers(self._graph, one), of_integers(self._graph, other)
+        return first is not None and second is not None and first.equals(second)
+
+
+# The bounds of a tensor's old integers kept as a Clip, where its new ones reach farther.
+#
+# Saturation clamps: ONNX Runtime's quantizer leaves a Relu out where the zero-point is the lowest integer. Kernels
+# with
+# weights, Add, Mul and pools compute a Clip along; behind other nodes none is added.
+
+
+BOUNDS_AS_INPUTS = 11
+"""First operator set whose Clip takes its bounds as inputs."""
+INFINITE = float("inf")
+
+
+def keep_clamp(
+    edit: GraphEdit, tensor: str, old: AffineQuantization, wanted: AffineQuantization, parameters: tuple[str, str]
+) -> None:
+    """Clamp what is stored in a tensor to its old range where the new one is wider by half a step or more.
+
+    `parameters` are the names of the new scale and zero-point. Raises NotAppliedError.
+    """
+    record = next((each for each in edit.records if each.epilogue and each.epilogue.tensor == tensor), None)
+    if record is None or record.layer is None or not record.layer.call.entry.startswith(CLAMPING):
+        return
+    bounds = _bounds(edit.graph, record, old, wanted)
+    producer = edit.graph.producers[tensor]
+    if bounds == (None, None):
+        return
+    if quantizes(producer):
+        clipped = edit.fresh(f"{tensor}_clipped")
+        _clip(edit, producer, (edit.inputs(producer)[0], clipped), bounds)
+        edit.connect(producer, 0, clipped)
+    elif tensor in edit.graph.outputs:
+        raise NotAppliedError(f"`{tensor}` is an output of the model, which no Clip can follow under its name")
+    else:
+        _behind(edit, tensor, bounds, parameters)
+
+
+def _behind(
+    edit: GraphEdit, tensor: str, bounds: tuple[float | None, float | None], parameters: tuple[str, str]
+) -> None:
+    """Clip integers between DequantizeLinear and QuantizeLinear, for all that read them."""
+    graph = edit.graph
+    producer, readers = graph.producers[tensor], graph.consumers.get(tensor, ())
+    real, clipped, made = (edit.fresh(f"{tensor}_{word}") for word in ("real", "clipped", "within"))
+    edit.insert_behind(producer, QUANTIZE_LINEAR.name, [clipped, *parameters], [made])
+    _clip(edit, producer, (real, clipped), bounds, behind=True)
+    edit.insert_behind(producer, DEQUANTIZE_LINEAR.name, [tensor, *parameters], [real])
+    for reader in readers:
+        for position in (place for place, name in enumerate(reader.inputs) if name == tensor):
+            edit.connect(reader, position, made)
+
+
+def _clip(
+    edit: GraphEdit,
+    node: Node,
+    tensors: tuple[str, str],
+    bounds: tuple[float | None, float | None],
+    *,
+    behind: bool = False,
+) -> None:
+    """Put a Clip right before or behind a node; `tensors` are its source and result."""
+    source, made = tensors
+    insert = edit.insert_behind if behind else edit.insert
+    if edit.default_opset < BOUNDS_AS_INPUTS:
+        low, high = bounds
+        insert(node, CLIP.name, [source], [made], min=-INFINITE if low is None else low, max=high or INFINITE)
+        return
+    names = [
+        "" if bound is None else edit.add_constant(f"{made}_{word}", "float32", np.array(bound, "<f4").view("<u4"))
+        for word, bound in zip(("least", "most"), bounds, strict=True)
+    ]
+    insert(node, CLIP.name, [source, *names], [made])
+
+
+def _bounds(
+    graph: Graph, record: LoweredLayer, old: AffineQuantization, wanted: AffineQuantization
+) -> tuple[float | None, float | None]:
+    """Old ends that neither the new integers nor a clamp of the layer keep; None for an end that needs nothing."""
+    (low, high), (least, most), half = real_range(old), real_range(wanted), wanted.scale / 2
+    floor, ceiling = _clamped(graph, record)
+    return (
+        low if max(least, floor) < low - half else None,
+        high if min(most, ceiling) > high + half else None,
+    )
+
+
+def _clamped(graph: Graph, record: LoweredLayer) -> tuple[float, float]:
+    """Bounds that the clamps of a layer give already."""
+    low, high = -INFINITE, INFINITE
+    for node in record.epilogue.clamps if record.epilogue else ():
+        if operator_of(node) is RELU:
+            low = max(low, 0.0)
+            continue
+        numbers = [weights_behind(graph, name) if name else None for name in node.inputs[1:3]]
+        values = [one.values() if one is not None else None for one in numbers]
+        if values and values[0]:
+            low = max(low, float(values[0][0]))
+        if len(values) > 1 and values[1]:
+            high = min(high, float(values[1][0]))
+    return low, high
+
+
+# Other scales and zero-points for integer tensors, with all that makes, reads or adds to them.
+
+
+QUANTIZED_AT = (1, 2)
+"""Inputs of QuantizeLinear and DequantizeLinear with scale and zero-point."""
+
+
+class StoredParameters(NamedTuple):
+    """Stored constants of a quantization."""
+
+    scale: str
+    """The scale."""
+    zero_point: str
+    """The zero-point."""
+
+
+class Requantizing:
+    """New parameters for integer tensors of one model in the making."""
+
+    def __init__(self, edit: GraphEdit) -> None:
+        self._edit, self.carriers = edit, IntegerCarriers(edit.graph, edit.records)
+
+    def give(self, tensors: tuple[str, ...], wanted: AffineQuantization) -> None:
+        """Give tensors and all that hold their integers a scale and zero-point. Raises NotAppliedError."""
+        every = dict.fromkeys(name for tensor in tensors for name in self.carriers.alike(tensor))
+        old = {name: of_integers(self._edit.graph, name) for name in every}
+        changing = {name: had for name, had in old.items() if had is not None and not had.equals(wanted)}
+        left = [name for name in changing if name not in self._edit.requantized_tensors]
+        if not left:
+            return
+        made = self._stored(left[0], wanted)
+        for name in left:
+            self._change(name, changing[name], wanted, made)
+        self._edit.requantized_tensors.update(left)
+        for record in self._edit.records:
+            node = record.node
+            source = node.inputs[operands(node.domain, node.op_type).activation] if record.weights else ""
+            if source and (name := self.carriers.carrier(source)) in left:
+                rescale_bias(self._edit, record, changing[name].scale, wanted.scale)
+
+    def outputs(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
+        """Outputs of the model that hold the integers of these tensors."""
+        every = dict.fromkeys(name for tensor in tensors for name in self.carriers.alike(tensor))
+        return tuple(name for name in every if name in self._edit.graph.outputs)
+
+    def _stored(self, tensor: str, wanted: AffineQuantization) -> StoredParameters:
+        scale = np.array(wanted.scale, "<f4").view("<u4").reshape(())
+        zero = np.array((wanted.zero_points or (0,))[0] & (1 << wanted.bits) - 1, f"<u{max(wanted.bits // 8, 1)}")
+        return StoredParameters(
+            self._edit.add_constant(f"{tensor}_new_scale", "float32", scale),
+            self._edit.add_constant(f"{tensor}_new_zero_point", wanted.elem_type, zero),
+        )
+
+    def _change(self, tensor: str, old: AffineQuantization, wanted: AffineQuantization, made: StoredParameters) -> None:
+        """Change what makes and reads a tensor. Raises NotAppliedError."""
+        graph = self._edit.graph
+        if tensor in graph.inputs:
+            raise NotAppliedError(f"input `{tensor}` of the model holds its integers")
+        producer = graph.producers.get(tensor)
+        if producer is None:
+            raise NotAppliedError(f"its integers are those of the constant `{tensor}`")
+        if len(old.scales or ()) != 1 or old.elem_type != wanted.elem_type:
+            raise NotAppliedError(f"`{tensor}` has several scales or another type")
+        self._set(producer, -1, tensor, old, made)
+        for reader in graph.consumers.get(tensor, ()):
+            for position in (place for place, name in enumerate(reader.inputs) if name == tensor):
+                self._set(reader, position, tensor, old, made)
+        keep_clamp(self._edit, tensor, old, wanted, made)
+
+    def _set(self, node: Node, value: int, tensor: str, old: AffineQuantization, made: StoredParameters) -> None:
+        """Give one value of a node its new parameters; -1 is the node's result. Raises NotAppliedError."""
+        carried = parameters_of(node, value)
+        ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
+        if carried is not None or ends:
+            scale, zero_point = (carried.scale, carried.zero_point) if carried else QUANTIZED_AT
+            self._edit.connect(node, scale, made.scale)
+            self._edit.connect(node, zero_point, made.zero_point)
+        elif operator_of(node).elements is Elements.PADDED:
+            self._pad(node, old, made)
+        elif not keeps_scale(node) or operator_of(node) is RELU:
+            raise NotAppliedError(f"{node.label} reads or makes the integers of `{tensor}` as they are")
+
+    def _pad(self, node: Node, old: AffineQuantization, made: StoredParameters) -> None:
+        """Pad with the new zero-point what was padded with the old one. Raises NotAppliedError."""
+        graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
+        constant = graph.constants.get(given)
+        values = (0,) if not given else constant.values() if constant else None
+        if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
+            raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")
+        self._edit.connect(node, 2, made.zero_point)
+
+
+# The scale and zero-point that CMSIS-NN gives Softmax's result, given to the model's.
+
+
+def refusal_of_softmax_output(_graph: Graph, record: LoweredLayer) -> str:
+    """Why the result cannot get that scale."""
+    if function_output(record) is None:
+        return "its result is not quantized to int8, uint8 or int16"
+    return ""
+
+
+def apply_softmax_output(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Change the scale and zero-point of the result and of all that reads it. Raises NotAppliedError."""
+    fixed = function_output(record)
+    if fixed is None or record.output is None or record.epilogue is None:
+        return RepairMade("", ())
+    wanted, words = fixed
+    requantizing = Requantizing(edit)
+    requantizing.give((record.epilogue.tensor,), wanted)
+    zero = (wanted.zero_points or (0,))[0]
+    text = f"writes scale {words} and zero-point {zero}, not {record.output.scale:.6g} and {_zero(record.output)}"
+    told = [outputs_told(requantizing.outputs((record.epilogue.tensor,)), words, zero)]
+    return RepairMade("; ".join(filter(None, (text, *told))), ())
+
+
+def outputs_told(names: tuple[str, ...], scale: str, zero: int) -> str:
+    """What whoever reads integers of the model has to change; empty where no output holds any."""
+    if not names:
+        return ""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"whoever reads output {listed} has to take scale {scale} and zero-point {zero} from now on"
+
+
+def _zero(numbers: AffineQuantization) -> int:
+    return (numbers.zero_points or (0,))[0]
+
+
+SOFTMAX_OUTPUT = RepairRow(
+    name="softmax-output",
+    what="gives the result of Softmax scale 1/256 and the lowest integer as zero-point, in int16 1/32768 and 0, behind"
+    " int8 1/65536 and -32768",
+    hazards=frozenset(),
+    price="a change of the outputs, of at most one step",
+    free=True,
+    refusal=refusal_of_softmax_output,
+    apply=apply_softmax_output,
+    rule="softmax-scale",
+    causes=frozenset({Cause.SOFTMAX_SCALE.value}),
+    exact=False,
+)
+
+
+# One scale and zero-point for all that a function copies integers between: pools, Concat, Pad, Transpose, Max, Min.
+
+
+def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str:
+    """Why input and output cannot get one scale."""
+    known = all(each is not None and each.known and len(each.scales or ()) == 1 for each in record.inputs)
+    return "" if record.output is not None and known else "a scale of it is not known or not one for the whole tensor"
+
+
+def apply_equal_scales(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Give all tensors that hang together with the node's one scale and zero-point. Raises NotAppliedError."""
+    requantizing = Requantizing(edit)
+    group = _group(edit, requantizing, record)
+    if not group:
+        raise NotAppliedError("no tensor of the graph holds its integers")
+    wanted = _wanted(edit.graph, requantizing, group)
+    requantizing.give(tuple(group), wanted)
+    zero = (wanted.zero_points or (0,))[0]
+    told = outputs_told(requantizing.outputs(tuple(group)), f"{wanted.scale:.9g}", zero)
+    text = f"reads and writes one scale, {wanted.scale:.6g}, and zero-point {zero}"
+    return RepairMade("; ".join(filter(None, (text, told))), ())
+
+
+def _group(edit: GraphEdit, requantizing: Requantizing, record: LoweredLayer) -> ScaleNumbers:
+    """Integer tensors that need one quantization, with what they have."""
+    name = requantizing.carriers.carrier
+    found = linked_groups(edit.records, [record], name)
+    ends = [(name(record.node.inputs[0]), record.inputs[0]), (name(record.node.outputs[0]), record.output)]
+    if not found:
+        return {tensor: numbers for tensor, numbers in ends if tensor and numbers is not None}
+    return {tensor: numbers for group in found for tensor, numbers in group.items() if tensor}
+
+
+def _wanted(graph: Graph, requantizing: Requantizing, group: ScaleNumbers) -> AffineQuantization:
+    """What all of a group get: that of an input of the model where it is part of it. Raises NotAppliedError."""
+    every = {name for tensor in group for name in requantizing.carriers.alike(tensor)}
+    given = [numbers for name in sorted(every & {*graph.inputs}) if (numbers := of_integers(graph, name)) is not None]
+    if not given:
+        return _rounded(common_of(group.values()))
+    if not all(holds(given[0], *real_range(numbers)) for numbers in (*given, *group.values())):
+        raise NotAppliedError("an input of the model holds its integers, whose scale is too narrow for its output")
+    return given[0]
+
+
+def _rounded(numbers: AffineQuantization) -> AffineQuantization:
+    """With the scale that float32 holds."""
+    return numbers._replace(scales=tuple(float(np.float32(scale)) for scale in numbers.scales or ()))
+
+
+EQUAL_SCALES = RepairRow(
+    name="equal-scales",
+    what="gives what pools, Concat, Pad, Transpose, Max and Min read and write one scale and zero-point",
+    hazards=frozenset(),
+    price="a change of the outputs, of at most one step",
+    free=True,
+    refusal=refusal_of_equal_scales,
+    apply=apply_equal_scales,
+    rule="unequal-scales",
+    causes=frozenset({Cause.UNEQUAL_SCALES.value}),
+    exact=False,
+)
+
+
+# uint8 tensors that can be int8: those that operators tie to one type go together, or stay together.
+
+
+_BETWEEN = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
+"""Elements of operators that hand integers on, whatever their zero-point."""
+BOUNDS = {Elements.PADDED: (2,)}
+"""Inputs of such operators that hold an integer to compare or fill with."""
+CLIP_BOUNDS = (1, 2)
+"""Inputs of Clip with its bounds."""
+
+
+def unsigned_tensors(graph: Graph) -> Iterator[str]:
+    """uint8 tensors that can be int8, in file order."""
+    found = [name for name in _tensors(graph) if graph.elem_type(name) == "uint8"]
+    groups = {name: place for place, name in enumerate(found)}
+    for node in graph.nodes:
+        tied = [name for name in tied_tensors(node) if name in groups]
+        first = {groups[name] for name in tied}
+        groups.update({name: min(first) for name, group in groups.items() if first and group in first})
+    barred = {groups[name] for name in found if not _movable(graph, name)}
+    yield from (name for name in found if groups[name] not in barred)
+
+
+def tied_tensors(node: Node) -> tuple[str, ...]:
+    """Values of a node that have to be of one type; those of QuantizeLinear and DequantizeLinear go alone."""
+    if quantizes(node) or dequantizes(node):
+        return ()
+    if hands_on(node):
+        return (*(name for name in _handed(node) if name), *node.outputs[:1])
+    places = operator_of(node).roles.quantized_of(len(node.inputs))
+    return tuple(
+        node.inputs[each.value] if each.value >= 0 else node.outputs[0] for each in places if _has(node, each.value)
+    )
+
+
+def hands_on(node: Node) -> bool:
+    """Whether a node gives out integers that it reads, so that 128 may be taken off before as well as behind."""
+    operator = operator_of(node)
+    if operator is CLIP:
+        return True
+    if operator.elements not in _BETWEEN:
+        return keeps_scale(node) and node.text("mode", "nearest") == "nearest"  # an operator that resizes
+    return operator is not RELU and not operator.roles.quantized
+
+
+def filled_with(node: Node) -> tuple[int, ...]:
+    """Inputs of a node that hands integers on which hold such integers themselves, to clamp to or to fill with."""
+    if operator_of(node) is CLIP:
+        return CLIP_BOUNDS
+    return BOUNDS.get(operator_of(node).elements, ())
+
+
+def _handed(node: Node) -> tuple[str, ...]:
+    if operator_of(node).elements is Elements.JOINED:
+        return tuple(node.inputs)
+    return (node.inputs[0],) if node.inputs else ()
+
+
+def _has(node: Node, value: int) -> bool:
+    return bool(node.outputs) if value < 0 else value < len(node.inputs) and bool(node.inputs[value])
+
+
+def _tensors(graph: Graph) -> Iterator[str]:
+    """Tensors of the main graph that some node reads as quantized integers or hands on."""
+    seen: dict[str, None] = {}
+    for node in graph.nodes:
+        dequantized = node.inputs[:1] if dequantizes(node) else ()
+        seen.update(dict.fromkeys(name for name in (*dequantized, *tied_tensors(node)) if name))
+    return iter(seen)
+
+
+def _movable(graph: Graph, tensor: str) -> bool:
+    """Whether all that makes and reads a tensor can do so in int8."""
+    producer, readers = graph.producers.get(tensor), graph.consumers.get(tensor, ())
+    if tensor in graph.outputs or tensor in graph.inputs:
+        return False
+    if graph.stores(tensor):
+        constant = graph.constants[tensor]
+        makes = not constant.overridable and constant.editable
+    else:
+        makes = producer is not None and not producer.graph and _takes(graph, producer, -1)
+    places = [(node, place) for node in readers for place, name in enumerate(node.inputs) if name == tensor]
+    return makes and all(not node.graph and not node.bodies and _takes(graph, node, place) for node, place in places)
+
+
+def _takes(graph: Graph, node: Node, value: int) -> bool:
+    """Whether a node can read or make a value in int8; what it is filled with or shifted by has to be stored."""
+    if hands_on(node) and (value < 0 or node.inputs[value] in _handed(node)):
+        return all(
+            place >= len(node.inputs) or _unsigned_tensors_stored(graph, node.inputs[place])
+            for place in filled_with(node)
+        )
+    ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
+    carried = parameters_of(node, value)
+    if carried is None and not ends:
+        return False
+    place = carried.zero_point if carried is not None else 2
+    return place >= len(node.inputs) or _unsigned_tensors_stored(graph, node.inputs[place])
+
+
+def _unsigned_tensors_stored(graph: Graph, name: str) -> bool:
+    return not name or (graph.stores(name) and not graph.constants[name].overridable)
+
+
+# uint8 as int8: 128 off each integer and off each zero-point.
+#
+# Every real number stays what it was. Inputs and outputs of the model keep their type, and so does what an operator
+# ties
+# to them. Tensors keep their names; what operators between them clamp to or pad with becomes int8 as well.
+
+
+OFFSET = 0x80
+"""128, which is added to or taken off the bit pattern of 8 bits by flipping the highest one."""
+
+
+def unsigned_nodes(graph: Graph) -> Iterator[Node]:
+    """The first node that reads or makes a uint8 tensor which can be int8: one repair is for the whole model."""
+    first = next(unsigned_tensors(graph), "")
+    users = (*graph.consumers.get(first, ()), graph.producers.get(first)) if first else ()
+    return (node for node in users[:1] if node is not None)
+
+
+def refusal_of_signed_integers(_graph: Graph, _record: LoweredLayer) -> str:
+    """Nothing keeps the tensors from being int8 that `nodes` answers for."""
+    return ""
+
+
+def apply_signed_integers(edit: GraphEdit, _record: LoweredLayer) -> RepairMade:
+    """Make int8 of all uint8 tensors that can be. Raises NotAppliedError."""
+    tensors = list(unsigned_tensors(edit.graph))
+    shifting = _Shifting(edit)
+    for tensor in tensors:
+        shifting.retype(tensor)
+    text = f"and {len(tensors) - 1} more tensors become int8: 128 off their integers and zero-points"
+    return RepairMade(text if len(tensors) > 1 else "reads int8: 128 off its integers and zero-point", ())
+
+
+class _Shifting:
+    """Tensors and zero-points of one model in the making, 128 lower."""
+
+    def __init__(self, edit: GraphEdit) -> None:
+        self._edit = edit
+        self._done: set[tuple[int, int]] = set()
+        """Integers that are int8 already, by node and input."""
+        self._made: dict[tuple[str, tuple[int, ...]], str] = {}
+        """New constants by the old ones, or by the shape of those that are not given."""
+
+    def retype(self, tensor: str) -> None:
+        """Make int8 of one tensor. Raises NotAppliedError."""
+        edit, graph = self._edit, self._edit.graph
+        ends = [
+            (node, place)
+            for node in graph.consumers.get(tensor, ())
+            for place, name in enumerate(node.inputs)
+            if name == tensor
+        ]
+        if graph.stores(tensor):
+            for node, place in ends:
+                self._connect(node, place, tensor, ())
+        else:
+            edit.forget(tensor)
+            ends.append((graph.producers[tensor], -1))
+        for node, value in ends:
+            for place, default in _signed_integers_integers(node, value):
+                self._shift(node, place, default)
+            if quantizes(node):
+                edit.set_attributes(node, "output_dtype")
+
+    def _shift(self, node: Node, place: int, default: bool) -> None:
+        """Take 128 off an integer that a node reads; `default` tells that one that is not given stands for 0."""
+        if (node.index, place) in self._done:
+            return
+        self._done.add((node.index, place))
+        name = node.inputs[place] if place < len(node.inputs) else ""
+        if name or default:
+            self._connect(node, place, name, () if name else _count(self._edit.graph, node, place))
+
+    def _connect(self, node: Node, place: int, name: str, shape: tuple[int, ...]) -> None:
+        """Make a node read a constant 128 lower; without a name one of zeros."""
+        edit = self._edit
+        if (name, shape) not in self._made:
+            codes = edit.stored(node, place).codes if name else np.zeros(shape, np.uint8)
+            made = edit.add_constant(f"{name or 'zero_point'}_int8", "int8", codes ^ np.uint8(OFFSET))
+            self._made[name, shape] = made
+        edit.connect(node, place, self._made[name, shape])
+
+
+def _signed_integers_integers(node: Node, value: int) -> Iterator[tuple[int, bool]]:
+    """Inputs that hold an integer of a value's type; whether one that is missing stands for 0."""
+    if hands_on(node) and parameters_of(node, value) is None:
+        padded = operator_of(node).elements is Elements.PADDED
+        return ((place, padded) for place in filled_with(node))
+    carried = parameters_of(node, value)
+    return iter([(carried.zero_point if carried else 2, True)])
+
+
+def _count(graph: Graph, node: Node, place: int) -> tuple[int, ...]:
+    """Shape of a zero-point that is not given: that of its scale."""
+    if hands_on(node):
+        return ()
+    scale = graph.shape(node.inputs[place - 1]) if place - 1 < len(node.inputs) else ()
+    return tuple(size or 1 for size in scale or ())
+
+
+SIGNED_INTEGERS = RepairRow(
+    name="signed-integers",
+    what="makes int8 of uint8 tensors: 128 off integers and zero-points",
+    hazards=frozenset(),
+    price="nothing",
+    free=True,
+    refusal=refusal_of_signed_integers,
+    apply=apply_signed_integers,
+    rule="unsigned-integers",
+    nodes=unsigned_nodes,
+    whole=True,
+    as_written=True,
+)
+
+
+# DequantizeLinear and QuantizeLinear taken out where the second gives back the integers that the first reads.
+
+
+def useless_nodes(graph: Graph) -> Iterator[Node]:
+    """The QuantizeLinear of each pair whose result is read or leaves the model."""
+    found = (node for _, node in useless_pairs(graph))
+    return (node for node in found if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
+
+
+def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str:
+    """Why a pair has to stay."""
+    result = record.node.outputs[0]
+    readers = graph.consumers.get(result, ())
+    if result in graph.outputs:
+        return "its result is an output of the model"
+    inside = next((node.label for node in (record.node, *readers) if node.graph or node.bodies), "")
+    return f"{inside} is in a subgraph or has one" if inside else ""
+
+
+def apply_useless_pairs(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Let all that read the QuantizeLinear read what the DequantizeLinear reads."""
+    node, graph = record.node, edit.graph
+    source = edit.inputs(graph.producers[node.inputs[0]])[0]
+    for reader in graph.consumers.get(node.outputs[0], ()):
+        for position, name in enumerate(reader.inputs):
+            if name == node.outputs[0]:
+                edit.connect(reader, position, source)
+    return RepairMade("goes, with the DequantizeLinear before it", ())
+
+
+USELESS_PAIRS = RepairRow(
+    name="useless-pairs",
+    what="takes out a DequantizeLinear and QuantizeLinear that give back the integers they read",
+    hazards=frozenset(),
+    price="nothing",
+    free=True,
+    refusal=refusal_of_useless_pairs,
+    apply=apply_useless_pairs,
+    rule="useless-quantization",
+    nodes=useless_nodes,
+)

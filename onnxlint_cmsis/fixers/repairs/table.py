@@ -1,0 +1,361 @@
+"""Every repair by rewriting, which one answers a hazard, and applying it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.classes import FLOAT, bias_slot
+from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS as CHECKED
+from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_WRONG_RESULTS as UNCHECKED
+from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
+from onnxlint_cmsis.fixers.repairs.groups import SPLIT_BATCH, SPLIT_GROUPS
+from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
+from onnxlint_cmsis.fixers.repairs.requantized import (
+    EQUAL_SCALES,
+    SIGNED_INTEGERS,
+    SOFTMAX_OUTPUT,
+    USELESS_PAIRS,
+    ZERO_BIAS,
+)
+from onnxlint_cmsis.fixers.repairs.window import (
+    EXPLICIT_PAD,
+    MORE_COLUMNS,
+    OUTPUT_PADDING,
+    SHIFTED_TAPS,
+    SPREAD_TAPS,
+    WIDER_WINDOW,
+    WIDEST_WINDOW,
+    wider,
+)
+from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.model.graph import Graph
+
+
+# Every repair by rewriting, and which one answers a hazard.
+
+
+REPAIRS: tuple[RepairRow, ...] = (
+    SOFTMAX_OUTPUT,
+    EQUAL_SCALES,
+    USELESS_PAIRS,
+    SIGNED_INTEGERS,
+    ZERO_BIAS,
+    SPLIT_GROUPS,
+    WIDER_WINDOW,
+    EXPLICIT_PAD,
+    OUTPUT_PADDING,
+    SHIFTED_TAPS,
+    SPREAD_TAPS,
+    MORE_COLUMNS,
+    SPLIT_BATCH,
+)
+"""In the order in which they are tried; a layer that two could mend takes the first one that does."""
+
+
+def repairs_of(hazard: str) -> Iterator[RepairRow]:
+    """Repairs that answer a hazard, by its name."""
+    return (row for row in REPAIRS if hazard in row.hazards)
+
+
+# The repairs of a file's format.
+
+
+def repairs_for(path: str) -> tuple[RepairRow, ...]:
+    """Repairs that a file's format has, in the order in which they are tried."""
+    if not is_tflite_path(path):
+        return REPAIRS
+
+    return TFLITE_REPAIRS
+
+
+# Layers of a model that a known hazard meets and that a repair fits.
+
+
+class RepairSite(NamedTuple):
+    """One layer that needs a repair."""
+
+    row: RepairRow
+    """The repair."""
+    record: LoweredLayer
+    """The layer."""
+    hazards: tuple[str, ...]
+    """Names of its hazards that the repair answers."""
+
+
+def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
+    """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
+    met = {id(record): _hazards(model, record) for record in _records(model)}
+    for row in repairs_for(model.path):
+        for node in row.nodes(model.graph) if row.nodes else ():
+            yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
+        for record in model.lowered.beside if row.causes else ():
+            if record.cause is not None and record.cause.value in row.causes:
+                yield RepairSite(row, record, ())
+        for record in _records(model) if row.hazards else ():
+            found = tuple(name for name in met[id(record)] if name in row.hazards)
+            if found:
+                yield RepairSite(row, record, found)
+
+
+def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
+    """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
+    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.nodes):
+        fitting = row.nodes(model.graph) if row.nodes else iter(())
+        return row if any(fitting) else None
+    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.causes):
+        for record in model.lowered.beside:
+            cause = record.cause.value if record.cause else ""
+            if record.node.label == finding.location.node and cause in row.causes:
+                return None if row.refusal(model.graph, record) else row
+    hazard = finding.properties.get("hazard")
+    for row in repairs_for(model.path) if hazard else ():
+        if hazard in row.hazards:
+            for record in _records(model):
+                if record.node.label == finding.location.node and not row.refusal(model.graph, record):
+                    return row
+    return None
+
+
+def _records(model: ModelAnalysis) -> Iterator[LoweredLayer]:
+    return (record for record in model.lowered.records if record.verdict is Verdict.CMSIS_NN and record.layer)
+
+
+def _hazards(model: ModelAnalysis, record: LoweredLayer) -> tuple[str, ...]:
+    """Names of the hazards of a layer, on any target."""
+    if record.layer is None:
+        return ()
+    routes = (route for _, route in model.routes(record.layer))
+    return tuple(dict.fromkeys(hazard.id for route in routes for hazard in route.hazards))
+
+
+# Hazards that no repair by rewriting answers, each with the reason.
+
+
+_CALLER = "whoever writes the call gives it a buffer; nothing about the model is wrong"
+_NEVER_CALLED = "the wrapper calls it with one output channel for each input channel alone, so that no model meets it"
+_INVALID = "ONNX does not allow such groups"
+_LEGACY = "the application can call another function of CMSIS 5, or the same one for parts; no node has to change"
+_COLUMNS = (
+    "the sum of more than 65,535 columns would have to be made of partial sums, and a convolution rounds each to 8 bits"
+)
+_ODD_PIXEL = (
+    "it would take one more output pixel that a Slice cuts off again, which is not done for layers of more than 65,535"
+    " columns"
+)
+_CUT_UP = (
+    "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which is not"
+    " done"
+)
+_REPEATED = "the operand's column would have to be repeated along the width in front of the layer, which is not done"
+_BEYOND_16_BIT = (
+    "conv-16-bit-sizes",
+    "conv-1xn-16-bit-sizes",
+    "conv-1xn-s4-16-bit-sizes",
+    "conv-s4-16-bit-sizes",
+    "conv-even-s4-16-bit-sizes",
+    "dw-16-bit-windows",
+    "dw-s16-16-bit-windows",
+    "dw-s4-16-bit-windows",
+    "dw-opt-16-bit-windows",
+    "dw-fast-s16-16-bit-windows",
+    "dw-s4-opt-16-bit-windows",
+    "dw-s4-opt-16-bit-windows-mve",
+)
+_CUT_CHANNELS = "the layer would have to be cut into groups of channels, with a Concat behind them, which is not done"
+_MANY_CHANNELS = (
+    "conv-s4-16-bit-outputs",
+    "dw-opt-16-bit-channels",
+    "dw-fast-s16-16-bit-channels",
+    "dw-s4-opt-16-bit-channels",
+    "dw-s4-opt-16-bit-channels-mve",
+)
+_NO_VALUES = "the average of a window without values is not defined"
+_CUT_TENSOR = "the tensor would have to be cut into parts, with a Concat behind them, which is not done"
+_STATE = "the function takes no initial state, and plain code would have to compute the layer"
+UNREPAIRED: Mapping[str, str] = MappingProxyType(
+    {
+        "conv-groups-undefined": _INVALID,
+        "conv-groups-not-even": _INVALID,
+        **dict.fromkeys(_BEYOND_16_BIT, _CUT_UP),
+        **dict.fromkeys(_MANY_CHANNELS, _CUT_CHANNELS),
+        "conv-16-bit-columns-plain": _COLUMNS,
+        "conv-16-bit-columns-dsp": _COLUMNS,
+        "conv-16-bit-columns-mve": _COLUMNS,
+        "conv-16-bit-odd-column-plain-5": _ODD_PIXEL,
+        "conv-16-bit-odd-column-dsp-5": _ODD_PIXEL,
+        "conv-16-bit-odd-column-plain": _ODD_PIXEL,
+        "conv-16-bit-odd-column-dsp": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-plain": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-dsp": _ODD_PIXEL,
+        "conv-s4-16-bit-odd-column-mve": _ODD_PIXEL,
+        "dw-3x3-channels-mismatch": _NEVER_CALLED,
+        "dw-3x3-channels-differ": _NEVER_CALLED,
+        "dw-opt-channels-differ": _NEVER_CALLED,
+        "dw-fast-s16-channels-differ": _NEVER_CALLED,
+        "dw-s4-opt-channels-differ": _NEVER_CALLED,
+        "avgpool-empty-window": _NO_VALUES,
+        "avgpool-s16-empty-window": _NO_VALUES,
+        "tconv-reversed-padding-past-filter": (
+            "its padding cuts off whole inputs: the layer would have to be made with a smaller padding and a Slice"
+            " behind it, which is not done"
+        ),
+        "transpose-16-bit-sizes": _CUT_TENSOR,
+        "transpose-16-bit-offsets": _CUT_TENSOR,
+        "transpose-identity": "it is no layer of an ONNX model, and .tflite files keep their operators",
+        "maximum-single-columns": _REPEATED,
+        "minimum-single-columns": _REPEATED,
+        "dw-s4-opt-gcc-predicate": "the compiler makes it wrong, not the model: build with gcc 13 or newer",
+        "lstm-initial-state-dropped": _STATE,
+        "lstm-s16-initial-state-dropped": _STATE,
+        "fc-null-context": _CALLER,
+        "fc-per-channel-null-context": _CALLER,
+        "svdf-null-context": _CALLER,
+        "batch-matmul-null-context": _CALLER,
+        "avgpool-null-context": _CALLER,
+        **{row.id: _LEGACY for row in (*CHECKED, *UNCHECKED)},
+    }
+)
+"""Names of hazards, each with the reason as a clause."""
+
+
+# Repairs applied to the bytes of a model.
+
+
+class RepairedBytes(NamedTuple):
+    """A model with some of its layers repaired."""
+
+    data: bytes
+    """The model."""
+    made: tuple[tuple[RepairSite, RepairMade], ...]
+    """What was done to which layer."""
+    refused: tuple[tuple[RepairSite, str], ...]
+    """Layers that could not be repaired, with the reason as a clause."""
+
+
+def repaired_model(
+    data: bytes,
+    graph: Graph,
+    sites: Sequence[RepairSite],
+    clean: Callable[[KernelCall], bool],
+    records: tuple[LoweredLayer, ...] = (),
+) -> RepairedBytes:
+    """The model with as many of the layers repaired as can be; see GraphEdit for `graph`, `clean` and `records`."""
+    refused: list[tuple[RepairSite, str]] = []
+    left = list(sites)
+    while True:
+        edit, made = _edit(data, graph, clean, records), []
+        for site in left:
+            try:
+                made.append((site, site.row.apply(edit, site.record)))
+            except NotAppliedError as reason:
+                refused.append((site, str(reason)))
+                break
+        else:
+            edit.drop_unread()
+            return RepairedBytes(edit.data() if made else data, tuple(made), tuple(refused))
+        left.remove(refused[-1][0])
+
+
+def _edit(
+    data: bytes, graph: Graph, clean: Callable[[KernelCall], bool], records: tuple[LoweredLayer, ...]
+) -> GraphEdit | TfliteGraphEdit:
+    """An edit of the file's format. Raises NotAppliedError."""
+    if not is_tflite_path(graph.path):
+        return GraphEdit(data, graph, clean, records)
+    from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit
+
+    return TfliteGraphEdit(data, graph, clean)
+
+
+# Repairs of layers of a `.tflite` file: a bias of zeros and wider windows; all others say why they are not done.
+
+
+WEIGHTS, WIDTH = 1, 2
+"""Input with the weights of a convolution, and their axis along the width."""
+
+
+def no_bias(graph: Graph, record: LoweredLayer) -> str:
+    """Why the layer can take no bias."""
+    slot = bias_slot(graph, record.node)
+    if slot is None or slot.kind == FLOAT:
+        return "the unit of its sums is not known, so that a bias cannot be quantized"
+    return "it has a bias" if slot.tensor else ""
+
+
+def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
+    """Store zeros in the unit of input scale times weight scale."""
+    node, slot = record.node, bias_slot(edit.graph, record.node)
+    channels = record.layer.call.output_dims.c if record.layer else None
+    if slot is None or channels is None:
+        raise NotAppliedError(f"the output channels of {node.label} are not known")
+    edit.add_bias(node, slot.position, np.zeros(channels, np.int64))
+    return RepairMade("gets a bias of zeros", (node.outputs[0],))
+
+
+def no_window(graph: Graph, record: LoweredLayer) -> str:
+    """Why the layer's window cannot be wider."""
+    if record.layer is None or record.layer.call.dilation.w != 1:
+        return "it is dilated"
+    return "" if graph.stores(record.node.inputs[WEIGHTS]) else "its weights are computed"
+
+
+def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
+    """Put columns of zeros around the weights, and leave the padding to the operator's option.
+
+    SAME is half before and half after, as it is for every window that is tried; VALID fits one without padding.
+    """
+    if record.layer is None:
+        raise NotAppliedError(f"{record.node.label} is no layer")
+    same = record.node.text("padding") == "SAME"
+    fitting = (one for one in wider(record.layer.call) if same or not (one.call.padding.w or one.call.pad_after.w))
+    found = next((one for one in fitting if edit.clean(one.call)), None)
+    if found is None:
+        raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
+    stored = edit.graph.quantization.get(record.node.inputs[WEIGHTS])
+    zeros = set(stored.zero_points) if stored else set()
+    if len(zeros) > 1:
+        raise NotAppliedError("the zero-points of its weights differ")
+    old = edit.stored(record.node, WEIGHTS)
+    more = [(0, 0)] * old.codes.ndim
+    more[WIDTH] = (found.before, found.after)
+    zero = document.number(old.elem_type, min(zeros, default=0))
+    codes = np.pad(old.codes, more, constant_values=np.array(zero, old.codes.dtype))
+    edit.write(record.node, WEIGHTS, codes, old.elem_type)
+    text = f"gets zeros along the width of its weights ({found.before} before, {found.after} behind)"
+    return RepairMade(text, (record.node.outputs[0],))
+
+
+def not_done(graph: Graph, record: LoweredLayer) -> str:  # noqa: ARG001 - no layer is different
+    """Why a repair that needs more operators is not done."""
+    return "in a .tflite file it would need operators that the application may not have registered"
+
+
+def _left(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
+    raise NotAppliedError(not_done(edit.graph, record))
+
+
+DONE = {
+    ZERO_BIAS.name: ZERO_BIAS._replace(refusal=no_bias, apply=add_bias),
+    WIDER_WINDOW.name: WIDER_WINDOW._replace(refusal=no_window, apply=widen),
+}
+TFLITE_REPAIRS: tuple[RepairRow, ...] = tuple(
+    DONE.get(row.name, row._replace(refusal=not_done, apply=_left))
+    for row in REPAIRS
+    if row.hazards and row.exact and not (row.rule or row.as_written)
+)
+"""In the order of the repairs of ONNX models."""

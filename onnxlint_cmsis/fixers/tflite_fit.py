@@ -1,0 +1,173 @@
+"""What a `.tflite` file needs of RAM and flash in TensorFlow Lite Micro."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.memory import (
+    ArenaStep,
+    ArenaUses,
+    FlashNeed,
+    Peak,
+    RamNeed,
+    Remedy,
+    best_remedy,
+    buffer_lifetimes,
+    fit_note,
+    peak_of,
+)
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.checks.run_checks import fit_findings, merged
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.runtimes.tflm.arena import PlannedBuffer, place
+from onnxlint_cmsis.runtimes.tflm.interpret import buffer_names
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import MemoryRoom, Target
+    from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
+
+
+COPIES = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
+"""Operators that a model can often do without: they copy bytes as they are."""
+LEFT_OUT = "left out, which copies its input"
+RAM_BESIDE = "Stack, interpreter and application come on top."
+FLASH_BESIDE = "Code comes on top."
+NAMED = 3
+"""Operators with the most constants that are kept."""
+
+
+def ram_need(
+    model: TfliteModel, arena: ArenaLayout, target: Target, room: MemoryRoom, places: list[Location]
+) -> RamNeed:
+    """The arena against the device; `places` are the operators' locations."""
+    uses = arena_uses(model, arena)
+    peak = peak_of(uses)
+    number = min(max(peak.step, 0), max(len(uses.steps) - 1, 0))
+    alive = tuple((_quoted(uses, buffer), uses.sizes[buffer]) for buffer in peak.alive if buffer not in uses.scratch)
+    return RamNeed(
+        target.label,
+        room,
+        arena.needed,
+        _parts(arena),
+        uses.steps[number].label if uses.steps else "",
+        alive,
+        sum(uses.sizes[buffer] for buffer in peak.alive if buffer in uses.scratch),
+        _remedy(uses, arena, room, peak),
+        places[number] if places else Location(model.path),
+        RAM_BESIDE,
+    )
+
+
+def _parts(arena: ArenaLayout) -> tuple[tuple[str, int], ...]:
+    """Head and tail, or what decides while the plan is made."""
+    if arena.needed > arena.used:
+        return (("while the plan is made", arena.needed), ("later", arena.used))
+    return (("head", arena.head), ("tail", arena.tail))
+
+
+def _quoted(uses: ArenaUses, buffer: int) -> str:
+    return f"'{uses.names[buffer]}'"
+
+
+def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:
+    """A change tried on the plan; none where the plan of these uses is not the arena's, as with control flow."""
+    if room.ram is None or arena.needed <= room.ram or arena.needed > arena.used or head_of(uses) != arena.head:
+        return None
+    return best_remedy(uses, peak, lambda other: head_of(other) + arena.tail, room.ram, LEFT_OUT)
+
+
+def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
+    """The main subgraph as steps over the planned buffers; scratch is written by its operator and read by none."""
+    main = model.subgraphs[0]
+    names = buffer_names(model, arena)
+    sizes = {buffer.number: buffer.size for buffer in arena.plan}
+    tensors = sum(len(subgraph.tensors) for subgraph in model.subgraphs)
+    scratch: dict[int, list[int]] = {}
+    for request, (subgraph, owner, _) in enumerate(arena.scratch, tensors):
+        if subgraph == 0:
+            scratch.setdefault(owner, []).append(request)
+    steps = []
+    for index, operator in enumerate(main.operators):
+        read, made = (tuple(each for each in which if each in sizes) for which in (operator.inputs, operator.outputs))
+        could = operator.op in COPIES and bool(read) and bool(made)
+        written = (*made, *(each for each in scratch.get(index, ()) if each in sizes))
+        label = f"{operator.title} '{operator_label(0, index, operator.title)}'"
+        steps.append(ArenaStep(read, written, False, label, index, could))
+    channels = {index: tensor.shape[-1] for index, tensor in enumerate(main.tensors) if len(tensor.shape) > 1}
+    requests = frozenset(range(tensors, tensors + len(arena.scratch)))
+    inputs, outputs = (tuple(each for each in which if each in sizes) for which in (main.inputs, main.outputs))
+    return ArenaUses(sizes, inputs, tuple(steps), outputs, dict(enumerate(names)), channels, requests)
+
+
+def head_of(uses: ArenaUses) -> int:
+    """Bytes of the greedy plan; a step in place shares the buffer of what it reads."""
+    lives = buffer_lifetimes(uses)
+    shared = {step.outputs[0]: step.inputs[0] for step in uses.steps if step.in_place}
+    joined: dict[int, tuple[int, int]] = {}
+    for buffer, (first, last) in lives.items():
+        owner = buffer
+        while owner in shared:
+            owner = shared[owner]
+        have = joined.get(owner, (first, last))
+        joined[owner] = min(have[0], first), max(have[1], last)
+    buffers = [PlannedBuffer(each, uses.sizes[each], first + 1, last + 1) for each, (first, last) in joined.items()]
+    plan = place(sorted(buffers, key=lambda buffer: buffer.number))
+    return max((buffer.end for buffer in plan), default=0)
+
+
+def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: list[Location]) -> FlashNeed:
+    """The file, which firmware holds as it is."""
+    layers: list[tuple[str, int, int]] = []
+    seen: set[int] = set()
+    kinds: dict[str, int] = {}
+    for position, (number, index, operator) in enumerate(model.operators()):
+        subgraph = model.subgraphs[number]
+        read = [subgraph.tensors[index] for index in operator.inputs if index >= 0]
+        own = {tensor.buffer for tensor in read if model.is_constant(tensor)} - seen
+        size = sum(model.buffers[buffer].length for buffer in own)
+        seen |= own
+        kinds[operator.title] = kinds.get(operator.title, 0) + size
+        layers.append((f"{operator.title} '{operator_label(number, index, operator.title)}'", size, position))
+    layers.sort(key=lambda layer: -layer[1])
+    total = len(model.data)
+    parts = sorted(((f"constants of {name}", size) for name, size in kinds.items() if size), key=lambda part: -part[1])
+    rest = ("structure, quantization and metadata", total - sum(kinds.values()))
+    largest = tuple((label, size) for label, size, _ in layers if size)[:NAMED]
+    where = places[layers[0][2]] if layers else Location(model.path)
+    return FlashNeed(target.label, room, total, (*parts, rest), largest, where, FLASH_BESIDE)
+
+
+# Whether a `.tflite` file fits a device, as findings and notes.
+
+
+class TfliteFit(NamedTuple):
+    """What comparing a file with a device brings."""
+
+    findings: tuple[Finding, ...]
+    """What does not fit."""
+    notes: tuple[str, ...]
+    """What it needs, for each target, or why that is not known."""
+
+
+def tflite_fit(model: ModelAnalysis) -> TfliteFit:
+    """The file against the RAM and flash of each target that has any."""
+    if not isinstance(model, TfliteAnalysis):
+        raise TypeError(f"{model.path} is no .tflite file")
+    file, settings, places = model.file, model.settings, model.places
+    found: list[Finding] = []
+    notes: dict[str, None] = {}
+    for target, room in zip(settings.targets, settings.rooms, strict=False):
+        if room.ram is None and room.flash is None:
+            continue
+        report, stop = model.report(target), model.stop(target)
+        ram = None if report.arena is None or stop else ram_need(file, report.arena, target, room, places)
+        flash = flash_need(file, target, room, places)
+        found += fit_findings(ram, flash)
+        notes[fit_note(ram, flash)] = None
+        if ram is None and room.ram:
+            notes[f"{target.label}: whether the model fits RAM is not known: {stop or report.no_arena}."] = None
+    return TfliteFit(tuple(merged(found)), tuple(filter(None, notes)))

@@ -1,0 +1,236 @@
+"""Local functions laid flat, domains and operator sets, and the names that a scope defines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.onnx.wire import Range, all_nodes, inner_nodes, subgraphs
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.graph import ModelError, Problem
+from onnxlint_cmsis.operators.curve import IDENTITY
+from onnxlint_cmsis.operators.registry import operator_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+
+    from onnxlint_cmsis.formats.onnx.wire import Buffer
+    from onnxlint_cmsis.operators.record import Operator
+
+
+# Local functions laid flat: each call replaced by the function's nodes, with names that say where they come from.
+
+
+RANGE_KEY = "\x01range"
+"""metadata_props key that carries a node's byte range through the expansion."""
+PATH_KEY = "\x01path"
+"""metadata_props key that carries the path of the calls a node comes from."""
+MAX_VERSION = 2**31 - 1
+"""Largest version of an operator set that the onnx package takes."""
+MAX_NODES = 200_000
+"""Nodes that the calls may expand to."""
+
+FunctionKey = tuple[str, str, str]
+"""Domain, name and overload."""
+
+
+def expand_functions(
+    model: ModelProto, buffer: Buffer, nodes: list[Range], functions: list[list[Range]], problems: list[Problem]
+) -> bool:
+    """Replace every call of a local function by its nodes, in place; True where there are functions.
+
+    Raises ModelError (`too-deep`) where the calls expand to more than MAX_NODES nodes.
+    """
+    if not model.functions:
+        return False
+    _forget_tags(model)
+    _tag(model.graph.node, nodes, buffer)
+    for function, ranges in zip(model.functions, functions, strict=False):
+        _tag(function.node, ranges, buffer)
+    known = imported_versions(model)
+    for function in model.functions:
+        for opset in function.opset_import:
+            if domain_of(opset.domain) not in known:
+                known[domain_of(opset.domain)] = opset.version
+                model.opset_import.add(domain=opset.domain, version=opset.version)
+    expansion = _Expansion(model, problems)
+    expansion.graph(model.graph, "", ())
+    del model.functions[:]
+    return True
+
+
+def imported_versions(model: ModelProto) -> dict[str, int]:
+    """Version of each operator set that a model imports, by domain; those of domains without one are left out.
+
+    One below 0 or above MAX_VERSION becomes -1 or MAX_VERSION: the onnx package takes no other in a C int.
+    """
+    return {domain_of(each.domain): min(max(each.version, -1), MAX_VERSION) for each in model.opset_import}
+
+
+def domain_of(domain: str) -> str:
+    """The default domain's two names made one."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def _forget_tags(model: ModelProto) -> None:
+    """Drop metadata of the file's own under the keys used here."""
+    for node in all_nodes(model):
+        for position in reversed(range(len(node.metadata_props))):
+            if node.metadata_props[position].key in (RANGE_KEY, PATH_KEY):
+                del node.metadata_props[position]
+
+
+def _tag(nodes: Iterable[NodeProto], ranges: list[Range], buffer: Buffer) -> None:
+    """Note on every node, and on those inside it, where it is in the file."""
+    for node, (offset, length) in zip(nodes, ranges, strict=False):
+        node.metadata_props.add(key=RANGE_KEY, value=f"{offset},{length}")
+        inner = [graph for _, graph in subgraphs(node)]
+        if inner:
+            for graph, inner_ranges in zip(inner, inner_nodes(buffer, (offset, length)), strict=False):
+                _tag(graph.node, inner_ranges, buffer)
+
+
+class _Expansion:
+    """One model's functions and the nodes made so far."""
+
+    def __init__(self, model: ModelProto, problems: list[Problem]) -> None:
+        self.table: dict[FunctionKey, FunctionProto] = {
+            (domain_of(f.domain), f.name, f.overload): f for f in model.functions
+        }
+        self.problems = problems
+        self.made = 0
+
+    def graph(self, graph: GraphProto, path: str, calls: tuple[FunctionKey, ...]) -> None:
+        """Expand the calls in a graph and in all graphs inside it."""
+        expanded = [new for position, node in enumerate(graph.node) for new in self.node(node, position, path, calls)]
+        copies = [type(node).FromString(node.SerializeToString()) for node in expanded]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+    def node(self, node: NodeProto, position: int, path: str, calls: tuple[FunctionKey, ...]) -> list[NodeProto]:
+        """The nodes that stand for one node."""
+        key = (domain_of(node.domain), node.op_type, node.overload)
+        function = self.table.get(key)
+        if function is not None and key not in calls:
+            return self.call(function, node, f"{path}{node.name or f'{node.op_type}#{position}'}", (*calls, key))
+        if function is not None:
+            text = f"function `{node.op_type}` calls itself; functions may not be recursive"
+            self.problems.append(Problem("invalid", text, node.name or f"{node.op_type}#{position}"))
+        for _, inner in subgraphs(node):
+            self.graph(inner, path, calls)
+        return [node]
+
+    def call(
+        self, function: FunctionProto, call: NodeProto, label: str, calls: tuple[FunctionKey, ...]
+    ) -> list[NodeProto]:
+        """A function's nodes with the call's tensors and attributes in place of the formal ones."""
+        self.made += len(function.node)
+        if self.made > MAX_NODES:
+            raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_NODES} nodes")
+        here = f"{label}.{function.name}"
+        names = dict(zip(function.input, call.input, strict=False))
+        names |= dict.fromkeys(function.input[len(call.input) :], "")
+        passed = {
+            formal: actual for formal, actual in zip(function.output, call.output, strict=False) if formal in names
+        }
+        names |= {f: a for f, a in zip(function.output, call.output, strict=False) if a and f not in names}
+        out: list[NodeProto] = []
+        for position, original in enumerate(function.node):
+            node = type(original).FromString(original.SerializeToString())
+            rename(node, names, f"{here}/")
+            _bind_attributes(node, function, call)
+            node.metadata_props.add(key=PATH_KEY, value=here)
+            out += self.node(node, position, f"{here}/" if not node.name else "", calls)
+        return out + [_identity(names[formal], actual, here) for formal, actual in passed.items() if actual]
+
+
+def rename(node: NodeProto, names: dict[str, str], prefix: str) -> None:
+    """Give a node of a function, and the graphs inside it, names of the place it is called from."""
+    node.name = prefix + node.name if node.name else ""
+    for values in (node.input, node.output):
+        values[:] = [names.get(v, prefix + v) if v else v for v in values]
+    for _, graph in subgraphs(node):
+        for named in (graph.input, graph.output, graph.value_info, graph.initializer):
+            for item in named:
+                item.name = names.get(item.name, prefix + item.name)
+        for sparse in graph.sparse_initializer:
+            sparse.values.name = names.get(sparse.values.name, prefix + sparse.values.name)
+        for inner in graph.node:
+            rename(inner, names, prefix)
+
+
+def _bind_attributes(node: NodeProto, function: FunctionProto, call: NodeProto) -> None:
+    """Replace references to the function's attributes by the call's values, the defaults, or nothing."""
+    given = {a.name: a for a in (*function.attribute_proto, *call.attribute)}
+    kept = []
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            source = given.get(attribute.ref_attr_name)
+            if source is None:
+                continue
+            name = attribute.name
+            attribute.CopyFrom(source)
+            attribute.name = name
+        kept.append(type(attribute).FromString(attribute.SerializeToString()))
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    for _, graph in subgraphs(node):
+        for inner in graph.node:
+            _bind_attributes(inner, function, call)
+
+
+def _identity(source: str, target: str, path: str) -> NodeProto:
+    """A node for a function that hands an input straight to an output."""
+    from onnx import NodeProto as Proto
+
+    node = Proto(op_type=IDENTITY.name, input=[source], output=[target])
+    node.metadata_props.add(key=PATH_KEY, value=path)
+    return node
+
+
+# Records of the operators of nodes that are still protobuf messages.
+
+
+def operator_of_proto(node: NodeProto) -> Operator:
+    """Record of a node's operator, UNKNOWN where there is none."""
+    return operator_named(domain_of(node.domain), node.op_type)
+
+
+# Names of values as a subgraph sees them.
+
+
+class Scope:
+    """Names of one subgraph and of those around it."""
+
+    __slots__ = ("names", "parent", "path")
+
+    def __init__(self, path: str, parent: Scope | None) -> None:
+        self.path = path
+        self.parent = parent
+        self.names: dict[str, str] = {}
+
+    def key(self, name: str) -> str:
+        """Key of a value as seen from here; names of the main graph are their own keys."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return name
+
+
+def defined(graph: GraphProto) -> Iterable[str]:
+    """Names a graph defines itself."""
+    names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
+    names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
+    return dict.fromkeys(name for name in names if name)
+
+
+# Known shapes and types of one graph during shape inference.
+
+
+Known = tuple[int, tuple[Size, ...] | None]
+"""Element type number and shape."""
+Table = dict[str, Known]
+"""Known shapes and types of one graph, by name."""

@@ -1,0 +1,735 @@
+"""From the bytes of an `.onnx` file to a checked Graph."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.formats.onnx import constants, tensors
+from onnxlint_cmsis.formats.onnx import document as external
+from onnxlint_cmsis.formats.onnx.constants import fold_node
+from onnxlint_cmsis.formats.onnx.document import Document
+from onnxlint_cmsis.formats.onnx.functions import (
+    PATH_KEY,
+    RANGE_KEY,
+    Scope,
+    defined,
+    domain_of,
+    expand_functions,
+    imported_versions,
+)
+from onnxlint_cmsis.formats.onnx.inference import (
+    apply_input_shapes,
+    forget_impossible_dims,
+    infer,
+    too_many_axes,
+    with_missing,
+)
+from onnxlint_cmsis.formats.onnx.library import checker_problem, opset_problems
+from onnxlint_cmsis.formats.onnx.tensors import TYPED_FIELDS, elem_bits, elem_name, payload_problem
+from onnxlint_cmsis.formats.onnx.wire import (
+    UNKNOWN_RANGE,
+    Range,
+    attribute_tensors,
+    inner_ranges,
+    open_buffer,
+    subgraphs,
+)
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.graph import Body, Constant, Graph, ModelError, Node, Number, Problem, Tensor, window_misfit
+from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
+from onnxlint_cmsis.operators.curve import IDENTITY
+from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
+from onnxlint_cmsis.operators.record import Form, Quantized
+from onnxlint_cmsis.operators.registry import operator_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+    from onnx import GraphProto, NodeProto, TensorProto
+
+    from onnxlint_cmsis.formats.onnx.functions import Table
+
+
+# Rules on operands: weights that fit their operator, scales and zero-points that can be used.
+
+
+Shape = tuple[Size, ...]
+CONVOLVING = (Form.CONVOLUTION, Form.TRANSPOSED)
+"""Forms of convolutions' weights."""
+
+
+def convolution_weights(graph: Graph) -> Iterator[Problem]:
+    """Rank, channels per group, kernel_shape and bias of convolutions, as far as the sizes are known."""
+    for node in graph.nodes:
+        roles = operator_of(node).roles
+        if roles.form not in CONVOLVING or node.int("channels_last"):
+            continue
+        x, w, bias = (_shape(graph, node, place) for place in (roles.data[0], roles.weights[0], roles.bias))
+        found = next(_convolution(node, x, w, bias), None) if w is not None else None
+        if found:
+            yield Problem("invalid", found, node.label)
+
+
+def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> Iterator[str]:
+    """Problems of one convolution; later ones may follow from the first."""
+    group, kernel = node.int("group", 1), node.ints("kernel_shape")
+    if len(w) < 3 or (x is not None and len(x) != len(w)):
+        yield f"weight has shape {text(w)}, input {text(x)}; allowed are equal ranks from 3"
+        return
+    if group < 1:
+        yield f"group is {group}; allowed is 1 and more"
+        return
+    if kernel and _differ(kernel, w[2:]):
+        yield f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
+    channels = x[1] if x is not None else None
+    transposed = operator_of(node).roles.form is Form.TRANSPOSED
+    yield from (_transposed_channels if transposed else _channels)(w, channels, group)
+    filters = w[0]
+    if transposed:
+        filters = None if w[1] is None else w[1] * group
+    if bias is not None and (len(bias) != 1 or _differ(bias, (filters,))):
+        yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
+
+
+def window_attributes(graph: Graph) -> Iterator[Problem]:
+    """Strides, dilations, pads and kernel of convolutions and pooling: as many as the input has spatial axes."""
+    for node in graph.nodes:
+        shape = _shape(graph, node, 0)
+        sliding = "kernel_shape" in node.attributes or operator_of(node).roles.form in CONVOLVING
+        found = window_misfit(node, len(shape) - 2) if sliding and shape is not None and len(shape) > 2 else ""
+        if found:
+            yield Problem("invalid", found, node.label)
+
+
+def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [out_c, in_c / group, ...] against the channels of the input."""
+    if channels is not None and channels % group:
+        yield f"{channels} input channels in {group} groups; allowed is a multiple"
+    elif channels is not None and _differ((w[1],), (channels // group,)):
+        per_group = f"{channels} input channels in {group} groups"
+        yield f"weight has shape {text(w)} for {per_group}; allowed is {channels // group} in axis 1"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} output channels in {group} groups; allowed is a multiple"
+
+
+def _transposed_channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+    """Weight [in_c, out_c / group, ...] against the channels of the input."""
+    if _differ((w[0],), (channels,)):
+        yield f"weight has shape {text(w)} for {channels} input channels; allowed is {channels} in axis 0"
+    elif w[0] is not None and w[0] % group:
+        yield f"{w[0]} input channels in {group} groups; allowed is a multiple"
+
+
+def product_sizes(graph: Graph) -> Iterator[Problem]:
+    """Inner sizes of matrix products, as far as they are known."""
+    for node in graph.nodes:
+        roles = operator_of(node).roles
+        if roles.form not in (Form.MATMUL, Form.GEMM) or node.int("transBatchA") or node.int("transBatchB"):
+            continue
+        a, b = _shape(graph, node, roles.data[0]), _shape(graph, node, roles.weights[0])
+        if a is None or b is None:
+            continue
+        if roles.form is Form.GEMM and (len(a) != 2 or len(b) != 2):
+            yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2", node.label)
+            continue
+        a, b = _swapped(a, node.int("transA")), _swapped(b, node.int("transB"))
+        if not a or not b:
+            yield Problem(
+                "invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label
+            )
+        elif _differ(a[-1:], b[-2:-1] or b):
+            found = f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
+            yield Problem("invalid", found, node.label)
+
+
+def _swapped(shape: Shape, swap: int) -> Shape:
+    """A factor's shape with the last two sizes swapped; a vector has only one."""
+    return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
+
+
+def normalization_sizes(graph: Graph) -> Iterator[Problem]:
+    """Scale, bias, mean and variance of BatchNormalization: one number per channel."""
+    for node in graph.nodes:
+        x = _shape(graph, node, 0) if operator_of(node) is BATCH_NORMALIZATION else None
+        if x is None or len(x) < 2:
+            continue
+        for place in range(1, 5):
+            shape = _shape(graph, node, place)
+            if shape is not None and (len(shape) != 1 or _differ(shape, x[1:2])):
+                found = f"`{node.inputs[place]}` has shape {text(shape)}; allowed is {text(x[1:2])}"
+                yield Problem("invalid", found, node.label)
+                break
+
+
+def scale_values(graph: Graph) -> Iterator[Problem]:
+    """Scales that are not finite and above zero, each once."""
+    seen: set[str] = set()
+    for node in graph.nodes:
+        for _, place, _ in _quantized(node):
+            key = node.inputs[place] if 0 <= place < len(node.inputs) else ""
+            constant = graph.constants.get(key)
+            if constant is None or key in seen:
+                continue
+            seen.add(key)
+            values = constant.values() or ()
+            if values and (not math.isfinite(sum(values)) or min(values) <= 0):  # the sum is quick, and NaN if one is
+                yield from _wrong_scale(key, values, node)
+
+
+def _wrong_scale(key: str, values: Sequence[Number], node: Node) -> Iterator[Problem]:
+    for position, value in enumerate(values):
+        if not (math.isfinite(value) and value > 0):
+            found = f"scale `{key}` has {value} at {position}; allowed are finite numbers above 0"
+            yield Problem("invalid", found, node.label)
+            break
+
+
+def quantization_sizes(graph: Graph) -> Iterator[Problem]:
+    """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
+    for node in graph.nodes:
+        operator = operator_of(node)
+        per_axis = operator.quantizes or operator.dequantizes
+        for value, scale, zero in _quantized(node):
+            scales, zeros = _shape(graph, node, scale), _shape(graph, node, zero)
+            if scales is None:
+                continue
+            one_for_all = not per_axis and (zeros or (1,)) == (1,)
+            if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
+                found = (
+                    f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
+                )
+                yield Problem("invalid", found, node.label)
+            elif per_axis and not node.int("block_size"):
+                found = _axis(node, _shape(graph, node, 0 if value < 0 else value), scales)
+                if found:
+                    yield Problem("invalid", found, node.label)
+
+
+def _axis(node: Node, shape: Shape | None, scales: Shape) -> str:
+    """Problem of a per-axis scale of Q or DQ, empty where there is none or it is unknown."""
+    if shape is None or len(scales) != 1 or scales[0] in (None, 1):
+        return ""
+    axis = node.int("axis", 1)
+    if not -len(shape) <= axis < len(shape):
+        return f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
+    if _differ(scales, (shape[axis],)):
+        return (
+            f"{scales[0]} scales for axis {axis} of {text(shape)}; allowed is one for each element of the axis, or one"
+        )
+    return ""
+
+
+def zero_points(graph: Graph) -> Iterator[Problem]:
+    """Zero-points of another type than the values they belong to."""
+    for node in graph.nodes:
+        for value, _, zero in _quantized(node):
+            if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
+                continue
+            have, want = graph.elem_type(node.inputs[zero]), graph.elem_type(node.inputs[value])
+            if have and want and have != want:
+                found = f"zero-point `{node.inputs[zero]}` is {have}; allowed is the values' own type, {want}"
+                yield Problem("invalid", found, node.label)
+
+
+def _quantized(node: Node) -> tuple[Quantized, ...]:
+    return operator_of(node).roles.quantized_of(len(node.inputs))
+
+
+def _shape(graph: Graph, node: Node, place: int) -> Shape | None:
+    """Shape of an input, None where it is omitted or unknown."""
+    return graph.shape(node.inputs[place]) if 0 <= place < len(node.inputs) and node.inputs[place] else None
+
+
+def _differ(one: Shape, other: Shape) -> bool:
+    """Whether two shapes certainly differ."""
+    return len(one) != len(other) or any(a != b for a, b in zip(one, other, strict=True) if None not in (a, b))
+
+
+def text(shape: Shape | None) -> str:
+    """A shape for messages: `[1, ?, 3]`."""
+    return (
+        "of unknown rank" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    )
+
+
+# Weights as numpy arrays: constants of a model read one at a time, when they are asked for.
+
+
+NUMPY = (
+    *("bool", "float16", "float32", "float64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+"""Element types that numpy has too; the file's bytes are little-endian."""
+
+
+def reader(model: LoadedModel) -> Callable[[str], NDArray[Any] | None]:
+    """A way to read the constants of a model by their key in its graph.
+
+    Initializers and Constant nodes of any size, and up to `MAX_VALUES` elements of what follows from them; None for
+    anything else, for external data that the loader refuses or that belongs to a model without a path, and for
+    strings. 4-bit integers come as int8 and uint8, bfloat16 as float32.
+    """
+
+    def read(key: str) -> NDArray[Any] | None:
+        tensor, constant = model.tensors.get(key), model.graph.constants.get(key)
+        if constant is None:
+            return None
+        return _array(model.document, tensor) if tensor is not None else _small(constant)
+
+    return read
+
+
+def _small(constant: Constant) -> NDArray[Any] | None:
+    values = constant.values()
+    if values is None or constant.elem_type not in NUMPY:
+        return None
+    return np.array(values, dtype=constant.elem_type).reshape(constant.shape)
+
+
+def _array(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
+    name, bits, count = elem_name(tensor.data_type), elem_bits(tensor.data_type), math.prod(tensor.dims)
+    raw = _raw(document, tensor, (count * bits + 7) // 8)
+    if raw is None or len(raw) * 8 // max(bits, 1) < count:
+        return None
+    flat = _decoded(name, raw)
+    return None if flat is None else flat[:count].reshape(tuple(tensor.dims))
+
+
+def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | None:
+    """Little-endian bytes of a tensor's values, wherever they are; None where they are not `needed` bytes."""
+    from onnx import TensorProto as Proto
+
+    payload = document.payload(tensor)
+    if payload is not None and payload.external is not None:
+        if document.path == "-":
+            return None
+        return external.read_bytes(document.path, payload.external, needed)
+    if payload is not None and set(payload.counts) == {"raw_data"} and payload.counts["raw_data"] == payload.length:
+        found = bytes(document.buffer[payload.offset : payload.offset + payload.length])
+        return found if len(found) == needed else None
+    if payload is not None:
+        start, length = payload.message
+        try:
+            tensor = Proto.FromString(document.buffer[start : start + length])
+        except Exception:  # protobuf's DecodeError: a list that was not looked into before
+            return None
+    found = tensor.raw_data if tensor.HasField("raw_data") else _typed(tensor)
+    return found if len(found) == needed else None
+
+
+def _typed(tensor: TensorProto) -> bytes:
+    """Bytes of values kept in a typed list: numbers as they are, bit patterns in the entries of int32_data."""
+    name, bits = elem_name(tensor.data_type), elem_bits(tensor.data_type)
+    field = TYPED_FIELDS.get(name, "int32_data")
+    if field != "int32_data":
+        return np.array(getattr(tensor, field), dtype=np.dtype(name).newbyteorder("<")).tobytes()
+    width = {16: "<u2", 32: "<i4"}.get(bits, "u1")
+    return np.array(tensor.int32_data, dtype=np.int64).astype(width).tobytes()
+
+
+def _decoded(name: str, raw: bytes) -> NDArray[Any] | None:
+    if name in NUMPY:
+        return np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<")).astype(name)
+    if name == "bfloat16":
+        return (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
+    if name in ("int4", "uint4"):
+        packed = np.frombuffer(raw, dtype=np.uint8)
+        codes = np.stack((packed & 15, packed >> 4), axis=-1).reshape(-1)
+        return codes if name == "uint4" else ((codes ^ 8).astype(np.int8) - 8).astype(np.int8)
+    return None
+
+
+# From a parsed model to the flat graph: unique keys, nodes with byte ranges, constants, producers and consumers.
+
+
+OVERRIDABLE_IR = 4
+"""IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
+FIXED = (CONSTANT, IDENTITY, CONSTANT_OF_SHAPE)
+"""Operators whose results `constant_nodes` knows whatever their size."""
+
+
+class Flattener:
+    """Collects the flat graph of one document."""
+
+    def __init__(self, document: Document, tables: list[Table], expanded: bool) -> None:
+        self.document = document
+        self.expanded = expanded
+        """Whether local functions were laid flat, which leaves ranges and paths in the metadata of nodes."""
+        self.tables = iter(tables)
+        self.opsets = imported_versions(document.model)
+        self.nodes: list[Node] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, Constant] = {}
+        self.producers: dict[str, Node] = {}
+        self.consumers: dict[str, list[Node]] = {}
+        self.paths: set[str] = set()
+        self.node_metadata: dict[int, dict[str, str]] = {}
+        self.problems: list[Problem] = []
+        self.given: set[str] = set()
+        """Inputs and initializers of all graphs."""
+        self.stored: dict[str, TensorProto | None] = {}
+        """Tensors of initializers and Constant nodes; None where a key has several, as that of a sparse one has."""
+
+    def run(self) -> Graph:
+        """The whole model."""
+        document, graph = self.document, self.document.model.graph
+        scope = Scope("", None)
+        self._graph(graph, scope, document.stripped.nodes)
+        return Graph(
+            document.path,
+            tuple(self.nodes),
+            self.tensors,
+            self.constants,
+            tuple(v.name for v in graph.input if v.name not in self.constants),
+            tuple(v.name for v in graph.output),
+            self.producers,
+            {key: tuple(nodes) for key, nodes in self.consumers.items()},
+            (*document.problems, *self.problems),
+            {p.key: p.value for p in document.model.metadata_props},
+            self.node_metadata,
+            self.expanded,
+            producer=document.model.producer_name,
+        )
+
+    def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:
+        """One graph's values and nodes."""
+        self._define(graph, scope)
+        if len(ranges) != len(graph.node):
+            ranges = [UNKNOWN_RANGE] * len(graph.node)
+        for node, where in zip(graph.node, ranges, strict=True):
+            self._node(node, scope, where)
+
+    def _define(self, graph: GraphProto, scope: Scope) -> None:
+        """Keys, types and constants of a graph's values."""
+        table = next(self.tables)
+        if scope.parent is not None:
+            for name in defined(graph):
+                scope.names[name] = f"{scope.path}/{name}"
+        for name, (elem, shape) in table.items():
+            key = scope.key(name)
+            self.tensors[key] = Tensor(key, elem_name(elem), shape)
+        main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
+        overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
+        self.given |= {scope.key(v.name) for v in graph.input}
+        for tensor in graph.initializer:
+            key = scope.key(tensor.name)
+            self.given.add(key)
+            self._payload(key, tensor)
+            self._keep(constants.from_tensor(self.document, key, tensor, tensor.name in overridable))
+        for sparse in graph.sparse_initializer:
+            key = scope.key(sparse.values.name)
+            self.given.add(key)
+            self._keep(constants.from_sparse(self.document, key, sparse, key in overridable))
+
+    def _keep(self, constant: Constant | None) -> None:
+        if constant is not None:
+            self.constants[constant.name] = constant
+            self.tensors[constant.name] = Tensor(constant.name, constant.elem_type, constant.shape)
+
+    def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
+        found = payload_problem(tensor, self.document.payload(tensor))
+        if found:
+            self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
+        many = too_many_axes(key, len(tensor.dims))
+        if many:
+            self.problems.append(Problem("undecided", many, node))
+        if not node or operator_of(self.nodes[-1]) is CONSTANT:
+            self.stored[key] = None if key in self.stored else tensor
+
+    def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
+        """One node, then its subgraphs."""
+        index, path = len(self.nodes), scope.path
+        if node.metadata_props:
+            where, path = self._metadata(node, index, scope.path, where)
+        inner = subgraphs(node) if node.attribute else []
+        label = f"{path}/{node.name or f'{node.op_type}#{index}'}".lstrip("/") if inner else ""
+        scopes = [Scope(self._unique(f"{label}.{attribute}"), scope) for attribute, _ in inner]
+        bodies = tuple(self._body(a, graph, inside) for (a, graph), inside in zip(inner, scopes, strict=True))
+        self._connect(self._flat(node, scope, path, bodies, where))
+        self._fold(node)
+        ranges = inner_ranges(self.document.buffer, where, len(inner))
+        for (_, graph), inside, held in zip(inner, scopes, ranges, strict=True):
+            self._graph(graph, inside, held)
+
+    def _flat(self, node: NodeProto, scope: Scope, path: str, bodies: tuple[Body, ...], where: Range) -> Node:
+        """The node with keys for its tensors."""
+        domain = domain_of(node.domain)
+        if scope.parent is None:
+            inputs, outputs = tuple(node.input), tuple(node.output)
+        else:
+            inputs = tuple([scope.key(name) for name in node.input])
+            outputs = tuple([scope.key(name) for name in node.output])
+        version, plain = self.opsets.get(domain, 0), tensors.plain(node.attribute)
+        name, op_type = node.name, node.op_type
+        inputs = with_missing(inputs, domain, op_type, version)
+        return Node(
+            len(self.nodes), name, op_type, domain, version, inputs, outputs, plain, path, bodies, where[0], where[1]
+        )
+
+    def _fold(self, node: NodeProto) -> None:
+        """Keep what the node just connected makes, if the file fixes it."""
+        flat = self.nodes[-1]
+        if len(flat.outputs) != 1:
+            return
+        if operator_of(flat) not in FIXED:
+            self._work_out(node, flat)
+            return
+        for tensor in (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute)):
+            self._payload(flat.outputs[0], tensor, flat.label)
+        self._keep(constants.from_node(self.document, node, flat.outputs[0], self.constants, flat.inputs))
+
+    def _work_out(self, node: NodeProto, flat: Node) -> None:
+        """Keep what a node makes of small integer constants, as the amounts of a Pad are made."""
+        found = [self.constants.get(name) for name in flat.inputs]
+        if not found or any(name and constant is None for name, constant in zip(flat.inputs, found, strict=True)):
+            return
+        folded = fold_node(node, found)
+        if folded is not None:
+            elem_type = self.tensors[flat.outputs[0]].elem_type or "int64"
+            self._keep(Constant(flat.outputs[0], elem_type, folded[0], lambda: folded[1]))
+
+    def _metadata(self, node: NodeProto, index: int, path: str, where: Range) -> tuple[Range, str]:
+        """Keep a node's metadata_props; the range and path of one that comes from a local function."""
+        kept: dict[str, str] = {}
+        for entry in node.metadata_props:
+            if entry.key == RANGE_KEY and self.expanded:
+                offset, _, length = entry.value.partition(",")
+                where = int(offset), int(length)
+            elif entry.key == PATH_KEY and self.expanded:
+                path = entry.value
+            else:
+                kept[entry.key] = entry.value
+        if kept:
+            self.node_metadata[index] = kept
+        return where, path
+
+    def _unique(self, path: str) -> str:
+        """Path of a subgraph, unlike any other even where node names repeat."""
+        unique, number = path, 1
+        while unique in self.paths:
+            number += 1
+            unique = f"{path}~{number}"
+        self.paths.add(unique)
+        return unique
+
+    def _body(self, attribute: str, graph: GraphProto, scope: Scope) -> Body:
+        """Formal inputs and outputs of a subgraph."""
+        for name in defined(graph):
+            scope.names[name] = f"{scope.path}/{name}"
+        inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
+        return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)), scope.path)
+
+    def _connect(self, node: Node) -> None:
+        """Producers and consumers, and an entry for every value even where nothing is known of it."""
+        self.nodes.append(node)
+        for key in node.outputs:
+            if key:
+                self.producers.setdefault(key, node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+        read = node.inputs if not node.bodies else (*node.inputs, *(o for b in node.bodies for o in b.outputs))
+        for key in dict.fromkeys(read):
+            if key:
+                self.consumers.setdefault(key, []).append(node)
+                if key not in self.tensors:
+                    self.tensors[key] = Tensor(key, "", None)
+
+
+# Rules on how nodes are connected: every value made once, by something, before it is read.
+
+
+def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
+    """Two nodes, or a node and an input or initializer, under one name; `given` are inputs and initializers."""
+    for node in graph.nodes:
+        for key in node.outputs:
+            maker = graph.producers.get(key)
+            if maker is not None and maker is not node:
+                found = f"makes `{key}`, which {maker.label} makes too; a value is made once"
+                yield Problem("invalid", found, node.label)
+            elif key in given:
+                found = f"makes `{key}`, which is an input or initializer too; a value is made once"
+                yield Problem("invalid", found, node.label)
+
+
+def duplicate_names(graph: Graph) -> Iterator[Problem]:
+    """Nodes of one graph under one name: findings, baselines and suppressions tell nodes apart by it."""
+    named: dict[tuple[str, str], list[Node]] = {}
+    for node in graph.nodes:
+        if node.name:
+            named.setdefault((node.graph, node.name), []).append(node)
+    repeated = [nodes for nodes in named.values() if len(nodes) > 1]
+    if repeated:
+        first = repeated[0]
+        which = ", ".join(f"{node.op_type}#{node.index}" for node in first[:3]) + (", ..." if len(first) > 3 else "")
+        more = f" ({len(repeated) - 1} more names are given twice)" if len(repeated) > 1 else ""
+        found = f"{len(first)} nodes are named `{first[0].name}`: {which}{more}; a name is given once, or not at all"
+        yield Problem("invalid", found)
+
+
+def unproduced(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
+    """Values that are read and that nothing makes, each once."""
+    what = "which is no input, initializer or output of a node"
+    for key, readers in graph.consumers.items():
+        if key not in given and key not in graph.producers:
+            yield Problem("invalid", f"reads `{key}`, {what}", readers[0].label)
+    for key in graph.outputs:
+        if key not in given and key not in graph.producers and key not in graph.consumers:
+            yield Problem("invalid", f"the model gives out `{key}`, {what}")
+
+
+def unsorted(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
+    """A value read before it is made: a cycle, or nodes in the wrong order."""
+    early = [
+        (node, graph.producers[key])
+        for node in graph.nodes
+        for key in node.inputs
+        if key not in given and key in graph.producers and graph.producers[key].index >= node.index
+    ]
+    if not early:
+        return
+    cycle = find_cycle(graph)
+    if cycle:
+        path = " -> ".join(node.label for node in (*cycle[:8], cycle[0]))
+        yield Problem("invalid", f"is part of a cycle: {path}; a graph has none", cycle[0].label)
+    else:
+        node, maker = early[0]
+        yield Problem(
+            "invalid", f"reads what {maker.label} makes later; nodes come in the order of their data", node.label
+        )
+
+
+def find_cycle(graph: Graph) -> list[Node]:
+    """The nodes of one cycle in the order of the data, empty where there is none."""
+    sources = {n.index: [graph.producers[k].index for k in n.inputs if k in graph.producers] for n in graph.nodes}
+    waiting = {index: len(makers) for index, makers in sources.items()}
+    readers: dict[int, list[int]] = {}
+    for index, makers in sources.items():
+        for maker in makers:
+            readers.setdefault(maker, []).append(index)
+    ready = [index for index, count in waiting.items() if not count]
+    while ready:
+        for reader in readers.get(ready.pop(), ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ready.append(reader)
+    stuck = {index for index, count in waiting.items() if count}
+    if not stuck:
+        return []
+    path: list[int] = []
+    index = min(stuck)
+    while index not in path:
+        path.append(index)
+        index = next(maker for maker in sources[index] if maker in stuck)
+    return [graph.nodes[i] for i in reversed(path[path.index(index) :])]
+
+
+# What ONNX asks of a graph and can be decided from it: each rule a small function in a table.
+
+
+STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = (
+    duplicate_outputs,
+    unproduced,
+    unsorted,
+)
+"""Rules that onnx.checker has too, in more words and for the first place only."""
+MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
+    duplicate_names,
+    convolution_weights,
+    window_attributes,
+    product_sizes,
+    normalization_sizes,
+    scale_values,
+    quantization_sizes,
+    zero_points,
+)
+"""Rules that onnx.checker does not have."""
+
+
+def structure_problems(graph: Graph, given: AbstractSet[str]) -> tuple[Problem, ...]:
+    """Problems of the connections; `given` are the keys of inputs and initializers of all graphs."""
+    return tuple(problem for rule in STRUCTURE for problem in rule(graph, given))
+
+
+def meaning_problems(graph: Graph) -> tuple[Problem, ...]:
+    """Problems of names and operands."""
+    return tuple(problem for rule in MEANING for problem in rule(graph))
+
+
+# `load`: an ONNX file to a Graph, without reading its weights; `load_model` keeps the way to read them later.
+
+
+__all__ = ["LoadedModel", "ModelError", "load", "load_model"]
+
+
+class LoadedModel(NamedTuple):
+    """A model and the way back to its weights."""
+
+    graph: Graph
+    """Nodes, tensors and constants."""
+    document: Document
+    """The parsed file."""
+    tensors: dict[str, TensorProto | None]
+    """Where each stored constant's values are, by its key in the graph; None where a key has several tensors."""
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
+    data: bytes | None = None,
+) -> Graph:
+    """The graph of a model file; arguments and errors are those of `load_model`."""
+    return load_model(path, input_shapes=input_shapes, data=data).graph
+
+
+def load_model(
+    path: str | PathLike[str],
+    *,
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
+    data: bytes | None = None,
+) -> LoadedModel:
+    """Read a model file, or `data` in its place (`path` is then its name, `-` for standard input).
+
+    `input_shapes` gives sizes of inputs by name, None for one that stays symbolic; the batch of all other inputs
+    (a symbolic axis 0 of rank 2 and more) is 1.
+
+    Raises ModelError with kind `unreadable`, `not-onnx`, `lfs-pointer`, `too-deep` or `input-shape`.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # tens of thousands of small lasting objects: looking for garbage among them takes a fifth of the time
+    try:
+        return _load(str(path), input_shapes, data)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: bytes | None) -> LoadedModel:
+    document = Document(name, open_buffer(name) if data is None else data)
+    stripped = document.stripped
+    forget_impossible_dims(document.model, document.problems)
+    apply_input_shapes(document.model, input_shapes)
+    calls = stripped.nodes, stripped.functions
+    expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
+    flattener = Flattener(document, infer(document.model), expanded)
+    graph = flattener.run()
+    graph = replace(graph, problems=_problems(document, graph, flattener.given))
+    return LoadedModel(graph, document, flattener.stored)
+
+
+def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:
+    """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
+    found = [*graph.problems, *opset_problems(document.model), *structure_problems(graph, given)]
+    if document.checkable and not any(problem.kind == "invalid" for problem in found):
+        rejected = checker_problem(document.checkable)
+        found += [rejected] if rejected else []
+    return (*found, *meaning_problems(graph))

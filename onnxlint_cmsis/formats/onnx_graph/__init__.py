@@ -1,1 +1,0 @@
-"""Reads ONNX files; the only package that touches protobufs."""

@@ -1,0 +1,260 @@
+"""Flatbuffers, every read checked against the file."""
+
+from __future__ import annotations
+
+import struct
+from textwrap import shorten
+
+from onnxlint_cmsis.formats.onnx.wire import Buffer
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, TABLES, UNIONS, Field, fields
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import ModelError
+
+# Checked reading of a flatbuffer: every offset and every length is held against the file.
+
+
+OVERLAP = 4
+"""How many times its own size a file may hold in tables and vectors: writers share some, a bomb shares thousands."""
+TABLE_COST = 32
+"""Bytes that each table counts; in a real file a table and the offset to it take at least a quarter of that."""
+
+
+class Span(NamedTuple):
+    """A run of bytes of the file."""
+
+    offset: int
+    """First byte."""
+    length: int
+    """Bytes."""
+
+
+class FlatFile:
+    """The bytes of a file, read with checks.
+
+    Every method raises ModelError (`not-tflite`) where the file ends early or an offset leads out of it.
+    """
+
+    def __init__(self, data: Buffer) -> None:
+        self.data = data
+        self.size = len(data)
+        self._budget = OVERLAP * self.size
+
+    def number(self, letter: str, width: int, position: int) -> int | float:
+        """One number of `struct` type `letter` and `width` bytes."""
+        if not 0 <= position <= self.size - width:
+            raise damaged(f"a value of {width} bytes at byte {position} lies outside the {self.size} bytes of the file")
+        value: int | float = struct.unpack_from("<" + letter, self.data, position)[0]
+        return value
+
+    def follow(self, position: int) -> int:
+        """Where the offset stored at `position` leads."""
+        target = position + int(self.number("I", 4, position))
+        if not position < target < self.size:
+            raise damaged(
+                f"the offset at byte {position} leads to byte {target}, outside the {self.size} bytes of the file"
+            )
+        return target
+
+    def vector(self, position: int, width: int) -> Span:
+        """First element and count of the vector at `position`, whose elements have `width` bytes."""
+        count = int(self.number("I", 4, position))
+        if count * width > self.size - position - 4:
+            raise damaged(f"the vector at byte {position} claims {count} elements, more than the file holds")
+        return Span(position + 4, count)
+
+    def spend(self, size: int) -> None:
+        """Count bytes turned into Python values, so that vectors that overlap cannot fill the memory."""
+        self._budget -= size
+        if self._budget < 0:
+            raise damaged(f"its tables and vectors overlap: together they hold more than {OVERLAP} times the file")
+
+
+def damaged(what: str) -> ModelError:
+    """The error for a file that starts like a TensorFlow Lite model and cannot be read as one."""
+    return ModelError("not-tflite", f"not a readable TensorFlow Lite model: {shorten(what, 300)}")
+
+
+# One table of a flatbuffer, its fields read by the schema's names.
+
+
+SCALARS: dict[str, tuple[str, int]] = {
+    "bool": ("?", 1),
+    "byte": ("b", 1),
+    "ubyte": ("B", 1),
+    "ushort": ("H", 2),
+    "int": ("i", 4),
+    "uint": ("I", 4),
+    "long": ("q", 8),
+    "ulong": ("Q", 8),
+    "float": ("f", 4),
+    "BuiltinOperator": ("i", 4),
+    "StablehloPrecisionConfig": ("I", 4),
+    "StablehloComparisonDirection": ("I", 4),
+    "StablehloComparisonType": ("I", 4),
+    **dict.fromkeys(("TensorType", "Padding", "ActivationFunctionType", "CustomOptionsFormat"), ("b", 1)),
+    **dict.fromkeys(("LSHProjectionType", "MirrorPadMode", "CombinerType", "RngAlgorithm"), ("b", 1)),
+    **dict.fromkeys(("FullyConnectedOptionsWeightsFormat", "LSTMKernelType"), ("b", 1)),
+}
+"""Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
+
+Value = int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+"""What a field of numbers, names or text holds."""
+
+
+class Table(NamedTuple):
+    """One table of the file, with the schema's name of what it is."""
+
+    file: FlatFile
+    """The file."""
+    kind: str
+    """Name in the schema."""
+    span: Span
+    """Its own bytes, without those it refers to."""
+    vtable: Span
+    """Bytes of its vtable."""
+
+    def value(self, name: str) -> Value:
+        """A number, string or vector of numbers; enumerations by name, by number where unknown."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        if field.type == "string":
+            return _text(self.file, position)
+        if field.type.startswith("["):
+            return _numbers(self.file, position, field.type[1:-1])
+        return _scalar(self.file, position, field)
+
+    def number(self, name: str) -> int:
+        """A whole number; an enumeration's number, not its name."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        return int(self.file.number(*SCALARS[field.type], position) if position else field.default)
+
+    def text(self, name: str) -> str:
+        """A string or the name of an enumeration's value."""
+        return str(self.value(name))
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """A vector of whole numbers; empty where there is none."""
+        value = self.value(name)
+        return tuple(int(v) for v in value) if isinstance(value, tuple) else ()
+
+    def floats(self, name: str) -> tuple[float, ...]:
+        """A vector of numbers; empty where there is none."""
+        value = self.value(name)
+        return tuple(float(v) for v in value) if isinstance(value, tuple) else ()
+
+    def has(self, name: str) -> bool:
+        """Whether the file gives the field."""
+        return self._position(fields(self.kind)[name].slot) != 0
+
+    def table(self, name: str) -> Table | None:
+        """A table that the field refers to; None where there is none, or a union holds nothing known."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        kind = self.union(name) if field.type in UNIONS else field.type
+        return table_at(self.file, kind, self.file.follow(position)) if position and kind in TABLES else None
+
+    def union(self, name: str) -> str:
+        """Name of the table that a union holds, `NONE` for nothing, its number where unknown."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot - 1)
+        number = int(self.file.number("B", 1, position)) if position else 0
+        names = UNIONS[field.type]
+        return names[number] if number < len(names) else str(number)
+
+    def tables(self, name: str) -> tuple[Table, ...]:
+        """Tables of a vector, in order."""
+        field = fields(self.kind)[name]
+        position = self._position(field.slot)
+        if not position:
+            return ()
+        first, count = self.file.vector(self.file.follow(position), 4)
+        self.file.spend(TABLE_COST * count)
+        starts = (self.file.follow(first + 4 * index) for index in range(count))
+        return tuple(table_at(self.file, field.type[1:-1], start) for start in starts)
+
+    def bytes_of(self, name: str) -> Span:
+        """Where the bytes of a vector lie; they are not read."""
+        position = self._position(fields(self.kind)[name].slot)
+        return self.file.vector(self.file.follow(position), 1) if position else Span(0, 0)
+
+    def place(self, name: str) -> int:
+        """Where a field's number or offset stands; 0 where the file leaves the field out."""
+        return self._position(fields(self.kind)[name].slot)
+
+    def slots(self) -> set[int]:
+        """Positions in the vtable of the fields that the file gives, also of those without a name."""
+        return {slot for slot in range((self.vtable.length - 4) // 2) if self._position(slot)}
+
+    def _position(self, slot: int) -> int:
+        """Where a field's value lies; 0 where the file leaves the field out."""
+        entry = 4 + 2 * slot
+        if entry + 2 > self.vtable.length:
+            return 0
+        offset = int(self.file.number("H", 2, self.vtable.offset + entry))
+        return self.span.offset + offset if offset else 0
+
+
+def table_at(file: FlatFile, kind: str, position: int) -> Table:
+    """The table that starts at `position`."""
+    vtable = position - int(file.number("i", 4, position))
+    length, size = int(file.number("H", 2, vtable)), int(file.number("H", 2, vtable + 2))
+    if length < 4 or vtable + length > file.size or position + size > file.size:
+        raise damaged(f"the table at byte {position} ({kind}) has a description that leads out of the file")
+    return Table(file, kind, Span(position, size), Span(vtable, length))
+
+
+def _scalar(file: FlatFile, position: int, field: Field) -> Value:
+    number = file.number(*SCALARS[field.type], position) if position else field.default
+    if field.type == "float":
+        return number
+    if field.type == "bool":
+        return bool(number)
+    return _name(field.type, int(number))
+
+
+def _name(kind: str, number: int) -> int | str:
+    """A number, as a name where its type is an enumeration that has one."""
+    names = ENUMS.get(kind)
+    if names is None:
+        return number
+    return names[number] if 0 <= number < len(names) else f"{kind}({number})"
+
+
+def _numbers(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
+    if not position:
+        return ()
+    letter, width = SCALARS[kind]
+    first, count = file.vector(file.follow(position), width)
+    file.spend(count * width)
+    numbers: tuple[int, ...] = struct.unpack_from(f"<{count}{letter}", file.data, first)
+    return tuple(str(_name(kind, number)) for number in numbers) if kind in ENUMS else numbers
+
+
+def _text(file: FlatFile, position: int) -> str:
+    if not position:
+        return ""
+    first, count = file.vector(file.follow(position), 1)
+    file.spend(count)
+    return file.data[first : first + count].decode("utf-8", "replace")
+
+
+# Tensors and operators by where a `.tflite` file has them.
+
+
+class TensorPlace(NamedTuple):
+    """A tensor by where the file has it."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Tensor of the subgraph."""
+
+
+class OperatorPlace(NamedTuple):
+    """An operator by where the file has it before all edits."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Operator of the subgraph."""

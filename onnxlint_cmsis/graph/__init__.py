@@ -1,1 +1,0 @@
-"""The model as the analysis sees it: plain data, no file format."""

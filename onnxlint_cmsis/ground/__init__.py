@@ -1,0 +1,1 @@
+"""Words that every room uses: errors, types, findings, safe reading and writing of files."""

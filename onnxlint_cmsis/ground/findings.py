@@ -1,0 +1,162 @@
+"""Findings: what is said about one place of one model, and where that place is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom, Level, Source
+
+MEASURED = "measured."
+"""Start of the properties that say what measured pairs of layers gained on each CPU."""
+UNSAFELY = "fixable_unsafely"
+"""Property of a finding that a fix answers with --unsafe-fixes alone."""
+
+AFTER_PROOF = "fixable_after_proof"
+"""Property of such a finding that a fix answers without --unsafe-fixes too, where ONNX Runtime's outputs then stay."""
+
+PROMISES = ("fixable", UNSAFELY, AFTER_PROOF)
+"""Properties that say what a fix does about a finding."""
+
+
+class Location(NamedTuple):
+    """Where in a model a finding is."""
+
+    path: str
+    """File as the user named it."""
+    node: str = ""
+    """Node name, or `Conv#12` (operator and position) where the model gives none; empty for the whole file."""
+    op_type: str = ""
+    """ONNX operator."""
+    tensor: str = ""
+    """Tensor whose dimension the finding speaks of."""
+    graph: str = ""
+    """Path of enclosing subgraphs or functions; empty for the main graph."""
+    offset: int = -1
+    """First byte of the node in the file; -1 where unknown."""
+    length: int = -1
+    """Bytes of the node in the file; -1 where unknown."""
+
+
+class PythonPlace(NamedTuple):
+    """Where in a PyTorch program a node was written."""
+
+    module: str
+    """Path of the module: `encoder.0.conv`; empty where unknown."""
+    file: str
+    """Python file as the exporter names it; empty where unknown."""
+    line: int
+    """Line in that file, 0 where unknown."""
+
+    @property
+    def text(self) -> str:
+        """`models.py:46`; empty where unknown."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
+class Resize(NamedTuple):
+    """A channel count within reach of a better kernel, and whether it may change."""
+
+    variable: str
+    """CMSIS-NN's name: `input_dims.c`, `ch_mult`."""
+    tensor: str
+    """Tensor that carries the dimension."""
+    axis: int
+    """Axis of the tensor."""
+    have: int
+    """Size now."""
+    want: int
+    """Nearest size above that satisfies the condition."""
+    freedom: Freedom
+    """FREE, COUPLED or LOCKED."""
+    layers: tuple[str, ...] = ()
+    """Layers whose weights decide the size."""
+    lock: str = ""
+    """Where LOCKED: the node and the reason."""
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Content:
+    """What is said about one place of one model."""
+
+    message: str
+    """What is the matter: node, operator, numbers, condition."""
+    location: Location
+    """Where."""
+    targets: tuple[str, ...] = ()
+    """Labels of the targets it holds for; empty where it does not depend on a target."""
+    resize: Resize | None = None
+    """The channel count it asks for, if any."""
+    taken: str = ""
+    """Kernel that runs now."""
+    wanted: str = ""
+    """Kernel that would run."""
+    sources: tuple[Source, ...] = ()
+    """C source the statement rests on."""
+    properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
+    """Further facts for JSON and SARIF."""
+    cause: str = ""
+    """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
+    remedy: str = ""
+    """What to do about it, as sentences."""
+    brief: str = ""
+    """The message without what people need only when they look closer; empty where there is no such part."""
+    brief_remedy: str = ""
+    """The same of the remedy."""
+
+    @property
+    def text(self) -> str:
+        """What is the matter and what to do about it."""
+        return f"{self.message} {self.remedy}" if self.remedy else self.message
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Statement(Content):
+    """What a check says; the row of its rule makes a finding of it."""
+
+    level: Level | None = None
+    """A milder level than the rule's; None for the rule's."""
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RuleStamp:
+    """The rule that a finding belongs to."""
+
+    code: str
+    """Stable code."""
+    name: str
+    """Kebab name."""
+    level: Level
+    """note, warning or error."""
+
+
+@dataclass(frozen=True)
+class Finding(Content, RuleStamp):
+    """One thing the linter says: a rule, then what it says about one place of one model."""
+
+    others: tuple[Finding, ...] = ()
+    """Findings of equal cause at other places, which this one stands for as well."""
+    asks: bool = False
+    """Whether it asks the reader for something, so that reports for people show it though it is a note."""
+
+    @property
+    def locked(self) -> bool:
+        """Whether it is about a channel count that may not change."""
+        bound = self.resize is not None and self.resize.freedom is Freedom.LOCKED
+        return bound or self.properties.get("freedom") == Freedom.LOCKED.value
+
+    @property
+    def complete(self) -> str:
+        """The text with targets and sources, for readers that show nothing else."""
+        brackets = [f"on {targets_text(self.targets)}"] if self.targets else []
+        brackets += [str(source) for source in self.sources]
+        return f"{self.text} [{'; '.join(brackets)}]" if brackets else self.text
+
+
+def targets_text(labels: tuple[str, ...]) -> str:
+    """Targets with what they share said once: `cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)`."""
+    cpus: dict[str, list[str]] = {}
+    for label in labels:
+        cpu, _, rest = label.partition(", ")
+        cpus.setdefault(rest, []).append(cpu)
+    return ", ".join(f"{', '.join(names)} ({rest})" for rest, names in cpus.items())

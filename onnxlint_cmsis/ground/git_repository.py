@@ -1,0 +1,203 @@
+"""What git says of a folder that may be hostile: git is asked, and nothing that the folder's repository names is run.
+
+A repository's own configuration can name programs for almost anything: `core.fsmonitor`, filters, hooks, `core.pager`,
+`core.sshCommand`, `include.path`, a promisor remote to fetch from. So git never reads it. It is given another folder,
+with a configuration of this program and with the repository's references, objects and index as plain data. The user's
+configuration, which every git command of the user obeys, is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from onnxlint_cmsis.ground.bounded_reading import MODEL, TEXT, read_regular
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+SECONDS = 60
+"""How long git may take."""
+POINTER = 4096
+"""Bytes of the longest file of one line: `.git` of a linked work tree, HEAD, commondir; and of a Git LFS pointer."""
+LFS_START = b"version https://git-lfs.github.com/spec/v1\n"
+SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.untrackedCache": "false",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "gc.auto": "0",
+}
+"""Settings that hold whatever the user's configuration says."""
+ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+
+
+class GitError(Exception):
+    """Git did not answer; the text is one line."""
+
+
+class Repository(NamedTuple):
+    """A work tree and where its repository lies."""
+
+    work_tree: Path
+    """The folder that has the `.git`."""
+    folder: Path
+    """What belongs to this work tree: HEAD, index."""
+    common: Path
+    """What all work trees share: objects, references."""
+
+    def ask(self, words: list[str], where: Path, given: bytes = b"") -> bytes:
+        """What a git command prints for standard input `given`, in a folder of the work tree.
+
+        Exit code 1 counts as an answer: `check-ignore` has it for no match. Raises GitError.
+        """
+        with self._data_alone() as alone:
+            settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+            inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+            here = {
+                "GIT_DIR": str(alone),
+                "GIT_WORK_TREE": str(self.work_tree),
+                "GIT_INDEX_FILE": str(self.folder / "index"),
+                "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
+            }
+            try:
+                done = subprocess.run(
+                    ["git", *settings, *words],
+                    cwd=where,
+                    env=inherited | ENVIRONMENT | here,
+                    input=given,
+                    capture_output=True,
+                    timeout=SECONDS,
+                    check=False,
+                )
+            except FileNotFoundError:
+                raise GitError("git is not installed") from None
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise GitError(f"git did not answer: {error}") from None
+        if done.returncode not in (0, 1):
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise GitError(said[-1] if said else f"git ended with {done.returncode}")
+        return done.stdout
+
+    @contextlib.contextmanager
+    def _data_alone(self) -> Iterator[Path]:
+        """A repository's folder without its configuration and hooks. Raises GitError."""
+        with tempfile.TemporaryDirectory(prefix="onnxlint-cmsis-git-") as name:
+            alone = Path(name)
+            try:
+                (alone / "HEAD").write_bytes(read_regular(self.folder / "HEAD", POINTER))
+                for shared in (self.common / "refs", self.common / "packed-refs", self.folder / "logs"):
+                    if shared.exists():
+                        _link(alone / shared.name, shared.resolve())
+                (alone / "info").mkdir()
+                exclude = self.common / "info" / "exclude"
+                if exclude.is_file():
+                    _link(alone / "info" / "exclude", exclude.resolve())
+                stated = read_regular(self.common / "config", TEXT).lower().replace(b" ", b"")
+            except OSError as error:
+                raise GitError(f"{error.filename or self.folder}: {error.strerror or error}") from None
+            lines = ["[core]", "bare = false", "repositoryFormatVersion = 1"]
+            lines += ["ignoreCase = true"] if sys.platform in ("win32", "darwin", "cygwin") else []
+            lines += ["[extensions]", "objectFormat = sha256"] if b"objectformat=sha256" in stated else []
+            (alone / "config").write_text("\n".join(lines), encoding="utf-8")
+            yield alone
+
+    def content(self, text: str, where: Path) -> bytes:
+        """Bytes of a file of a commit (`HEAD:models/kws.onnx`); that of a Git LFS pointer that has been fetched.
+
+        No filter runs. Raises GitError.
+        """
+        size = int(self.ask(["cat-file", "-s", text], where))
+        if size > MODEL:
+            raise GitError(f"it has {size} bytes; {MODEL} are read at most")
+        data = self.ask(["cat-file", "blob", text], where)
+        if not data.startswith(LFS_START) or len(data) > POINTER:
+            return data
+        import hashlib
+
+        digests = [line.partition(b"sha256:")[2].decode("ascii", "replace") for line in data.splitlines()]
+        digest = next((each for each in digests if len(each) == 64 and each.isalnum()), "")
+        stored = self.common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+        try:
+            found = read_regular(stored, MODEL) if digest else b""
+        except OSError:
+            found = b""
+        if hashlib.sha256(found).hexdigest() != digest:
+            raise GitError(f"a Git LFS pointer whose file is not in {stored.parents[2]}: run `git lfs fetch`")
+        return found
+
+
+def _link(new: Path, target: Path) -> None:
+    """A symbolic link, or a copy where the system allows none."""
+    try:
+        new.symlink_to(target)
+    except OSError:
+        if target.is_dir():
+            shutil.copytree(target, new, symlinks=True)
+        else:
+            shutil.copyfile(target, new)
+
+
+def repository_of(folder: Path) -> Repository | None:
+    """The repository of the nearest `.git` at or above a folder; None where there is none that can be one.
+
+    A bare repository, which a folder may hold as plain files, is none.
+    """
+    here = folder.resolve()
+    for work_tree in (here, *here.parents):
+        found = work_tree / ".git"
+        if os.path.lexists(found):
+            return _repository(work_tree, found)
+    return None
+
+
+def _repository(work_tree: Path, found: Path) -> Repository | None:
+    """The repository of a `.git`: a folder, or a file that says where it lies."""
+    try:
+        if not found.is_dir():
+            line = read_regular(found, POINTER).decode("utf-8", "surrogateescape").strip()
+            if not line.startswith("gitdir:") or "\0" in line:
+                return None
+            found = work_tree / line.removeprefix("gitdir:").strip()
+        shared = found / "commondir"
+        common = found
+        if shared.exists():
+            common = found / read_regular(shared, POINTER).decode("utf-8", "surrogateescape").strip()
+        good = (found / "HEAD").is_file() and (common / "objects").is_dir() and (common / "refs").is_dir()
+    except (OSError, ValueError):
+        return None
+    return Repository(work_tree, found.resolve(), common.resolve()) if good else None
+
+
+# Which files git ignores, asked of git itself.
+
+
+def ignored_by_git(folder: str, files: list[str]) -> frozenset[str]:
+    """Those of the files below a folder that git ignores; none outside a work tree or without git.
+
+    A tracked file is never ignored, whatever patterns say.
+    """
+    repository = repository_of(Path(folder)) if files else None
+    if repository is None:
+        return frozenset()
+    names = {os.path.relpath(path, folder): path for path in files}
+    asked = "\0".join(names).encode("utf-8", "surrogateescape")
+    try:
+        told = repository.ask(["check-ignore", "-z", "--stdin"], Path(folder), asked)
+    except GitError:
+        return frozenset()
+    return frozenset(names[name] for name in told.decode("utf-8", "surrogateescape").split("\0") if name in names)

@@ -1,0 +1,193 @@
+"""The words every other module shares: levels, targets, kernel calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, IntEnum
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+Size = int | None
+"""One dimension: a number, or None where the model leaves it symbolic."""
+MAX_DIM = 2**31 - 1
+"""Largest dimension that is believed: CMSIS-NN's are int32_t."""
+MAX_AXES = 32
+"""Most axes of a tensor that is followed: what every numpy can broadcast. CMSIS-NN takes four."""
+InputShapes = Mapping[str, tuple[Size, ...]]
+"""Sizes of model inputs by name (`--input-shape`)."""
+
+
+class Isa(str, Enum):
+    """Instruction-set class that CMSIS-NN's source distinguishes."""
+
+    SCALAR = "scalar"
+    DSP = "dsp"
+    MVE = "mve"
+
+
+class Level(IntEnum):
+    """How bad a finding is; the order is used by --fail-on."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class Freedom(str, Enum):
+    """Whether a channel count may change: FREE, COUPLED or LOCKED."""
+
+    FREE = "FREE"
+    COUPLED = "COUPLED"
+    LOCKED = "LOCKED"
+
+
+class Target(NamedTuple):
+    """A CPU with one CMSIS-NN release and one compiler."""
+
+    cpu: str
+    """CPU name with its suffixes, as the user wrote it: `cortex-m55`, `cortex-m4+nodsp`."""
+    isa: Isa
+    """Instruction-set class the build will have."""
+    release: str
+    """CMSIS-NN release: `7.0.0`, `cmsis5-5.9.0`, `main`."""
+    compiler: str = "gcc"
+    """`gcc` or `armclang`; `clang` takes the branches of gcc, and the firmware check alone asks for it."""
+    compiler_version: str = ""
+    """As the user wrote it, `12.2`; empty where it may be any."""
+
+    @property
+    def built_with(self) -> str:
+        """The compiler as users write it: `gcc`, `gcc@12.2`."""
+        return f"{self.compiler}@{self.compiler_version}" if self.compiler_version else self.compiler
+
+    @property
+    def label(self) -> str:
+        """Short text for messages: `cortex-m55, CMSIS-NN 7.0.0, gcc`."""
+        return f"{self.cpu}, CMSIS-NN {self.release}, {self.built_with}"
+
+
+PLACEMENTS = ("unknown", "tcm", "sram")
+"""Where activations and weights lie on a device: sram has the weights in MRAM."""
+
+
+class MemoryRoom(NamedTuple):
+    """What a device has for a model."""
+
+    ram: int | None = None
+    """Bytes of RAM; None where nothing is claimed about it."""
+    flash: int | None = None
+    """Bytes of flash; None likewise."""
+    board: str = ""
+    """Board whose figures they are; empty for figures of the user's."""
+    stack: int | None = None
+    """Bytes of stack that a scratch buffer may take; None where nothing is claimed about it."""
+
+
+class Source(NamedTuple):
+    """Where in CMSIS-NN's C source a statement about it can be read."""
+
+    release: str
+    """Release the line number is for."""
+    file: str
+    """Path inside the CMSIS-NN repository."""
+    function: str
+    """C function or macro."""
+    line: int
+    """First line of the statement; 0 where only the function is recorded."""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"CMSIS-NN {self.release} {place} {self.function}"
+
+
+class Dims(NamedTuple):
+    """`cmsis_nn_dims`: n, h, w, c."""
+
+    n: Size
+    """Batch; output channels in a convolution filter; depth in a fully connected filter."""
+    h: Size
+    """Height."""
+    w: Size
+    """Width."""
+    c: Size
+    """Channels."""
+
+
+NO_FRONT = Dims(0, 0, 0, 0)
+"""What a call that pads nothing, or on the plane alone, has in front."""
+
+
+class Pair(NamedTuple):
+    """Two sizes of the spatial plane (`cmsis_nn_tile`)."""
+
+    h: Size
+    """Along the height."""
+    w: Size
+    """Along the width."""
+
+
+def entry_parts(entry: str) -> tuple[str, str]:
+    """What an entry point computes, and its types: `("softmax", "s8_s16")` of `softmax_s8_s16`."""
+    stem, _, kind = entry.rpartition("_")
+    front, _, first = stem.rpartition("_")
+    return (front, f"{first}_{kind}") if first in ("s8", "s16") else (stem, kind)
+
+
+_CALL_VARIABLES = (
+    *(f"{group}.{size}" for group in ("input_dims", "filter_dims", "output_dims") for size in "nhwc"),
+    *(f"{group}.{size}" for group in ("stride", "padding", "pad_after", "dilation") for size in "hw"),
+)
+"""Names of the sizes of a call, in order."""
+
+
+class KernelCall(NamedTuple):
+    """One ONNX layer in CMSIS-NN's own terms.
+
+    `variables()` names every number the way the conditions do (`input_dims.c`, `stride.w`, `ch_mult`). Where many calls
+    are looked at together that differ in their channel counts, these are arrays of int64 of one length.
+    """
+
+    entry: str
+    """Entry point without `arm_` and `_wrapper`: `convolve_s8`, `depthwise_s8`, `transpose_conv_s8`, `avgpool_s8`."""
+    input_dims: Dims
+    """Input, NHWC."""
+    filter_dims: Dims
+    """Filter: convolution [out_c,h,w,in_c/groups], depthwise [1,h,w,out_c], fully connected [depth,1,1,out_c]."""
+    output_dims: Dims
+    """Output, NHWC."""
+    stride: Pair = Pair(1, 1)
+    """Stride."""
+    padding: Pair = Pair(0, 0)
+    """Padding before (top, left)."""
+    pad_after: Pair = Pair(0, 0)
+    """Padding after (bottom, right), implied in CMSIS-NN by the output size."""
+    dilation: Pair = Pair(1, 1)
+    """Dilation."""
+    ch_mult: Size = 0
+    """Depthwise channel multiplier; 0 where the entry point has none."""
+    per_channel: bool | None = None
+    """Per-channel weight scales (fully connected); None where the entry point does not ask."""
+    bias: bool = True
+    """Whether the model has a bias for the layer; without one callers may pass NULL."""
+    weight_offset: bool = False
+    """Whether the weights of a fully connected layer have a zero-point, which the kernel then adds to each."""
+    initial_state: bool | None = False
+    """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
+    permutation: tuple[int, ...] = ()
+    """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
+    pad_front: Dims = NO_FRONT
+    """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
+
+    def variables(self) -> dict[str, Size]:
+        """Every number of the call under its CMSIS-NN name."""
+        images = (*self.input_dims, *self.filter_dims, *self.output_dims)
+        pairs = (*self.stride, *self.padding, *self.pad_after, *self.dilation)
+        return {
+            **dict(zip(_CALL_VARIABLES, (*images, *pairs), strict=True)),
+            "ch_mult": self.ch_mult,
+            "per_channel": None if self.per_channel is None else int(self.per_channel),
+            "bias": int(self.bias),
+            "initial_state": None if self.initial_state is None else int(self.initial_state),
+            "permutation.axes": len(self.permutation),
+            **{f"permutation.{place}": axis for place, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
+        }

@@ -1,0 +1,809 @@
+"""Whether types, scales and zero-points of a quantized node are ones that CMSIS-NN takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, entry_parts
+from onnxlint_cmsis.lower.elementwise import unweighted_layer
+from onnxlint_cmsis.lower.epilogue import CLAMPING, WEIGHTED, Epilogue, along_channels
+from onnxlint_cmsis.lower.layer import (
+    ARITHMETIC,
+    UNDECIDED,
+    Assumptions,
+    Cause,
+    Decision,
+    Layer,
+    Shape,
+    Verdict,
+    activations_of,
+    broadcast_dims,
+    in_plain_code,
+    is_image,
+    operands,
+    refused,
+    stem_of,
+)
+from onnxlint_cmsis.lower.layer import text as _text
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import (
+    OUTPUT,
+    STORED,
+    TOLERANCE,
+    UNSIGNED_OFFSET,
+    AffineQuantization,
+    activation_type,
+    dequantizes,
+    of_input,
+    of_weights,
+    weights_behind,
+    wrong_scale,
+)
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.registry import operator_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# The largest sum that a layer's kernel can reach for its weights, against the 32 bits that it is kept in.
+
+
+if TYPE_CHECKING:
+    Whole = NDArray[np.int64]
+    Read = Callable[[str], NDArray[Any] | None]
+
+MOST = 2**52
+"""Largest bias that is counted with: sums with it fit 64 bits."""
+LIMIT = 2**31
+"""Absolute sum from which on int32 may not hold it."""
+FAST_COLUMNS = 512
+"""Columns that the s16 kernels add in 32 bits before they go on in 64 (MAX_COL_COUNT)."""
+
+
+class SumBound(NamedTuple):
+    """The channel of a layer whose sums can become largest."""
+
+    channel: int
+    """Its index."""
+    largest: int
+    """Largest absolute sum, bias included, for some input."""
+    shift: int
+    """Bits by which the sum is shifted to the left before it is multiplied; 0 for a multiplier below 1."""
+    channels: int
+    """How many channels overflow."""
+
+
+def overflow_of(graph: Graph, record: LoweredLayer, read: Read) -> SumBound | None:
+    """The worst channel of a layer of which sums overflow for some input; None where none does, or it is not known.
+
+    Weights are read only where sizes and bias alone leave it open. int8 layers keep sums in int32; int16 layers do so
+    in the last of an odd number of output pixels (arm_convolve_s16.c), with more columns than FAST_COLUMNS.
+    """
+    import numpy as np
+
+    numbers = _numbers(graph, record)
+    if numbers is None or not (numbers.shifted(numbers.guess + np.abs(numbers.bias)) >= LIMIT).any():
+        return None
+    largest = _largest_sums(graph, record, numbers, read)
+    if largest is None:
+        return None
+    sums = numbers.shifted(largest)
+    worst, channels = int(np.argmax(sums)), int((sums >= LIMIT).sum())
+    return SumBound(worst, int(largest[worst]), int(numbers.shifts[worst]), channels) if channels else None
+
+
+class _Numbers(NamedTuple):
+    """What is known of a layer's sums without its weights."""
+
+    reach: tuple[int, int]
+    """Lowest and highest input less the zero-point."""
+    guess: int
+    """Largest sum without bias that any weights could give."""
+    bias: Whole
+    """Bias of each channel in units of the sums; 0 where the function adds it in 64 bits."""
+    shifts: Whole
+    """Shift to the left of each channel."""
+
+    def shifted(self, largest: Whole) -> NDArray[np.float64]:
+        """Largest absolute sum of each channel, before or behind the shift; exact below `LIMIT`."""
+        import numpy as np
+
+        return np.ldexp(largest.astype(np.float64), self.shifts)
+
+
+def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
+    import numpy as np
+
+    layer, weights, result = record.layer, record.weights, record.output
+    source = record.inputs[0] if record.inputs else None
+    if record.call is None or layer is None or weights is None or source is None or result is None:
+        return None
+    count, shape = layer.call.output_dims.c, _shape(graph, record)
+    if not count or not shape or not weights.scales or len(weights.scales) not in (1, count) or not result.scale:
+        return None
+    columns = math.prod(shape) // count
+    if layer.call.entry.startswith("transpose_conv"):
+        columns = math.prod(shape) // shape[1]
+    lowest, highest = (-(2 ** (source.bits - 1)), 2 ** (source.bits - 1) - 1)
+    zero = source.signed_zero_points[0]
+    reach = lowest - zero, highest - zero
+    wide = source.bits == 16
+    if wide and not (record.call.entry == "convolve_s16" and columns > FAST_COLUMNS and _odd(record)):
+        return None
+    guess = columns * 128 * max(map(abs, reach))
+    if wide:
+        return _Numbers(reach, guess, np.zeros(count, np.int64), np.zeros(count, np.int64))
+    with np.errstate(all="ignore"):  # scales of damaged files
+        units = source.scale * np.resize(np.array(weights.scales, np.float64), count)
+        shifts = np.maximum(np.frexp(units / result.scale)[1], 0).astype(np.int64)
+        return _Numbers(reach, guess, _sum_bounds_bias(graph, record, units), shifts)
+
+
+def _odd(record: LoweredLayer) -> bool:
+    """Whether a layer has an odd number of output pixels, as far as is known."""
+    dims = record.call.output_dims if record.call else None
+    return bool(dims and dims.h and dims.w and dims.h * dims.w % 2)
+
+
+def _shape(graph: Graph, record: LoweredLayer) -> tuple[int, ...]:
+    """Sizes of weights that lie in the file as the layer reads them; nothing for others."""
+    tensor = record.node.inputs[_place(record)]
+    producer = graph.producers.get(tensor)
+    stored = graph.constants.get(producer.inputs[0] if producer and producer.inputs else tensor)
+    direct = stored is not None and stored is weights_behind(graph, tensor)
+    return stored.shape if stored and direct and stored.shape == graph.shape(tensor) else ()
+
+
+def _place(record: LoweredLayer) -> int:
+    return operands(record.node.domain, record.node.op_type).weights
+
+
+def _sum_bounds_bias(graph: Graph, record: LoweredLayer, units: NDArray[np.float64]) -> Whole:
+    """Bias of each channel in units of the sums; 0 where there is none or it is not known."""
+    import numpy as np
+
+    place = operands(record.node.domain, record.node.op_type).bias
+    inputs = record.node.inputs
+    constant = weights_behind(graph, inputs[place]) if 0 <= place < len(inputs) and inputs[place] else None
+    values = constant.values() if constant else None
+    if constant is None or values is None or len(values) not in (1, len(units)) or not units.all():
+        return np.zeros(len(units), np.int64)
+    stored = of_weights(graph, record.node, place)
+    reals = np.resize(np.array(values, np.float64), len(units))
+    if stored is not None and stored.scales and stored.zero_points:
+        zeros, scales = np.array(stored.zero_points, np.float64), np.array(stored.scales, np.float64)
+        reals = (reals - np.resize(zeros, len(units))) * np.resize(scales, len(units))
+    counted = reals if stored is None and constant.elem_type == "int32" else reals / units
+    bias: Whole = np.rint(np.clip(np.where(np.isfinite(counted), counted, 0), -MOST, MOST)).astype(np.int64)
+    return bias
+
+
+def _largest_sums(graph: Graph, record: LoweredLayer, numbers: _Numbers, read: Read) -> Whole | None:
+    """For each channel the largest absolute sum over all inputs in reach, bias included; None where not known."""
+    import numpy as np
+
+    constant = weights_behind(graph, record.node.inputs[_place(record)])
+    values = read(constant.name) if constant else None
+    if values is None or record.weights is None or values.dtype.kind not in "iu":
+        return None
+    matrix = _sum_bounds_rows(record, values.astype(np.int64), len(numbers.bias))
+    matrix = matrix - np.resize(np.array(record.weights.zero_points, np.int64), len(matrix))[:, None]
+    ends = np.stack([matrix * numbers.reach[0], matrix * numbers.reach[1]])
+    sums = np.stack([ends.max(axis=0).sum(axis=1), ends.min(axis=0).sum(axis=1)]) + numbers.bias
+    largest: Whole = np.abs(sums).max(axis=0)
+    return largest
+
+
+def _sum_bounds_rows(record: LoweredLayer, values: NDArray[Any], channels: int) -> NDArray[Any]:
+    """Weights as one row for each output channel."""
+    import numpy as np
+
+    entry = record.call.entry if record.call else ""
+    if entry.startswith("transpose_conv"):
+        return np.moveaxis(values, 1, 0).reshape(channels, -1)
+    dense = entry.startswith("fully_connected")
+    if dense and not record.node.int("transB"):
+        return np.moveaxis(values, -1, 0).reshape(channels, -1)
+    return values.reshape(channels, -1)
+
+
+# The verdict on a node in one release: the model's own facts, and the limits of that release's functions.
+
+
+AS_DENSE = ("conv-grouped-as-dense", "conv-s16-grouped-as-dense", "conv-s4-grouped-as-dense")
+"""Hazards of releases that compute a grouped convolution as a dense one."""
+FILTER_OFFSET_SINCE = "6.0.0"
+"""First release whose fully connected functions read the zero-point of the weights (arm_nn_vec_mat_mult_t_s8.c)."""
+
+
+def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decision | None:
+    """Why no function of a release computes a node; None where one does. `route` is that of its call, if any."""
+    if record.verdict is not Verdict.CMSIS_NN or record.layer is None or route is None:
+        return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
+    stem, kind = entry_parts(record.layer.call.entry)
+    if route.reason:
+        several = stem == "fully_connected" and record.layer.call.per_channel
+        cause = Cause.NO_PER_CHANNEL if several else Cause.NO_FUNCTION
+        return in_plain_code(kind, stem, cause, route.reason)
+    if any(hazard.id in AS_DENSE for hazard in route.hazards):
+        text = f"CMSIS-NN {release} computes a grouped convolution as a dense one"
+        return in_plain_code(kind, stem, Cause.GROUPS, text)
+    if _ignores_zero_point(record, release):
+        text = f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
+        return in_plain_code(kind, stem, Cause.WEIGHT_ZERO_POINT, text)
+    return None
+
+
+def _ignores_zero_point(record: LoweredLayer, release: str) -> bool:
+    dense = record.layer is not None and stem_of(record.layer.call.entry) == "fully_connected"
+    offset = record.weights is not None and any(record.weights.signed_zero_points)
+    return dense and offset and RELEASES.index(release) < RELEASES.index(FILTER_OFFSET_SINCE)
+
+
+# Operators on two activations, or on one and a constant: Add, Sub, Mul, Div, Max and Min.
+
+
+FUNCTIONS = {
+    "Add": "elementwise_add",
+    "Sum": "elementwise_add",
+    "QLinearAdd": "elementwise_add",
+    "Mul": "elementwise_mul",
+    "QLinearMul": "elementwise_mul",
+    "Max": "maximum",
+    "Min": "minimum",
+}
+"""Operator to the stem of its entry point."""
+VARIADIC = ("Max", "Min", "Sum")
+"""Operators of any number of operands."""
+NO_FUNCTION = "CMSIS-NN has no function for it"
+_REACH = 8
+"""How many nodes an operand may be away from the constants that it is computed from."""
+
+
+def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
+    """Lower an operator on two activations, or on one and a constant that no layer in front takes in."""
+    where = operands(node.domain, node.op_type)
+    if len(node.inputs) <= where.weights:
+        return None
+    left, right = node.inputs[where.activation], node.inputs[where.weights]
+    fixed = [computed_from_constants(graph, name) for name in (left, right)]
+    kind, assumed = activation_type(graph, right if fixed[0] else left, assume)
+    if node.op_type in VARIADIC and len(node.inputs) > 2:
+        entry = f"{FUNCTIONS[node.op_type]}_{kind}"
+        return refused(Cause.ATTRIBUTE, f"it has {len(node.inputs)} operands; arm_{entry} takes two")
+    shapes = graph.shape(left), graph.shape(right)
+    computed = [shape for shape, constant in zip(shapes, fixed, strict=True) if not constant]
+    if () in computed or not computed:
+        return None  # a scalar computed at run time is a scale, not a layer's operand
+    if any(fixed):
+        other, constant = shapes[::-1] if fixed[0] else shapes
+        decision = _with_constant(node, other, constant, kind)
+    elif node.op_type not in FUNCTIONS:
+        decision = refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    else:
+        decision = _two_activations(f"{FUNCTIONS[node.op_type]}_{kind}", *shapes)
+    if decision is not None:
+        return decision
+    first, second, result = broadcast_dims(graph, left, right, node.outputs[0])
+    return Layer(node, KernelCall(f"{FUNCTIONS[node.op_type]}_{kind}", first, second, result), {}, 1, assumed)
+
+
+def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> bool:
+    """Whether an operand is the same in every run: a constant, moved, dequantized or computed from others."""
+    if weights_behind(graph, tensor) is not None:
+        return True
+    node = graph.producers.get(tensor)
+    if node is None or reach == 0 or not node.inputs or node.bodies or node.op_type.startswith("Random"):
+        return False
+    return all(not name or computed_from_constants(graph, name, reach - 1) for name in node.inputs)
+
+
+def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind: str) -> Decision | None:
+    """Who computes an operator of which one operand is a constant; None for a function of CMSIS-NN."""
+    if constant is None or other is None:
+        return UNDECIDED
+    one = all(size == 1 for size in constant)
+    name = node.op_type.removeprefix("QLinear")
+    if name in ("Max", "Min"):
+        return None  # arm_maximum_s8 and arm_minimum_s8 broadcast
+    if one and name in ARITHMETIC and len(constant) <= len(other):
+        text = "one operand is a constant that no layer in front takes in"
+        return in_plain_code(kind, "lookup", Cause.OPERAND_CONSTANT, text)
+    if name not in FUNCTIONS:
+        return refused(Cause.OPERAND_CONSTANT, f"its constant has several numbers; CMSIS-NN has no function for {name}")
+    if len(constant) > len(other) or any(
+        a not in (1, b) for a, b in zip(constant[::-1], other[::-1], strict=False) if b is not None
+    ):
+        text = f"the constant of shape {_text(constant)} makes its operand of shape {_text(other)} larger"
+        return refused(Cause.BROADCAST, text)
+    text = "one operand is a constant of several numbers that no layer in front takes in"
+    return in_plain_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
+
+
+def _two_activations(entry: str, first: Shape | None, second: Shape | None) -> Decision | None:
+    """Why no function takes the two operands, or cannot be judged; None where one does."""
+    if first is None or second is None:
+        return UNDECIDED
+    same = _same(first, second) if entry.startswith("elementwise") else True
+    if same is None:
+        return UNDECIDED
+    if same:
+        return None
+    stem, _, kind = entry.rpartition("_")
+    reason = f"its operands have shapes {_text(first)} and {_text(second)}; arm_{entry} does not broadcast"
+    return in_plain_code(kind, stem, Cause.BROADCAST, reason)
+
+
+def _same(first: Shape, second: Shape) -> bool | None:
+    """Whether two shapes hold the same elements one by one; None where a symbolic size leaves it open."""
+    rank = max(len(first), len(second))
+    pairs = list(zip(*((1,) * (rank - len(shape)) + shape for shape in (first, second)), strict=True))
+    if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+        return False
+    return None if any(a != b for a, b in pairs) else True
+
+
+# Whether the activations of a quantized node are of types and zero-points that CMSIS-NN takes.
+#
+# The s16 functions read no offset of int16 activations (arm_convolve_s16.c, arm_fully_connected_s16.c).
+
+
+ACTIVATION_TYPES = ("int8", "uint8", "int16")
+"""Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
+STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool")
+"""Operators whose s16 functions work on stored integers, whatever their zero-point (arm_max_pool_s16.c)."""
+WIDENING = ("softmax_s8_s16",)
+"""Entry points of int8 input and int16 output; their output has a zero-point, which the function gives it."""
+_INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
+
+StoredNumbers = tuple[AffineQuantization | None, ...]
+"""Quantization of a node's activations, in the order of its inputs; None for one that is float."""
+
+
+def numbers_of(graph: Graph, node: Node, weighted: bool) -> StoredNumbers:
+    """Quantization of a node's activations; weights and constant operands of sums and products are left out."""
+    where = operands(node.domain, node.op_type)
+    places = [place for place in activations_of(node) if node.inputs[place]]
+    if weighted:
+        places = [place for place in places if place != where.weights]
+    if not node.is_op("Max", "Min"):
+        places = [place for place in places if not computed_from_constants(graph, node.inputs[place])] or places
+    return tuple(of_input(graph, node, place) for place in places)
+
+
+def check_activations(
+    graph: Graph, node: Node, numbers: StoredNumbers, result: AffineQuantization | None, entry: str = ""
+) -> Decision | None:
+    """Why integers of these types and zero-points are no activations of CMSIS-NN; None where they are.
+
+    `entry` is the entry point of the layer's call, if it has one.
+    """
+    known = [each for each in (*numbers, result) if each is not None]
+    wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
+    facts = (
+        (_is_dynamic(graph, node), Cause.DYNAMIC_QUANTIZATION, "the scale of its input is known only at run time"),
+        (node.op_type in _INTEGER_SUMS, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
+        (None in numbers, Cause.FLOAT, "its input is not quantized"),
+        (
+            not all(each.known for each in known),
+            Cause.DYNAMIC_QUANTIZATION, "a scale of its activations is known only at run time",
+        ),
+        (
+            any(len(each.scales or (0,)) != 1 for each in known),
+            Cause.SCALE, "several scales quantize an activation; CMSIS-NN's functions take one",
+        ),
+        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
+    )  # fmt: skip
+    found = next((refused(cause, text) for met, cause, text in facts if met), None) or _unknown_type(known)
+    if found or entry in WIDENING:
+        return found
+    return _several_types(known) or (None if node.is_op(*STORED_VALUES) else _offsets(known))
+
+
+def _unknown_type(known: list[AffineQuantization]) -> Decision | None:
+    for elem_type in sorted({each.elem_type for each in known} - set(ACTIVATION_TYPES)):
+        text = f"its activations are {elem_type or 'of unknown type'}; CMSIS-NN takes int8 and int16"
+        return refused(Cause.ACTIVATION_TYPE, text)
+    return None
+
+
+def _several_types(known: list[AffineQuantization]) -> Decision | None:
+    if len({each.bits for each in known}) > 1:
+        return refused(Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type")
+    return None
+
+
+def _offsets(known: list[AffineQuantization]) -> Decision | None:
+    if any(each.bits == 16 and any(each.zero_points or ()) for each in known):
+        return refused(Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0")
+    return None
+
+
+def check_operand(graph: Graph, node: Node) -> Decision | None:
+    """Why plain code does not take a constant operand of several numbers; None where it does."""
+    where = operands(node.domain, node.op_type)
+    if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= where.weights:
+        return None
+    for place in (where.activation, where.weights):
+        several = any(size != 1 for size in graph.shape(node.inputs[place]) or ())
+        if several and computed_from_constants(graph, node.inputs[place]) and of_input(graph, node, place) is None:
+            return refused(Cause.OPERAND_CONSTANT, "one operand is a float constant that is not quantized")
+    return None
+
+
+def _is_dynamic(graph: Graph, node: Node) -> bool:
+    """Whether DynamicQuantizeLinear, seen through what only moves integers, makes an input."""
+    tensor = node.inputs[0]
+    if node.op_type == "DynamicQuantizeMatMul":
+        return True
+    for _ in range(len(graph.nodes)):
+        producer = graph.producers.get(tensor)
+        if producer is None or not producer.inputs:
+            return False
+        if operator_of(producer).elements is Elements.MEASURED:
+            return True
+        if graph.elem_type(tensor) not in STORED and not dequantizes(producer):
+            return False
+        tensor = producer.inputs[0]
+    return False
+
+
+# Checks of a quantized layer's weights and their scales against its function.
+#
+# `cmsis_nn_conv_params`, `cmsis_nn_dw_conv_params` and `cmsis_nn_transpose_conv_params` have an input and an output
+# offset and none for the filter; `cmsis_nn_fc_params` has a `filter_offset`, one for all outputs
+# (Include/arm_nn_types.h).
+
+
+WEIGHT_TYPES = ("int8", "uint8", "int4")
+"""Types of weights; uint8 becomes int8 as activations do."""
+MOST_MULTIPLIER = 2.0**30
+"""Smallest multiplier that is too large for TensorFlow Lite (QuantizeMultiplier)."""
+
+LEAST_MULTIPLIER = 2.0**-32
+"""Multiplier below which TensorFlow Lite takes 0 (QuantizeMultiplier)."""
+
+
+def vanished(record: LoweredLayer) -> tuple[int, int]:
+    """How many of a layer's multipliers count as 0, and how many there are; 0 of 0 where they are not known."""
+    source = record.inputs[0] if record.inputs else None
+    if record.call is None or record.weights is None or source is None or record.output is None:
+        return 0, 0
+    unit, step = source.scale, record.output.scale
+    scales = record.weights.scales or ()
+    if not scales or unit * min(scales) / step >= LEAST_MULTIPLIER:
+        return 0, len(scales)
+    return sum(unit * scale / step < LEAST_MULTIPLIER for scale in scales), len(scales)
+
+
+def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
+    """Quantization of a layer's weights; None where it has none or they are float."""
+    if not layer.call.entry.startswith(WEIGHTED):
+        return None
+    return of_weights(graph, layer.node, operands(layer.node.domain, layer.node.op_type).weights)
+
+
+def check_weights(
+    graph: Graph, layer: Layer, numbers: StoredNumbers, weights: AffineQuantization | None, ending: Epilogue
+) -> Decision | None:
+    """Why a layer's weights or their scales do not fit its function; None where they do."""
+    position = operands(layer.node.domain, layer.node.op_type).weights
+    if weights is None:
+        return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
+    wrong = wrong_scale(weights)
+    facts = (
+        (
+            weights_behind(graph, layer.node.inputs[position]) is None,
+            Cause.OPERAND_COMPUTED, "its weights are computed at run time",
+        ),
+        (not weights.known, Cause.DYNAMIC_QUANTIZATION, "the scale of its weights is known only at run time"),
+        (
+            weights.elem_type not in WEIGHT_TYPES,
+            Cause.WEIGHT_TYPE, f"its weights are {weights.elem_type}; CMSIS-NN takes int8 and int4",
+        ),
+        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
+    )  # fmt: skip
+    return (
+        next((refused(cause, text) for met, cause, text in facts if met), None)
+        or _zero_points(layer.call.entry, weights)
+        or _scales(layer, weights)
+        or _weight_checks_bias(graph, layer, ending)
+        or _multiplier(numbers, weights, ending)
+    )
+
+
+def _zero_points(entry: str, weights: AffineQuantization) -> Decision | None:
+    """Convolutions have no filter offset; fully connected s8 functions have one for all outputs, s16 and s4 none."""
+    zeros = set(weights.signed_zero_points)
+    if not any(zeros):
+        return None
+    if not entry.startswith("fully_connected"):
+        text = "its weights have a zero-point other than 0; CMSIS-NN's convolutions take 0"
+        return refused(Cause.WEIGHT_ZERO_POINT, text)
+    kind = entry.rpartition("_")[2]
+    if kind != "s8":
+        text = f"its weights have a zero-point other than 0; arm_fully_connected_{kind} takes 0"
+        return refused(Cause.WEIGHT_ZERO_POINT, text)
+    if len(zeros) > 1:
+        return refused(
+            Cause.WEIGHT_ZERO_POINT, "its weights have several zero-points; arm_fully_connected_s8 takes one"
+        )
+    return None
+
+
+def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
+    """Check for one scale, or one per output channel, which for fully connected layers s8 alone has."""
+    if weights.blocks:
+        text = "its weights are quantized in blocks; CMSIS-NN has one scale for each output channel"
+        return refused(Cause.WEIGHT_SCALES, text)
+    if len(weights.scales or ()) == 1:
+        return None
+    node, entry = layer.node, layer.call.entry
+    dense = entry.startswith("fully_connected")
+    axis = (0 if node.int("transB") else 1) if dense else int(entry.startswith("transpose_conv"))
+    if weights.axis != OUTPUT and weights.axis % 2 != axis if dense else weights.axis not in (OUTPUT, axis):
+        text = "its weights have scales along another axis than that of the output channels"
+        return refused(Cause.WEIGHT_SCALES, text)
+    if len(weights.scales or ()) != layer.call.output_dims.c and layer.call.output_dims.c is not None:
+        return refused(Cause.WEIGHT_SCALES, "its weights do not have one scale for each output channel")
+    kind = entry.rpartition("_")[2]
+    if dense and kind != "s8":
+        text = f"its weights have a scale for each output; arm_fully_connected_{kind} takes one"
+        return in_plain_code(kind, "fully_connected", Cause.WEIGHT_SCALES, text)
+    return None
+
+
+def _weight_checks_bias(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
+    """The bias is fixed in the file; a constant added behind has one number for each channel."""
+    node, bias = layer.node, operands(layer.node.domain, layer.node.op_type).bias
+    if 0 <= bias < len(node.inputs) and node.inputs[bias] and weights_behind(graph, node.inputs[bias]) is None:
+        return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
+    if ending.added is None:
+        return None
+    name = next(name for name in ending.added.inputs if weights_behind(graph, name) is not None)
+    dense = layer.call.entry.startswith("fully_connected")
+    rank = len(graph.shape(node.outputs[0]) or ())
+    if along_channels(graph.shape(name), -1 if dense else 1 - rank, layer.call.output_dims.c):
+        return None
+    text = "a constant that is not one number for each channel is added before its result is quantized"
+    return refused(Cause.OPERAND_CONSTANT, text)
+
+
+def _multiplier(numbers: StoredNumbers, weights: AffineQuantization, ending: Epilogue) -> Decision | None:
+    source = numbers[0].scale if numbers and numbers[0] is not None else 0.0
+    result = ending.quantization.scale if ending.quantization else 1.0
+    if source * max(weights.scales or (0.0,)) / result < MOST_MULTIPLIER:
+        return None
+    return refused(Cause.SCALE, "its scales make a multiplier of 2^30 or more")
+
+
+# Softmax: rows of int8 or int16, and the one scale and zero-point that each function gives its output.
+#
+# arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s8_s16,
+# of
+# int8 input and int16 output, 1/65536 and -32768 (the same file), arm_softmax_s16 1/32768 and 0 (arm_softmax_s16.c).
+
+
+class SoftmaxOutput(NamedTuple):
+    """What a function gives its output."""
+
+    scale: float
+    """Scale."""
+    zero_point: int
+    """Zero-point."""
+    words: str
+    """The scale as a fraction."""
+    tolerance: float
+    """Relative difference of scales that changes nothing.
+
+    For int16 this is less than two units of the largest output. It accepts the 1/32767 of ONNX Runtime's quantizer.
+    TensorFlow Lite Micro takes 0.1 % (softmax_common.cc:93, :99).
+    """
+
+
+SOFTMAX_OUTPUT = {
+    "s8": SoftmaxOutput(1 / 256, -128, "1/256", TOLERANCE),
+    "s8_s16": SoftmaxOutput(1 / 65536, -32768, "1/65536", 2.0**-15),
+    "s16": SoftmaxOutput(1 / 32768, 0, "1/32768", 2.0**-14),
+}
+"""Types of input and output to the scale and zero-point of the output."""
+SMALLEST_SOFTMAX_INPUT = 2.0**-26
+"""Input scale up to which the multiplier of arm_softmax_s8, the scale times 2^26, does not exceed 1.
+
+Its shift goes to the left alone (TensorFlow Lite, QuantizeMultiplierGreaterThanOne).
+"""
+FLATTENING_OPSET = 13
+"""Before this opset, Softmax runs over its axis and all following ones."""
+
+
+def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower Softmax: `arm_softmax_*` runs over rows, which lie one after the other in memory."""
+    shape = graph.shape(node.inputs[0])
+    if shape is None:
+        return UNDECIDED
+    axes = set(softmax_axes(node, len(shape)))
+    image = is_image(graph, node.inputs[0]) if len(shape) > 2 else False
+    orders = [(0, *range(2, len(shape)), 1)] if image is not False else []
+    orders += [tuple(range(len(shape)))] if not image else []
+    if not any(_softmax_rows(shape, axes, order) for order in orders):
+        stored = "as stored (NHWC)" if image else "in memory"
+        text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
+        kind, _ = activation_type(graph, node.inputs[0], assume)
+        return in_plain_code(kind, "softmax", Cause.AXIS, text)
+    return unweighted_layer("softmax", graph, node, assume)
+
+
+def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
+    """Axes that a Softmax runs over: its axis; before opset 13 all following ones too."""
+    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
+    axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
+    return tuple(range(axis, rank)) if flattening else (axis,)
+
+
+def _softmax_rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
+    """Whether the axes can be last in memory. An axis of size 1 or unknown size may be anywhere."""
+    inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
+    return inside == sorted(inside)
+
+
+def widened(layer: Layer, numbers: StoredNumbers, result: AffineQuantization | None) -> Layer:
+    """The layer; as a call of arm_softmax_s8_s16 if its input is int8 or uint8 and its output int16."""
+    narrow = all(each is not None and each.bits == 8 for each in numbers)
+    if layer.call.entry != "softmax_s8" or not narrow or result is None or result.elem_type != "int16":
+        return layer
+    return layer._replace(call=layer.call._replace(entry="softmax_s8_s16"))
+
+
+def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQuantization) -> Decision | None:
+    """Why the output of a softmax differs from the model's integers; None where it does not."""
+    stem, kind = entry_parts(entry)
+    if kind != "s16" and source is not None and source.scale <= SMALLEST_SOFTMAX_INPUT:
+        return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
+    scale, zero_point, words, tolerance = SOFTMAX_OUTPUT[kind]
+    if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
+        return None
+    has = f"scale {result.scale:.6g} and zero-point {result.signed_zero_points[0]}"
+    return in_plain_code(kind, stem, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
+
+
+def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | None:
+    """Scale and zero-point that a softmax function gives its output, in the type of the file, and the scale in words.
+
+    None for outputs other than int8, uint8 and int16.
+    """
+    elem_type = record.output.elem_type if record.output else ""
+    if record.layer is None or elem_type not in ("int8", "uint8", "int16"):
+        return None
+    fixed = SOFTMAX_OUTPUT[entry_parts(record.layer.call.entry)[1]]
+    zero = fixed.zero_point + (UNSIGNED_OFFSET if elem_type == "uint8" else 0)
+    return AffineQuantization(elem_type, (fixed.scale,), (zero,)), fixed.words
+
+
+# Checks of a function's result against the quantization of the model.
+#
+# `cmsis_nn_pool_params` has no scales: integers go in and out as they are, as in arm_concatenation_s8_[wxyz],
+# arm_pad_s8,
+# arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8.
+
+
+UNEQUAL = "its input and output have different scales or zero-points"
+SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
+"""Stems whose functions leave integers as they are."""
+
+
+def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Decision | None:
+    """Why a function's result differs from the model's integers; None where it does not."""
+    stem, kind = entry_parts(layer.call.entry)
+    result = ending.quantization
+    if result is None:
+        return None
+    if stem in SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
+        return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
+    if stem == "softmax" and (found := check_softmax(layer.call.entry, numbers[0], result)) is not None:
+        return found
+    if ending.clamps and stem not in CLAMPING:
+        text = f"a clamp follows before its result is quantized; arm_{stem}_{kind} has none"
+        clamps = stem == "concatenation"  # the plain code of a concatenation clamps, that of others does not
+        return in_plain_code(kind, stem, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
+    return None
+
+
+def check_copy(node: Node, numbers: StoredNumbers, ending: Epilogue) -> Decision | None:
+    """Why a plain copy of elements is not a node's result; None where it is."""
+    same = all(each is not None and ending.quantization and each.equals(ending.quantization) for each in numbers)
+    if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
+        return None
+    return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; plain code copies")
+
+
+# Tensors that need one scale and zero-point, since functions between them copy integers.
+
+
+ScaleNumbers = dict[str, AffineQuantization]
+"""Tensors with their quantization."""
+
+
+def one_scale(
+    records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], name: Callable[[str], str]
+) -> ScaleNumbers:
+    """Tensors that have to change for the wanted nodes to copy integers, with what they all need then.
+
+    `records` are all nodes of the model: those that copy already have to go on doing so. `name` is what a tensor is
+    called; tensors of one name are one.
+    """
+    found: ScaleNumbers = {}
+    for group in linked_groups(records, wanted, name):
+        common = common_of(group.values())
+        found.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
+    return found
+
+
+def linked_groups(
+    records: Iterable[LoweredLayer], wanted: Iterable[LoweredLayer], name: Callable[[str], str]
+) -> list[ScaleNumbers]:
+    """All tensors that have to have one quantization for the wanted nodes to copy integers, group by group."""
+    groups: list[ScaleNumbers] = []
+    for record in records:
+        linked = _linked(record, name)
+        touched = [group for group in groups if group.keys() & linked.keys()]
+        groups = [group for group in groups if group not in touched]
+        groups.append({key: numbers for group in (*touched, linked) for key, numbers in group.items()})
+    meant = {key for record in wanted for key in _linked(record, name)}
+    return [group for group in groups if group.keys() & meant]
+
+
+def _linked(record: LoweredLayer, name: Callable[[str], str]) -> ScaleNumbers:
+    """Operands and result of a node whose function copies integers; nothing where one of them is not known well."""
+    if record.layer is None or record.output is None or record.layer.call.entry.rpartition("_")[0] not in SAME_SCALE:
+        return {}
+    pairs = zip(activations_of(record.node), record.inputs, strict=False)
+    found = {name(record.node.inputs[place]): numbers for place, numbers in pairs if numbers is not None}
+    found[name(record.node.outputs[0])] = record.output
+    one_type = len({numbers.elem_type for numbers in found.values()}) == 1
+    return found if one_type and all(map(_sound, found.values())) else {}
+
+
+def _sound(numbers: AffineQuantization) -> bool:
+    return numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None
+
+
+def common_of(all_of_them: Collection[AffineQuantization]) -> AffineQuantization:
+    """One of them whose range holds those of all others, else the least range that does."""
+    low, high = (
+        pick(ends) for pick, ends in zip((min, max), zip(*map(real_range, all_of_them), strict=True), strict=True)
+    )
+    for numbers in sorted(all_of_them, key=lambda each: each.scale):
+        if holds(numbers, low, high):
+            return numbers
+    kind = next(iter(all_of_them))
+    least, most = _integers(kind)
+    scale = (high - low) / (most - least)
+    return kind._replace(scales=(scale,), zero_points=(round(least - low / scale),))
+
+
+def holds(numbers: AffineQuantization, low: float, high: float) -> bool:
+    """Whether a quantization reaches both ends of a range, by half a step at least."""
+    first, last = real_range(numbers)
+    return first - numbers.scale / 2 <= low and high <= last + numbers.scale / 2
+
+
+def real_range(numbers: AffineQuantization) -> tuple[float, float]:
+    """Lowest and highest real number."""
+    zero = (numbers.zero_points or (0,))[0]
+    least, most = _integers(numbers)
+    return (least - zero) * numbers.scale, (most - zero) * numbers.scale
+
+
+def _integers(numbers: AffineQuantization) -> tuple[int, int]:
+    """Lowest and highest integer of a type."""
+    if numbers.elem_type.startswith("u"):
+        return 0, 2**numbers.bits - 1
+    return -(2 ** (numbers.bits - 1)), 2 ** (numbers.bits - 1) - 1

@@ -1,0 +1,153 @@
+"""Operators that copy elements, and those that CMSIS-NN has no function for."""
+
+from __future__ import annotations
+
+from math import prod
+
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.layer import (
+    NO_DIMS,
+    UNDECIDED,
+    Assumptions,
+    Cause,
+    Decision,
+    Layer,
+    changes_layout_only,
+    dims_of,
+    in_plain_code,
+    is_image,
+    operands,
+    ordered,
+    refused,
+)
+from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
+from onnxlint_cmsis.model.graph import Graph, Node
+
+# Operators that copy elements and that CMSIS-NN has no function for: Slice, Resize and Upsample.
+
+
+NO_FUNCTION = "CMSIS-NN has no function for it"
+
+
+def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    """Plain code for a Slice with fixed starts, ends and steps."""
+    fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
+    if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
+        return refused(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
+    return _copied(graph, node, assume)
+
+
+def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    """Plain code repeats elements: nearest neighbours and whole factors."""
+    old, new = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
+    if old is None or new is None or None in old or None in new or len(old) != len(new):
+        return refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=True)]
+    if node.text("mode", "nearest") != "nearest" or any(b % a for a, b in sizes):
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; plain code repeats elements a whole number of times")
+    if not _repeats(node) or not _factors_fit(graph, node, [b / a for a, b in sizes]):
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
+    return _copied(graph, node, assume)
+
+
+def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
+    kind, _ = activation_type(graph, node.inputs[0], assume)
+    return in_plain_code(kind, "move", Cause.NO_FUNCTION, NO_FUNCTION)
+
+
+def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
+    """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
+    place = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
+    given: object = node.attributes.get("scales", ())
+    if len(node.inputs) > place and node.inputs[place]:
+        numbers = _numbers(graph, node.inputs[place])
+        if numbers is None:
+            return False
+        given = numbers
+    axes = node.ints("axes") or range(len(factors))
+    return given == () or (isinstance(given, tuple) and list(given) == [factors[axis] for axis in axes])
+
+
+def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
+    constant = weights_behind(graph, tensor)
+    return constant.values() if constant else None
+
+
+def _repeats(node: Node) -> bool:
+    """Whether output i is input floor(i / factor) for every whole factor."""
+    mode = node.text("coordinate_transformation_mode", "half_pixel")
+    rounding = node.text("nearest_mode", "round_prefer_floor")
+    if node.op_type == "Upsample" or node.opset < 11 or (mode == "asymmetric" and rounding == "floor"):
+        return True
+    return mode in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round_prefer")
+
+
+# Concatenation and transposition.
+
+
+MAX_RANK = 4
+"""Axes of `cmsis_nn_dims`."""
+LARGEST_U16 = 0xFFFF
+"""Largest number that `uint16_t` holds, which arm_concatenation_s8_* count in."""
+
+
+def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """Lower Concat of up to four axes, whose copies have up to 65535 elements."""
+    too_many = _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]")
+    layer = unweighted_layer("concatenation", graph, node, assume)
+    kind = layer.call.entry.rpartition("_")[2]
+    if too_many:
+        return in_plain_code(kind, "concatenation", too_many.cause, too_many.reason)
+    if _long_rows(graph, node):
+        text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
+        return in_plain_code(kind, "concatenation", Cause.RANK, text)
+    return layer
+
+
+def _long_rows(graph: Graph, node: Node) -> bool:
+    """Whether the size or number of a concatenation's copies exceeds 16 bits."""
+    shape = graph.shape(node.outputs[0])
+    if not shape or None in shape:
+        return False
+    sizes = [size or 0 for size in shape]
+    axis = node.int("axis", 1) % len(sizes)
+    image = len(sizes) > 2 and is_image(graph, node.outputs[0]) is not False
+    order = (0, *range(2, len(sizes)), 1) if image else tuple(range(len(sizes)))
+    outer = prod(sizes[each] for each in order[: order.index(axis)])
+    return outer > LARGEST_U16 or prod(sizes) // max(outer, 1) > LARGEST_U16
+
+
+def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
+    """Lower Transpose of up to four axes; one that only turns an image from NCHW to NHWC, or back, is no layer."""
+    shape = graph.shape(node.inputs[0])
+    if shape is None:
+        return UNDECIDED
+    order = node.permutation(len(shape))
+    if order is None:
+        return UNDECIDED
+    moved = [axis for axis in order if shape[axis] != 1]
+    if moved == sorted(moved) or changes_layout_only(graph, node, order):
+        return None
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    too_many = _too_many_axes(graph, node, "arm_transpose_s8")
+    if too_many:
+        return in_plain_code(kind, "transpose", too_many.cause, too_many.reason)
+    result = ordered(graph.shape(node.outputs[0]))
+    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, result, permutation=order)
+    return Layer(node, call, {}, 1, assumed)
+
+
+def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
+    shape = graph.shape(node.outputs[0])
+    if not shape or len(shape) <= MAX_RANK:
+        return None
+    return refused(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
+
+
+def unweighted_layer(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
+    """A call with an input and an output alone."""
+    data = node.inputs[operands(node.domain, node.op_type).activation]
+    kind, assumed = activation_type(graph, data, assume)
+    source, result = dims_of(graph, data, node.outputs[0])
+    call = KernelCall(f"{stem}_{kind}", source, NO_DIMS, result)
+    return Layer(node, call, {}, 1, assumed)

@@ -1,1 +1,0 @@
-"""How activations lie in RAM."""

@@ -1,0 +1,265 @@
+"""What a tie rule is given: the axes of the tensors around one node, as dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.variables import Dimension, Variables, size_of, unify
+
+# The axes of the tensors around one node, as dimensions.
+
+
+Axes = tuple[Dimension, ...]
+
+
+class NotFollowedError(Exception):
+    """A rule cannot follow its node; the message becomes the lock of every axis of the node."""
+
+
+class Tensors:
+    """Dimensions of every tensor. `node` is the node whose rule runs, `label` its name in locks."""
+
+    def __init__(self, graph: Graph, derived: Collection[str]) -> None:
+        self.graph = graph
+        self.variables = Variables()
+        self.node: Node = Node(-1, "", "", "", 0, (), ())
+        self.label = ""
+        self.tensors: dict[str, Axes] = {}
+        self.uses: dict[tuple[int, int], Axes] = {}
+        """Axes of constant vectors, by node and input."""
+        self.derived = derived
+        """Tensors computed from constants alone."""
+
+    def enter(self, node: Node) -> None:
+        """Make a node the current one."""
+        self.node = node
+        self.label = node.label
+
+    def has(self, position: int) -> bool:
+        """Whether the node has that input."""
+        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+
+    def input(self, position: int) -> Axes | None:
+        """Axes of an input; None where it is omitted or its rank is unknown."""
+        if not self.has(position):
+            return None
+        name = self.node.inputs[position]
+        if not self._copied_per_use(name):
+            return self.axes_of(name)
+        use = (self.node.index, position)
+        if use not in self.uses:
+            self.uses[use] = tuple(Dimension(size) for size in self.graph.constants[name].shape)
+            self._pin_overridable(name, self.uses[use])
+        return self.uses[use]
+
+    def need(self, position: int) -> Axes:
+        """Axes of an input. Raises NotFollowedError where it is omitted or its rank is unknown."""
+        axes = self.input(position)
+        if axes is None:
+            name = self.node.inputs[position] if self.has(position) else f"number {position}"
+            raise NotFollowedError(f"the rank of input {name} is not known")
+        return axes
+
+    def output(self, position: int, sizes: Sequence[Size]) -> Axes:
+        """Axes of an output of the rank that `sizes` has; sizes serve where the model gives none.
+
+        Raises NotFollowedError where the model gives the output another rank.
+        """
+        name = self.node.outputs[position] if position < len(self.node.outputs) else ""
+        if not name:
+            return tuple(Dimension(size) for size in sizes)
+        axes = self.axes_of(name)
+        if axes is None:
+            axes = self.tensors[name] = tuple(Dimension(size) for size in sizes)
+        if len(axes) != len(sizes):
+            raise NotFollowedError(f"output {name} has rank {len(axes)} where {len(sizes)} follows from the inputs")
+        for axis, size in zip(axes, sizes, strict=True):
+            if size is not None and size_of(axis) is None:
+                self.tie(axis, Dimension(size))
+        return axes
+
+    def axes_of(self, name: str) -> Axes | None:
+        """Axes of a tensor by name; None where its rank is unknown."""
+        if name not in self.tensors:
+            constant = self.graph.constants.get(name)
+            shape = constant.shape if constant else self.graph.shape(name)
+            if shape is None:
+                return None
+            self.tensors[name] = tuple(Dimension(size) for size in shape)
+            self._pin_overridable(name, self.tensors[name])
+        return self.tensors[name]
+
+    def _copied_per_use(self, name: str) -> bool:
+        """Whether it is a stored constant vector: one tensor may serve unrelated layers."""
+        constant = self.graph.constants.get(name)
+        return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self.graph.stores(name)
+
+    def _pin_overridable(self, name: str, axes: Axes) -> None:
+        constant = self.graph.constants.get(name)
+        if constant is not None and constant.overridable:
+            for axis in axes:
+                self.variables.pin(axis, "", f"initializer {name} is a graph input too, so a caller may replace it")
+
+    def is_constant(self, position: int) -> bool:
+        """Whether an input is computed from constants alone."""
+        name = self.node.inputs[position] if self.has(position) else ""
+        return name in self.graph.constants or name in self.derived
+
+    def is_scalar(self, position: int) -> bool:
+        """Whether an input is a constant of one element that spreads over any size the others have."""
+        name = self.node.inputs[position]
+        return self._copied_per_use(name) and all(size == 1 for size in self.graph.constants[name].shape)
+
+    def tie(self, first: Dimension, second: Dimension) -> None:
+        """Make two dimensions one."""
+        unify(self.variables, first, second, self.label)
+
+
+# Context of a tie rule: the dimensions of its node's tensors, and the operations to tie, pin and bind them.
+
+
+__all__ = ["Axes", "Context", "Element", "LayerDims", "Naming", "NotFollowedError", "Number"]
+
+
+class Number(NamedTuple):
+    """A fixed element of a tensor of sizes, and the constant it was read from."""
+
+    value: int
+    tensor: str
+    place: int
+
+
+Element = Number | Dimension | None
+"""One element of a tensor of sizes: a fixed number, the size of a dimension, or unknown."""
+
+
+class Naming(NamedTuple):
+    """A number in the file that names a size: `value = sign * sum of the parts' sizes`."""
+
+    node: int
+    position: int
+    attribute: str
+    element: int
+    origin: Number | None
+    parts: tuple[Dimension, ...]
+    sign: int
+
+
+class LayerDims(NamedTuple):
+    """Dimensions of the constant weights of one layer."""
+
+    node: int
+    decides: tuple[Dimension, ...]
+    reads: tuple[Dimension, ...]
+
+
+class Context(Tensors):
+    """Operations of a rule: read sizes, tie, pin, bind, and note the dimensions that layers decide."""
+
+    def __init__(self, graph: Graph, derived: Collection[str]) -> None:
+        super().__init__(graph, derived)
+        self.elements: dict[str, tuple[Element, ...]] = {}
+        self.layers: list[LayerDims] = []
+        self.multipliers: dict[int, Dimension] = {}
+        self.namings: list[Naming] = []
+
+    # sizes as data
+
+    def values(self, position: int) -> tuple[Element, ...] | None:
+        """Elements of an input that holds sizes or positions; None where nothing is known of it."""
+        if not self.has(position):
+            return None
+        name = self.node.inputs[position]
+        if name in self.elements:
+            return self.elements[name]
+        constant = self.graph.constants.get(name)
+        if constant is None or len(constant.shape) > 1 or "int" not in constant.elem_type:
+            return None
+        numbers = constant.values()
+        if numbers is None or not all(isinstance(number, int) for number in numbers):
+            return None
+        return tuple(Number(int(number), name, index) for index, number in enumerate(numbers))
+
+    def ints(self, position: int) -> tuple[int, ...] | None:
+        """Elements of an input where all are fixed numbers, else None."""
+        elements = self.values(position)
+        if elements is None or not all(isinstance(element, Number) for element in elements):
+            return None
+        return tuple(element.value for element in elements if isinstance(element, Number))
+
+    def ints_of(self, attribute: str, position: int, default: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
+        """A list that older opsets keep in an attribute and newer ones in an input; None where computed at run time."""
+        if self.has(position):
+            return self.ints(position)
+        return self.node.ints(attribute) if attribute in self.node.attributes else default
+
+    def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note that an element of an input names a size, so that it is edited with it."""
+        elements = self.values(position)
+        origin = elements[element] if elements is not None and element < len(elements) else None
+        origin = origin if isinstance(origin, Number) else None
+        self.namings.append(Naming(self.node.index, position, "", element, origin, tuple(parts), sign))
+
+    def name_attribute(self, attribute: str, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note that an element of an attribute names a size."""
+        self.namings.append(Naming(self.node.index, -1, attribute, element, None, tuple(parts), sign))
+
+    def name(self, where: tuple[str, int], element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note it for a number that newer opsets keep in an input and older ones in an attribute."""
+        if self.has(where[1]):
+            self.name_input(where[1], element, parts, sign)
+        else:
+            self.name_attribute(where[0], element, parts, sign)
+
+    # ties
+
+    def tie_all(self, first: Iterable[Dimension], second: Iterable[Dimension]) -> None:
+        """Tie two lists of axes, one by one."""
+        for left, right in zip(first, second, strict=False):
+            self.tie(left, right)
+
+    def pin(self, dimension: Dimension, reason: str) -> None:
+        """Lock a dimension."""
+        self.variables.pin(dimension, self.label, reason)
+
+    def pin_all(self, dimensions: Iterable[Dimension], reason: str) -> None:
+        """Lock several dimensions."""
+        for dimension in dimensions:
+            self.pin(dimension, reason)
+
+    def pin_everything(self, reason: str) -> None:
+        """Lock every axis of the node's inputs and outputs."""
+        for position in range(len(self.node.inputs)):
+            self.pin_all(self.input(position) or (), reason)
+        for name in filter(None, self.node.outputs):
+            self.pin_all(self.axes_of(name) or (), reason)
+
+    def fixed(self, size: Size, reason: str) -> Dimension:
+        """A new dimension that may not change."""
+        dimension = Dimension(size)
+        self.pin(dimension, reason)
+        return dimension
+
+    def concat(self, parts: Iterable[Dimension]) -> Dimension:
+        """Elements of the parts in order."""
+        return self.variables.concat(parts, self.label)
+
+    def product(self, factors: Iterable[Dimension]) -> Dimension:
+        """Grid of the factors, outermost first."""
+        return self.variables.product(factors, self.label)
+
+    def layer(self, weights: int, decides: Iterable[Dimension], reads: Iterable[Dimension]) -> None:
+        """Note what the constant weights at an input decide and read.
+
+        Does nothing if the weights are not constant, or if all inputs are: then the node computes weights.
+        """
+        given = [position for position in range(len(self.node.inputs)) if self.has(position)]
+        if self.is_constant(weights) and not all(map(self.is_constant, given)):
+            self.layers.append(LayerDims(self.node.index, tuple(decides), tuple(reads)))
+
+    def size(self, dimension: Dimension) -> Size:
+        """Size, None while unknown."""
+        return size_of(dimension)

@@ -1,0 +1,298 @@
+"""The graph of a model as plain data: nodes, tensors, and where each node stands in its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from onnxlint_cmsis.ground.findings import Location, PythonPlace
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
+
+# The one error that reading a model can end in.
+
+
+class ModelError(Exception):
+    """A file that cannot be linted as a model.
+
+    `kind` is one of `unreadable`, `not-onnx`, `not-tflite`, `lfs-pointer`, `too-deep`, `external` and `input-shape`.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+# The graph the analysis works on: plain data, no protobuf, subgraphs and local functions laid flat.
+
+
+Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+Number = int | float
+
+TFLITE = "tflite"
+"""Domain of TensorFlow Lite's builtin operators; custom ones have `tflite.custom` and their own name."""
+MAX_VALUES = 65536
+"""Values of the largest constant that is read to lint."""
+
+
+class Tensor(NamedTuple):
+    """Element type and shape of a value, as far as known."""
+
+    name: str
+    """Key, unique in the flattened graph: `then_branch/x` for a value inside a subgraph."""
+    elem_type: str
+    """numpy-like name (`float32`, `int8`, `uint4`), empty where unknown."""
+    shape: tuple[Size, ...] | None
+    """Sizes, None in place of a symbolic one; None where even the rank is unknown."""
+
+
+class Constant(NamedTuple):
+    """A value fixed in the file: initializer, Constant node, or folded from them without reading weights."""
+
+    name: str
+    """Key of the tensor."""
+    elem_type: str
+    """numpy-like name of the element type."""
+    shape: tuple[int, ...]
+    """Sizes."""
+    read: Callable[[], tuple[Number, ...] | None]
+    """Flat values, read on demand; None where there are more than MAX_VALUES or they cannot be read."""
+    overridable: bool = False
+    """Also a graph input in IR >= 4, so a caller may replace it."""
+    editable: bool = True
+    """Stored as a list of values that can be changed one by one; a sparse tensor and a single number are not."""
+
+    def values(self) -> tuple[Number, ...] | None:
+        """Flat values in row-major order, or None where they are too many to read while linting."""
+        return self.read()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node:
+    """One operator of the flattened graph."""
+
+    index: int
+    """Position in `Graph.nodes`."""
+    name: str
+    """Name in the file, possibly empty."""
+    op_type: str
+    """Operator."""
+    domain: str
+    """Operator set domain, empty for the default one (`ai.onnx` is normalised to it)."""
+    opset: int
+    """Version of that operator set the model imports; 0 where it does not."""
+    inputs: tuple[str, ...]
+    """Keys of the input tensors, empty string for an omitted one."""
+    outputs: tuple[str, ...]
+    """Keys of the output tensors, empty string for an omitted one."""
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    """Attributes with plain values; tensors and graphs are kept elsewhere."""
+    graph: str = ""
+    """Path of enclosing subgraphs and functions, empty for the main graph."""
+    bodies: tuple[Body, ...] = ()
+    """Subgraphs of If, Loop, Scan."""
+    offset: int = -1
+    """First byte of the node's message in the file; -1 where unknown."""
+    length: int = -1
+    """Bytes of the node's message in the file."""
+
+    @property
+    def label(self) -> str:
+        """Name for messages: the node's own, or operator and position."""
+        return self.name or f"{self.op_type}#{self.index}"
+
+    def is_op(self, *op_types: str) -> bool:
+        """True for one of the operators of the default domain."""
+        return self.domain == "" and self.op_type in op_types
+
+    def ints(self, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """A list-of-ints attribute, or the default where it is absent or of another kind."""
+        value = self.attributes.get(name)
+        return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else default
+
+    def permutation(self, rank: int) -> tuple[int, ...] | None:
+        """Order of the axes of a Transpose; None where `perm` does not name each of `rank` axes once."""
+        order = self.ints("perm") or tuple(reversed(range(rank)))
+        return order if sorted(order) == [*range(rank)] else None
+
+    def int(self, name: str, default: int = 0) -> int:
+        """An integer attribute, or the default."""
+        value = self.attributes.get(name)
+        return value if isinstance(value, int) else default
+
+    def text(self, name: str, default: str = "") -> str:
+        """A string attribute, or the default."""
+        value = self.attributes.get(name)
+        return value if isinstance(value, str) else default
+
+
+class StoredQuantization(NamedTuple):
+    """Quantization that a format keeps on the tensor: real = scale × (stored − zero-point)."""
+
+    scales: tuple[float, ...]
+    """One, or one for each index of the axis."""
+    zero_points: tuple[int, ...]
+    """As many as scales in a sound file."""
+    axis: int = 0
+    """Axis of the scales where there are several."""
+
+
+class Body(NamedTuple):
+    """One subgraph of a control-flow node."""
+
+    attribute: str
+    """`then_branch`, `else_branch` or `body`."""
+    inputs: tuple[str, ...]
+    """Keys of its formal inputs."""
+    outputs: tuple[str, ...]
+    """Keys of its outputs."""
+    path: str
+    """`Node.graph` of the nodes in it."""
+
+
+class Problem(NamedTuple):
+    """Something wrong with the file that does not stop the reading."""
+
+    kind: str
+    """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
+    message: str
+    """Found and allowed values."""
+    node: str = ""
+    """Label of the node, where one is meant."""
+    vendor: bool = False
+    """Whether it is nothing but an operator that the onnx package does not know."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A model, flattened: nodes in file order, each subgraph's and inlined function's after the node that holds it."""
+
+    path: str
+    """File as the user named it."""
+    nodes: tuple[Node, ...]
+    """All nodes."""
+    tensors: dict[str, Tensor]
+    """Every value with its known type and shape."""
+    constants: dict[str, Constant]
+    """Values fixed in the file."""
+    inputs: tuple[str, ...]
+    """Keys of the main graph's inputs that are not constants."""
+    outputs: tuple[str, ...]
+    """Keys of the main graph's outputs."""
+    producers: dict[str, Node]
+    """Node that makes each value."""
+    consumers: dict[str, tuple[Node, ...]]
+    """Nodes that read each value, once per node; control-flow nodes read their bodies' outputs."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of the file."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """The model's metadata_props."""
+    node_metadata: dict[int, dict[str, str]] = field(default_factory=dict)
+    """metadata_props of nodes that have any, by `Node.index`."""
+    has_functions: bool = False
+    """Whether calls of local functions were laid flat; then only nodes of the main graph stand in the file once."""
+    quantization: dict[str, StoredQuantization] = field(default_factory=dict)
+    """Quantization by tensor, where the format keeps it there (TFLite); ONNX has nodes for it."""
+    variables: frozenset[str] = frozenset()
+    """Tensors that keep their values from one run to the next (TFLite)."""
+    once: frozenset[int] = frozenset()
+    """Indexes of nodes that the first run alone computes: the bodies of CALL_ONCE (TFLite)."""
+    producer: str = ""
+    """Program that wrote the file, as the file names it; empty where it does not."""
+
+    def shape(self, name: str) -> tuple[Size, ...] | None:
+        """Shape of a value, None where the rank is unknown."""
+        tensor = self.tensors.get(name)
+        return tensor.shape if tensor else None
+
+    def stores(self, name: str) -> bool:
+        """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
+        producer = self.producers.get(name)
+        return name in self.constants and (producer is None or producer.is_op("Constant"))
+
+    def elem_type(self, name: str) -> str:
+        """Element type of a value, empty where unknown."""
+        tensor = self.tensors.get(name)
+        return tensor.elem_type if tensor else ""
+
+
+# What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding.
+
+
+STEPS = ("kernel_shape", "strides", "dilations")
+"""Attributes with one number from 1 up for each spatial axis."""
+
+
+def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
+    """Problem of the window of a convolution or pooling along a number of axes; empty for none.
+
+    `kernel` is the number of axes of the kernel, for callers that know it where `kernel_shape` is not given.
+    """
+    wanted = f"one number for each of {axes} spatial axes"
+    if kernel is not None and kernel != axes:
+        return f"kernel_shape has {kernel} numbers; allowed is {wanted}"
+    for name in (*STEPS, "output_padding"):
+        values = node.ints(name)
+        if values and (len(values) != axes or (name in STEPS and min(values) < 1)):
+            least = ", 1 or more" if name in STEPS else ""
+            return f"{name} is {list(values)}; allowed is {wanted}{least}"
+    pads = node.ints("pads")
+    if pads and len(pads) != 2 * axes:
+        return f"pads is {list(pads)}; allowed are two numbers for each of {axes} spatial axes"
+    return ""
+
+
+def padded(node: Node) -> bool:
+    """Whether some window of a convolution or pooling may lie partly in padding."""
+    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
+
+
+def rounded_up(size: int, span: int, stride: int, before: int, after: int) -> int:
+    """Windows of a pool with `ceil_mode` along an axis, as ONNX Runtime counts them.
+
+    The last one has to start inside the input or the padding before (onnxruntime pool_attributes.h).
+    """
+    steps = -(-(size + before + after - span) // stride)
+    return steps + (steps * stride < size + before)
+
+
+# Where a node is, for findings.
+
+
+def node_location(path: str, node: Node) -> Location:
+    """Place of a node; its tensor is the first output."""
+    tensor = node.outputs[0] if node.outputs else ""
+    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+
+
+# Where in a PyTorch program a node was written, as PyTorch's exporter notes it in the node's metadata.
+
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+"""Metadata key: names of the modules around a node, outermost first, the node last, as a Python list."""
+TRACE = "pkg.torch.onnx.stack_trace"
+"""Metadata key: Python's stack where the node was made, outermost call first."""
+_NAME = re.compile(r"'([^']*)'")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_LIBRARY = re.compile(r"(^|/)(torch|site-packages)/")
+
+
+def python_places(graph: Graph) -> dict[int, PythonPlace]:
+    """The place of each node that has one, by `Node.index`."""
+    found = {index: _place(metadata) for index, metadata in graph.node_metadata.items()}
+    return {index: place for index, place in found.items() if place.module or place.file}
+
+
+def _place(metadata: dict[str, str]) -> PythonPlace:
+    scopes = _NAME.findall(metadata.get(SCOPES, ""))
+    module = scopes[-2] if len(scopes) > 1 else ""
+    file, line = _frame(metadata.get(TRACE, ""))
+    return PythonPlace(module, file, line)
+
+
+def _frame(trace: str) -> tuple[str, int]:
+    """The innermost call of the user's program: the last one in front of those of libraries."""
+    own = [(file, int(line)) for file, line in _FRAME.findall(trace) if not _LIBRARY.search(file)]
+    return own[-1] if own else ("", 0)

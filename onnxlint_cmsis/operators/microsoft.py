@@ -1,0 +1,205 @@
+"""Operators of domain com.microsoft: ONNX Runtime's fused and quantized ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnxlint_cmsis.model.context import Context, NotFollowedError
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.operators import arithmetic
+from onnxlint_cmsis.operators.arithmetic import (
+    biased_gelu,
+    quantized_concat,
+    quantized_curve,
+    quantized_pair,
+    quantized_pool,
+)
+from onnxlint_cmsis.operators.common_ties import broadcast_inputs, per_channel, same_as
+from onnxlint_cmsis.operators.curve import GELU, LEAKY_RELU, SIGMOID
+from onnxlint_cmsis.operators.mixing import SOFTMAX, pool
+from onnxlint_cmsis.operators.movement import CONCAT, join
+from onnxlint_cmsis.operators.pairwise import ADD, MUL, WHERE
+from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
+from onnxlint_cmsis.operators.record import (
+    COMPUTES,
+    MICROSOFT,
+    NO_SHAPE_ARITHMETIC,
+    OPAQUE,
+    ZEROS,
+    Form,
+    NotFollowed,
+    Operator,
+    Quantized,
+    Risk,
+    Roles,
+    Sums,
+    ValueRule,
+    alias,
+)
+from onnxlint_cmsis.operators.weighted import CONV, GEMM, MATMUL, QLINEAR_CONV, convolution, gemm, matmul, qlinear_conv
+from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
+
+# Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
+
+
+def fused_conv(_node: Node, context: Context) -> None:
+    """Convolution, then an optional sum of the same shape (input 3), then an activation."""
+    convolution(context, 0, 1, (2,))
+    if context.has(3):
+        same_as(context, 0, context.need(3))
+
+
+def channels_first_conv(node: Node, context: Context) -> None:
+    """QLinearConv as ONNX has it, unless the channels are last."""
+    if node.int("channels_last"):
+        raise NotFollowedError("QLinearConv with channels last is not followed")
+    qlinear_conv(node, context)
+
+
+def fused_matmul(node: Node, context: Context) -> None:
+    """MatMul of operands whose last two axes may be swapped."""
+    if node.int("transBatchA") or node.int("transBatchB"):
+        raise NotFollowedError("FusedMatMul that moves a batch axis is not followed")
+    matmul(context, 0, 1, (bool(node.int("transA")), bool(node.int("transB"))))
+
+
+def qgemm(_node: Node, context: Context) -> None:
+    """A, scale, zero-point, B, scale, zero-point, C, scale, zero-point: B's and C may be per column."""
+    columns = gemm(context, 0, 3, 6)
+    for position in (4, 5):
+        per_channel(context, position, columns)
+
+
+def qlinear_binary(_node: Node, context: Context) -> None:
+    """A, scale, zero-point, B, scale, zero-point, with broadcasting."""
+    broadcast_inputs(context, (0, 3))
+
+
+def qlinear_where(_node: Node, context: Context) -> None:
+    """Condition, then X, scale, zero-point, Y, scale, zero-point, with broadcasting."""
+    broadcast_inputs(context, (0, 1, 4))
+
+
+def qlinear_concat(node: Node, context: Context) -> None:
+    """Output scale and zero-point, then tensor, scale, zero-point for each operand."""
+    join(context, [context.need(position) for position in range(2, len(node.inputs), 3)], node.int("axis", 1))
+
+
+def qlinear_pool(node: Node, context: Context) -> None:
+    """Pooling with channels first."""
+    if node.int("channels_last"):
+        raise NotFollowedError(f"{node.op_type} with channels last is not followed")
+    pool(node, context)
+
+
+def qlinear_softmax(node: Node, context: Context) -> None:
+    """Lock all axes: the opset in an attribute decides which ones are mixed."""
+    axes = context.need(0)
+    same_as(context, 0, axes)
+    context.pin_all(axes, f"{node.op_type} mixes this axis")
+
+
+def dynamic_quantize_matmul(_node: Node, context: Context) -> None:
+    """A in float, B, its scale, its zero-point, bias; A's range is taken over all lanes."""
+    columns = matmul(context, 0, 1)[1]
+    for position in (2, 3, 4):
+        if columns is not None:
+            per_channel(context, position, columns)
+    context.pin_all(
+        context.need(0), "the quantization range is taken over all lanes, and a filled one need not be zero"
+    )
+
+
+def matmul_integer_to_float(_node: Node, context: Context) -> None:
+    """A, B, scales, zero-points, bias."""
+    rows, columns = matmul(context, 0, 1)
+    for axis, positions in ((rows, (2, 4)), (columns, (3, 5, 6))):
+        for position in positions:
+            if axis is not None:
+                per_channel(context, position, axis)
+
+
+def bias_gelu(_node: Node, context: Context) -> None:
+    """Activation of the sum of two inputs."""
+    broadcast_inputs(context, (0, 1))
+
+
+# Operators of domain com.microsoft: ONNX Runtime's fused and quantized forms.
+#
+# Source of all positions: ContribOperators.md of ONNX Runtime.
+
+
+ONE_OPERAND = Roles(quantized=(Quantized(0, 1, 2), Quantized(-1, 3, 4)))
+"""X, its scale, its zero-point; scale and zero-point of the result."""
+TWO_OPERANDS = Roles(data=(0, 3), quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)))
+"""A and B, each with scale and zero-point; scale and zero-point of the result."""
+BOTH = (0, 3)
+CHOICE = Roles(data=(0, 1, 4), quantized=(Quantized(1, 2, 3), Quantized(4, 5, 6), Quantized(-1, 7, 8)))
+"""Condition; X and Y, each with scale and zero-point; scale and zero-point of the result."""
+FUSED_CONV = CONV.roles._replace(summand=3)
+PARTS = Roles(data=(2,), step=3, quantized=(Quantized(-1, 0, 1), Quantized(2, 3, 4)))
+"""Scale and zero-point of the result; then tensor, scale, zero-point of each operand."""
+QGEMM = Roles(
+    data=(0, 3),
+    weights=(3, 0),
+    form=Form.GEMM,
+    sums=Sums.INTEGERS,
+    bias=6,
+    quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 7, 8)),
+)
+DYNAMIC = Roles(weights=(1,), form=Form.MATMUL, sums=Sums.SCALED, bias=4, quantized=(Quantized(1, 2, 3),))
+SCALED = Roles(
+    data=(0, 1),
+    weights=(1, 0),
+    form=Form.MATMUL,
+    sums=Sums.SCALED,
+    bias=6,
+    quantized=(Quantized(0, 2, 4), Quantized(1, 3, 5)),
+)
+
+
+def _fused(name: str, of: Operator) -> Operator:
+    return replace(alias(name, MICROSOFT, of), fold=NO_SHAPE_ARITHMETIC)
+
+
+def _on_integers(name: str, of: Operator, values: ValueRule | NotFollowed) -> Operator:
+    """A function of one quantized tensor."""
+    return replace(_fused(name, of), roles=ONE_OPERAND, bounds=None, values=values)
+
+
+def _quantized_pair(name: str, of: Operator) -> Operator:
+    made = replace(_fused(name, of), axes=qlinear_binary, roles=TWO_OPERANDS, risk=Risk.NONE)
+    return replace(made, values=quantized_pair(of.name), sizes=COMPUTES)
+
+
+MICROSOFT_OPERATORS = (
+    replace(_fused("FusedConv", CONV), axes=fused_conv, roles=FUSED_CONV, epilogue="activation"),
+    replace(_fused("FusedGemm", GEMM), epilogue="activation"),
+    replace(_fused("FusedMatMul", MATMUL), axes=fused_matmul),
+    replace(_fused("QLinearConv", QLINEAR_CONV), axes=channels_first_conv),
+    replace(_fused("QGemm", GEMM), axes=qgemm, roles=QGEMM),
+    replace(_fused("DynamicQuantizeMatMul", MATMUL), axes=dynamic_quantize_matmul, roles=DYNAMIC),
+    replace(_fused("MatMulIntegerToFloat", MATMUL), axes=matmul_integer_to_float, roles=SCALED),
+    _quantized_pair("QLinearAdd", ADD),
+    replace(_quantized_pair("QLinearMul", MUL), zero=BOTH),
+    replace(_fused("QLinearWhere", WHERE), axes=qlinear_where, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),
+    _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve(arithmetic.LEAKY_RELU)),
+    _on_integers("QLinearSigmoid", SIGMOID, quantized_curve(arithmetic.SIGMOID)),
+    replace(
+        _fused("QLinearConcat", CONCAT),
+        axes=qlinear_concat,
+        roles=PARTS,
+        new_lane=ZEROS,
+        sizes=COMPUTES,
+        values=quantized_concat,
+    ),
+    replace(_on_integers("QLinearAveragePool", AVERAGE_POOL, quantized_pool), axes=qlinear_pool),
+    replace(_on_integers("QLinearGlobalAveragePool", GLOBAL_AVERAGE_POOL, quantized_pool), axes=qlinear_pool),
+    replace(_on_integers("QLinearSoftmax", SOFTMAX, OPAQUE), axes=qlinear_softmax),
+    _fused("DequantizeLinear", DEQUANTIZE_LINEAR),
+    _fused("QuantizeLinear", QUANTIZE_LINEAR),
+    _fused("Gelu", GELU),
+    replace(_fused("QuickGelu", GELU), values=arithmetic.CurveValues(arithmetic.QUICK_GELU)),
+    replace(_fused("BiasGelu", GELU), axes=bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
+    replace(_fused("FastGelu", GELU), axes=bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
+)

@@ -1,0 +1,711 @@
+"""Operators that move elements without changing them: shapes, slices, joins, gathers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError, Number
+from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.variables import Dimension
+from onnxlint_cmsis.operators import common_ties, record, window
+from onnxlint_cmsis.operators import common_ties as ties
+from onnxlint_cmsis.operators.arithmetic import (
+    called,
+    concat_demand,
+    concat_values,
+    demanded_like,
+    elementwise_demand,
+    expand_values,
+    pad_demand,
+    pad_values,
+    picked_values,
+    through_scales,
+)
+from onnxlint_cmsis.operators.common_ties import normalised, regroup, same_sizes
+from onnxlint_cmsis.operators.record import (
+    AS_READ,
+    COMPUTES,
+    ZEROS,
+    Elements,
+    Layout,
+    Move,
+    Movement,
+    NotFollowed,
+    Operator,
+    Passage,
+    Risk,
+    Roles,
+    SizeRule,
+    TieRule,
+    chain,
+    fold_concat,
+    fold_gather,
+    fold_reshape,
+    fold_slice,
+    fold_squeeze,
+    fold_transpose,
+    fold_unsqueeze,
+    move_gather,
+    move_regroup,
+    move_slice,
+    move_split,
+    ordered,
+    sliced,
+    three,
+    transpose,
+)
+from onnxlint_cmsis.operators.window import expand, tile
+
+# How TensorFlow Lite's operators move elements without changing them.
+
+
+def move_tflite_transpose(way: Passage) -> Move | None:
+    """Axes in the order of input 1."""
+    order = way.view.ints(way.node, "", 1)
+    known = order is not None and sorted(order) == list(range(len(way.before)))
+    return ordered(tuple(order)) if known and order is not None else None
+
+
+def move_tflite_slice(way: Passage) -> Move | None:
+    """So many elements (input 2) from a place on (input 1)."""
+    starts, counts = way.view.ints(way.node, "", 1), way.view.ints(way.node, "", 2)
+    if starts is None or counts is None or not len(starts) == len(counts) == len(way.before):
+        return None
+    limits = [slice(start, None if count == -1 else start + count) for start, count in zip(starts, counts, strict=True)]
+    return chain(*(sliced(way.before, axis, limit) for axis, limit in enumerate(limits)))
+
+
+def move_tflite_strided_slice(way: Passage) -> Move | None:
+    """Elements at steps between limits; an axis of which one element is taken goes."""
+    node, view = way.node, way.view
+    starts, ends, steps = (view.ints(node, "", place) for place in (1, 2, 3))
+    masks = ("ellipsis_mask", "new_axis_mask", "offset", "shrink_axis_mask")
+    if starts is None or ends is None or steps is None or any(map(node.int, masks)) or 0 in steps:
+        return None
+    if not len(starts) == len(ends) == len(steps) <= len(way.before):
+        return None
+    moves = []
+    for axis, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
+        first = None if node.int("begin_mask") >> axis & 1 else start
+        last = None if node.int("end_mask") >> axis & 1 else end
+        moves.append(sliced(way.before, axis, slice(first, last, step)))
+    return chain(*moves)
+
+
+def move_tflite_split(way: Passage) -> Move | None:
+    """One of several pieces along the axis that an input names: the first of SPLIT, the third of SPLIT_V."""
+    axes = way.view.ints(way.node, "", 2 if way.view.roles(way.node).data == (0,) else 0)
+    if axes is None or len(axes) != 1 or not -len(way.before) <= axes[0] < len(way.before):
+        return None
+    shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
+    lengths = [shape[axes[0]] for shape in shapes if shape is not None and len(shape) == len(way.before)]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(shapes):
+        return None
+    return sliced(way.before, axes[0], slice(sum(known[:-1]), sum(known)))
+
+
+def move_tflite_reverse(way: Passage) -> Move | None:
+    """Listed axes the other way round."""
+    axes = way.view.ints(way.node, "", 1)
+    if axes is None or not all(-len(way.before) <= axis < len(way.before) for axis in axes):
+        return None
+    turned = tuple(sorted({axis % len(way.before) for axis in axes}))
+    return Move(lambda array: np.flip(array, turned), lambda mask: np.flip(mask, turned))
+
+
+def move_tflite_depth_to_space(way: Passage) -> Move | None:
+    """Blocks of channels laid out on the plane."""
+    block, sizes = way.node.int("block_size"), [size or 0 for size in way.before]
+    if len(sizes) != 4 or None in way.before or block < 1 or sizes[3] % (block * block):
+        return None
+    return three(way, (*sizes[:3], block, block, sizes[3] // (block * block)), (0, 1, 3, 2, 4, 5))
+
+
+def move_tflite_space_to_depth(way: Passage) -> Move | None:
+    """Blocks of the plane put into channels."""
+    block, sizes = way.node.int("block_size"), [size or 0 for size in way.before]
+    if len(sizes) != 4 or None in way.before or block < 1 or sizes[1] % block or sizes[2] % block:
+        return None
+    batch, height, width, channels = sizes
+    return three(way, (batch, height // block, block, width // block, block, channels), (0, 1, 3, 2, 4, 5))
+
+
+# Tie rules of TensorFlow Lite's operators that give the same elements other axes, or make an axis of tensors.
+
+
+RUN_TIME_SHAPE = "the target shape is computed at run time"
+
+
+def reshape(node: Node, context: Context) -> None:
+    """Two grids over the same elements; input 1 and the option `new_shape` name the result's sizes."""
+    axes, result = context.need(0), context.axes_of(node.outputs[0])
+    if result is None:
+        raise NotFollowedError("the rank of the result is not known")
+    if context.has(1):
+        _named_by_input(context, result)
+    stated = node.ints("new_shape")
+    if len(stated) == len(result):
+        for place, size in enumerate(stated):
+            if size >= 0:
+                context.name_attribute("new_shape", place, [result[place]])
+    regroup(context, axes, result)
+
+
+def _named_by_input(context: Context, result: Axes) -> None:
+    """Elements of the target that name sizes: fixed numbers, or sizes of other tensors."""
+    target = context.values(1)
+    if target is None or len(target) != len(result):
+        context.pin_all(result, RUN_TIME_SHAPE)
+        return
+    for place, element in enumerate(target):
+        if isinstance(element, Dimension):
+            context.tie(result[place], element)
+        elif element is None:
+            context.pin(result[place], "this part of the target shape is computed at run time")
+        elif isinstance(element, Number) and element.value >= 0:
+            context.name_input(1, place, [result[place]])
+
+
+def squeeze(node: Node, context: Context) -> None:
+    """Remove the listed axes, or all of size 1."""
+    axes = context.need(0)
+    listed = node.ints("squeeze_dims")
+    gone = {normalised(axis, len(axes)) for axis in listed}
+    if not listed:
+        gone = {place for place, axis in enumerate(axes) if context.size(axis) == 1}
+    context.pin_all((axes[place] for place in sorted(gone)), "a squeezed axis has to stay 1")
+    made_of(context, [axis for place, axis in enumerate(axes) if place not in gone])
+
+
+def expand_dims(_node: Node, context: Context) -> None:
+    """One new axis of size 1."""
+    axes, place = context.need(0), context.ints(1)
+    if place is None or len(place) != 1:
+        raise NotFollowedError("the axis to insert is computed at run time")
+    made = list(axes)
+    made.insert(normalised(place[0], len(axes) + 1), context.fixed(1, "an inserted axis of size 1"))
+    made_of(context, made)
+
+
+def tflite_transpose(_node: Node, context: Context) -> None:
+    """Axes in the order of input 1."""
+    axes, order = context.need(0), context.ints(1)
+    if order is None or sorted(order) != list(range(len(axes))):
+        raise NotFollowedError(f"the order {order} of {len(axes)} axes")
+    made_of(context, [axes[axis] for axis in order])
+
+
+def pack(node: Node, context: Context) -> None:
+    """Tensors of one shape along a new axis."""
+    operands = [context.need(place) for place in range(len(node.inputs)) if context.has(place)]
+    if not operands or len({len(axes) for axes in operands}) != 1:
+        raise NotFollowedError("the inputs differ in rank")
+    for axes in operands[1:]:
+        context.tie_all(axes, operands[0])
+    made = list(operands[0])
+    count = context.fixed(len(operands), "PACK counts its inputs along this axis")
+    made.insert(normalised(node.int("axis"), len(made) + 1), count)
+    made_of(context, made)
+
+
+def unpack(node: Node, context: Context) -> None:
+    """Tensors of one shape, taken from the places along an axis."""
+    axes = context.need(0)
+    axis = normalised(node.int("axis"), len(axes))
+    context.pin(axes[axis], "UNPACK counts its outputs along this axis")
+    rest = [one for place, one in enumerate(axes) if place != axis]
+    for position in range(len(node.outputs)):
+        context.tie_all(context.output(position, [context.size(one) for one in rest]), rest)
+
+
+def made_of(context: Context, made: list[Dimension]) -> None:
+    """The first output has these axes."""
+    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+
+
+# Tie rules of operators that join axes or take pieces of them.
+
+
+TO_THE_END = 2**31 - 1
+"""Limits from here on mean the end of the axis, as exporters write it."""
+
+
+def concat(node: Node, context: Context) -> None:
+    """The axis of the result holds the inputs' axes in order."""
+    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
+    join(context, operands, node.int("axis", 1))
+
+
+def join(context: Context, operands: list[Axes], along: int) -> None:
+    """Concatenate operands along an axis; all other axes are tied."""
+    if len({len(axes) for axes in operands}) != 1:
+        raise NotFollowedError("the inputs of Concat differ in rank")
+    axis = normalised(along, len(operands[0]))
+    for axes in operands[1:]:
+        context.tie_all((one for place, one in enumerate(axes) if place != axis), others(operands[0], axis))
+    made = list(operands[0])
+    made[axis] = context.concat(axes[axis] for axes in operands)
+    context.tie_all(context.output(0, [context.size(one) for one in made]), made)
+
+
+def others(axes: Axes, axis: int) -> list[Dimension]:
+    """All axes but one."""
+    return [one for place, one in enumerate(axes) if place != axis]
+
+
+def split(node: Node, context: Context) -> None:
+    """The axis of the input holds the outputs' axes in order; without listed sizes all pieces stay equal."""
+    axes = context.need(0)
+    axis = normalised(node.int("axis", 0), len(axes))
+    total = context.size(axes[axis])
+    listed = context.has(1) or "split" in node.attributes
+    sizes = context.ints_of("split", 1)
+    if listed and (sizes is None or len(sizes) != len(node.outputs)):
+        raise NotFollowedError("the sizes of the pieces are not known")
+    count = len(node.outputs)
+    shares = sizes or ([total // count] * count if total is not None and total % count == 0 else [None] * count)
+    pieces = []
+    for position, share in enumerate(shares):
+        piece = context.output(position, [share if one is axes[axis] else context.size(one) for one in axes])
+        context.tie_all(others(piece, axis), others(axes, axis))
+        pieces.append(piece[axis])
+    bind_pieces(context, axes[axis], pieces, equal=not listed)
+
+
+def bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *, equal: bool) -> None:
+    """Pieces one after the other make up the whole; equal ones stay equal, others are named one by one."""
+    context.tie(whole, context.concat(pieces))
+    if not equal:
+        for position, piece in enumerate(pieces):
+            context.name(("split", 1), position, [piece])
+    elif len(sizes := {context.size(piece) for piece in pieces}) == 1 and None not in sizes:
+        for piece in pieces[1:]:
+            context.tie(pieces[0], piece)
+    else:
+        context.pin_all(pieces, "Split without listed sizes makes pieces of unequal or symbolic size")
+
+
+class Limits(NamedTuple):
+    """Limits of one sliced axis."""
+
+    element: int
+    start: int
+    end: int
+    step: int
+
+
+def slice_(_node: Node, context: Context) -> None:
+    """Pieces before, taken and after, along every sliced axis."""
+    axes = context.need(0)
+    starts, ends = context.ints_of("starts", 1), context.ints_of("ends", 2)
+    chosen = context.ints_of("axes", 3, None if starts is None else tuple(range(len(starts))))
+    steps = context.ints(4) if context.has(4) else (1,) * len(chosen or ())
+    if chosen is None:
+        raise NotFollowedError("the axes to slice are computed at run time")
+    made = list(axes)
+    for element, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
+        if starts is None or ends is None or steps is None or not len(starts) == len(ends) == len(steps) == len(chosen):
+            context.pin(axes[axis], "where to slice is computed at run time")
+            made[axis] = context.fixed(None, "a slice with limits computed at run time")
+        else:
+            limits = Limits(element, starts[element], ends[element], steps[element])
+            made[axis] = slice_axis(context, axes[axis], limits)
+    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+
+
+def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
+    """What lies between the limits along one axis; the numbers that name them are inputs 1 and 2, or attributes."""
+    size, start, end = context.size(axis), limits.start, limits.end
+    if start == 0 and end >= TO_THE_END and limits.step == 1:
+        return axis
+    first, last = _range(size, limits)
+    if size is None or limits.step != 1 or not 0 <= first < last or size < end < TO_THE_END:
+        context.pin(axis, f"sliced from {start} to {end} by {limits.step}, which is not followed")
+        return context.fixed(None, "a slice of a locked axis")
+    before, taken, after = cut(context, axis, first, last)
+    if start:
+        context.name(("starts", 1), limits.element, *_limit(start, before, [*taken, *after]))
+    if end < TO_THE_END:
+        context.name(("ends", 2), limits.element, *_limit(end, [*before, *taken], after))
+    return taken[0]
+
+
+def _range(size: Size, limits: Limits) -> tuple[int, int]:
+    """First element and the one after the last, counted from the front."""
+    total = size or 0
+    first = limits.start + total if limits.start < 0 else limits.start
+    return first, limits.end + total if limits.end < 0 else min(limits.end, total)
+
+
+def _limit(value: int, front: list[Dimension], back: list[Dimension]) -> tuple[list[Dimension], int]:
+    """Parts that a limit counts, from the front or, where it is negative, from the back."""
+    return (front, 1) if value >= 0 else (back, -1)
+
+
+def cut(context: Context, axis: Dimension, first: int, last: int) -> tuple[list[Dimension], ...]:
+    """Bind an axis of known size to what lies before, in and after `first:last`; an empty piece is an empty list."""
+    total = context.size(axis) or 0
+    sizes = (first, last - first, total - last)
+    pieces = [Dimension(size) for size in sizes if size]
+    if len(pieces) == 1:
+        pieces = [axis]
+    else:
+        context.tie(axis, context.concat(pieces))
+    ends = [0, *accumulate(bool(size) for size in sizes)]
+    return tuple(pieces[ends[place] : ends[place + 1]] for place in range(3))
+
+
+def gather(node: Node, context: Context) -> None:
+    """Constant consecutive indices take a piece of the axis; any others fix where its elements are."""
+    axes, places = context.need(0), context.need(1)
+    axis = normalised(node.int("axis", 0), len(axes))
+    indices = context.ints(1)
+    middle = list(places)
+    if len(places) == 1 and indices and _is_run(context, indices, axes[axis]):
+        before, middle, _ = cut(context, axes[axis], indices[0], indices[-1] + 1)
+        context.tie(places[0], middle[0])
+        context.pin_all((*before, *middle), "Gather lists these indices one by one")
+    else:
+        context.pin(axes[axis], "elements are picked by index")
+    made = [*axes[:axis], *middle, *axes[axis + 1 :]]
+    context.tie_all(context.output(0, [context.size(one) for one in made]), made)
+
+
+def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool:
+    size = context.size(axis)
+    return size is not None and indices[0] >= 0 and indices == tuple(range(indices[0], indices[0] + len(indices)))
+
+
+def pad(_node: Node, context: Context) -> None:
+    """Extend axes at both ends by fixed counts; lock the lanes unless the padding is constant."""
+    axes = context.need(0)
+    pads = context.ints_of("pads", 1)
+    chosen = context.ints(3) if context.has(3) else tuple(range(len(axes)))
+    if pads is None or chosen is None or len(pads) != 2 * len(chosen):
+        raise NotFollowedError("how much is padded is computed at run time")
+    made = list(axes)
+    for place, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
+        made[axis] = pad_axis(context, axes[axis], pads[place], pads[place + len(chosen)])
+    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+
+
+def pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dimension:
+    """One axis between fixed counts of further elements."""
+    if before == 0 and after == 0:
+        return axis
+    if before < 0 or after < 0 or context.node.text("mode", "constant") != "constant":
+        context.pin(axis, "padded by its own elements or cut by Pad")
+        size = context.size(axis)
+        return context.fixed(None if size is None else size + before + after, "padding of a locked axis")
+    ends = [context.fixed(count, "padding") if count else None for count in (before, after)]
+    return context.concat(part for part in (ends[0], axis, ends[1]) if part is not None)
+
+
+# Tie rules of TensorFlow Lite's operators that join axes, take pieces of them or grow them.
+
+
+def concatenation(node: Node, context: Context) -> None:
+    """The axis of the result holds the inputs' axes in order."""
+    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
+    join(context, operands, node.int("axis"))
+
+
+def tflite_split(node: Node, context: Context) -> None:
+    """SPLIT: equal pieces along the axis that input 0 names."""
+    axis = context.ints(0)
+    if axis is None or len(axis) != 1:
+        raise NotFollowedError("the axis to split is computed at run time")
+    _pieces(node, context, context.need(1), axis[0], equal=True)
+
+
+def split_v(node: Node, context: Context) -> None:
+    """SPLIT_V: pieces of the sizes in input 1, along the axis that input 2 names."""
+    axis, sizes = context.ints(2), context.ints(1)
+    if axis is None or len(axis) != 1 or sizes is None or len(sizes) != len(node.outputs) or min(sizes) < 0:
+        raise NotFollowedError("the sizes of the pieces are not known")
+    _pieces(node, context, context.need(0), axis[0], equal=False)
+
+
+def _pieces(node: Node, context: Context, axes: Axes, along: int, *, equal: bool) -> None:
+    axis = normalised(along, len(axes))
+    pieces = []
+    for position in range(len(node.outputs)):
+        piece = context.output(position, [None if one is axes[axis] else context.size(one) for one in axes])
+        context.tie_all(others(piece, axis), others(axes, axis))
+        pieces.append(piece[axis])
+    bind_pieces(context, axes[axis], pieces, equal=equal)
+
+
+def tflite_slice(_node: Node, context: Context) -> None:
+    """SLICE: so many elements (input 2, -1 for all that are left) from a place on (input 1), along every axis."""
+    axes, starts, counts = context.need(0), context.ints(1), context.ints(2)
+    if starts is None or counts is None or not len(starts) == len(counts) == len(axes):
+        raise NotFollowedError("where to slice is computed at run time")
+    made = [_taken(context, axis, place, starts[place], counts[place]) for place, axis in enumerate(axes)]
+    made_of(context, made)
+
+
+def _taken(context: Context, axis: Dimension, place: int, start: int, count: int) -> Dimension:
+    size = context.size(axis)
+    end = size if count == -1 else start + count
+    if size is None or end is None or not 0 <= start < end <= size:
+        raise NotFollowedError(f"a slice of {count} elements from {start} on, out of {size}")
+    before, taken, _after = cut(context, axis, start, end)
+    if start:
+        context.name_input(1, place, before)
+    if count != -1:
+        context.name_input(2, place, taken)
+    return taken[0]
+
+
+def tflite_strided_slice(node: Node, context: Context) -> None:
+    """STRIDED_SLICE: begin, end and step of every axis; masks say which of them count."""
+    axes = context.need(0)
+    starts, ends, steps = context.ints(1), context.ints(2), context.ints(3)
+    if starts is None or ends is None or steps is None or not len(starts) == len(ends) == len(steps):
+        raise NotFollowedError("where to slice is computed at run time")
+    if node.int("ellipsis_mask") or node.int("new_axis_mask") or node.int("offset") or len(starts) > len(axes):
+        raise NotFollowedError("a slice with an ellipsis, a new axis or limits that count from the start")
+    made = []
+    for place, axis in enumerate(axes):
+        if place >= len(starts):
+            made.append(axis)
+        elif node.int("shrink_axis_mask") >> place & 1:
+            context.pin(axis, "one element of this axis is taken")
+        else:
+            start = 0 if node.int("begin_mask") >> place & 1 else starts[place]
+            end = TO_THE_END if node.int("end_mask") >> place & 1 else ends[place]
+            made.append(slice_axis(context, axis, Limits(place, start, end, steps[place])))
+    made_of(context, made)
+
+
+def gather_along(node: Node, context: Context) -> None:
+    """GATHER along one axis, without batches."""
+    if node.int("batch_dims"):
+        raise NotFollowedError("GATHER in batches")
+    gather(node, context)
+
+
+def tflite_pad(_node: Node, context: Context) -> None:
+    """PAD, PADV2, MIRROR_PAD: counts before and after each axis in input 1, [rank, 2]."""
+    axes, counts = context.need(0), flat_ints(context, 1)
+    if counts is None or len(counts) != 2 * len(axes):
+        raise NotFollowedError("how much is padded is computed at run time")
+    pairs = zip(axes, counts[::2], counts[1::2], strict=True)
+    made_of(context, [pad_axis(context, axis, before, after) for axis, before, after in pairs])
+
+
+def flat_ints(context: Context, position: int) -> tuple[int, ...] | None:
+    """Numbers of a constant of any rank, in order; None where it is none."""
+    constant = context.graph.constants.get(context.node.inputs[position]) if context.has(position) else None
+    values = constant.values() if constant is not None and "int" in constant.elem_type else None
+    return None if values is None else tuple(int(value) for value in values)
+
+
+def space_to_batch(_node: Node, context: Context) -> None:
+    """SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND: batch and plane are laid out anew, channels stay."""
+    axes, blocks = context.need(0), context.ints(1)
+    if blocks is None or len(blocks) >= len(axes):
+        raise NotFollowedError("the sizes of the blocks are computed at run time")
+    moved = len(blocks) + 1
+    reason = f"{context.node.op_type} moves blocks along this axis"
+    sizes: list[Size] = [*[None] * moved, *(context.size(axis) for axis in axes[moved:])]
+    result = context.output(0, sizes)
+    context.tie_all(result[moved:], axes[moved:])
+    context.pin_all((*axes[:moved], *result[:moved]), reason)
+
+
+def tflite_depth_to_space(node: Node, context: Context) -> None:
+    """DEPTH_TO_SPACE: channels are [b, b, C']; the blocks move into the plane."""
+    axes, blocks = _slicing_ties_blocks(node, context)
+    total, block = context.size(axes[3]), node.int("block_size")
+    if total is None or total % (block * block):
+        raise NotFollowedError(f"{total} channels are not a multiple of {block * block}")
+    inner = Dimension(total // (block * block))
+    context.tie(axes[3], context.product((*blocks, inner)))
+    _moved_plane(node, context, axes, inner)
+
+
+def tflite_space_to_depth(node: Node, context: Context) -> None:
+    """SPACE_TO_DEPTH: channels of the result are [b, b, C]."""
+    axes, blocks = _slicing_ties_blocks(node, context)
+    _moved_plane(node, context, axes, context.product((*blocks, axes[3])))
+
+
+def _slicing_ties_blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
+    axes, block = context.need(0), node.int("block_size")
+    if len(axes) != 4 or block < 1:
+        raise NotFollowedError(f"rank {len(axes)} and block size {block} where 4 and at least 1 are allowed")
+    return axes, [context.fixed(block, f"block size of {node.op_type}") for _ in range(2)]
+
+
+def _moved_plane(node: Node, context: Context, axes: Axes, channels: Dimension) -> None:
+    reason = f"{node.op_type} moves blocks along this axis"
+    result = context.output(0, [context.size(axes[0]), None, None, context.size(channels)])
+    context.tie_all((result[0], result[3]), (axes[0], channels))
+    context.pin_all((*axes[1:3], *result[1:3]), reason)
+
+
+def tflite_reverse(_node: Node, context: Context) -> None:
+    """REVERSE_V2: the axes that are turned round are locked."""
+    axes, turned = context.need(0), context.ints(1)
+    if turned is None:
+        raise NotFollowedError("the axes to reverse are computed at run time")
+    context.pin_all(
+        (axes[normalised(axis, len(axes))] for axis in turned), "the elements along this axis change places"
+    )
+    made_of(context, list(axes))
+
+
+# Operators that give the same bytes another shape, or put axes into another order.
+
+
+def _shaping_operators_renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets: Any) -> Operator:
+    made = Operator(name, axes, Elements.RENAMED, Risk.NONE, layout, new_lane=AS_READ, zero=(0,), movement=move_regroup)
+    return replace(made, **facets)
+
+
+TRANSPOSE = _shaping_operators_renamed(
+    "Transpose",
+    ties.transpose,
+    Layout.ORDERED,
+    elements=Elements.TRANSPOSED,
+    movement=transpose,
+    fold=fold_transpose,
+)
+
+SHAPING = (
+    _shaping_operators_renamed("Flatten", ties.flatten),
+    _shaping_operators_renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
+    _shaping_operators_renamed("Squeeze", ties.squeeze, sizes=same_sizes, fold=fold_squeeze),
+    TRANSPOSE,
+    _shaping_operators_renamed("Unsqueeze", ties.unsqueeze, sizes=same_sizes, fold=fold_unsqueeze),
+)
+
+
+# TensorFlow Lite's operators that give elements other axes or other places, join tensors or grow them.
+
+
+def _operator(name: str, axes: TieRule, elements: Elements, **facets: Any) -> Operator:
+    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
+    return replace(made, **facets)
+
+
+def _tflite_renamed(name: str, axes: TieRule, **facets: Any) -> Operator:
+    """The same bytes under another shape."""
+    return _operator(name, axes, Elements.RENAMED, zero=(0,), movement=record.move_regroup, **facets)
+
+
+def _moved(name: str, axes: TieRule, movement: record.Movement | None = None, **facets: Any) -> Operator:
+    """Elements in other places."""
+    return _operator(name, axes, Elements.MOVED, zero=(0,), movement=movement, **facets)
+
+
+def _padded(name: str) -> Operator:
+    values = through_scales(window.pad_result, copies=True)
+    return _operator(name, tflite_pad, Elements.PADDED, zero=(0,), values=values, demand=window.pad_need)
+
+
+def _shaping_operators_blocks(name: str) -> Operator:
+    """Blocks of the plane in the batch; zeros may come in."""
+    values = through_scales(window.block_values, copies=True)
+    axes, demand = space_to_batch, window.block_demand
+    return _operator(name, axes, Elements.COMPUTED, new_lane=ZEROS, zero=(0,), values=values, demand=demand)
+
+
+AS_CONCAT = called("Concat", axis="axis")
+SECOND = Roles(data=(1,))
+"""Data behind an input that names the axis."""
+
+TFLITE_SHAPING = (
+    _tflite_renamed("RESHAPE", reshape, roles=Roles(sizes=(1,))),
+    _tflite_renamed("SQUEEZE", squeeze, sizes=common_ties.same_sizes),
+    _tflite_renamed("EXPAND_DIMS", expand_dims, sizes=common_ties.same_sizes),
+    _moved("TRANSPOSE", tflite_transpose, move_tflite_transpose),
+    _moved("SLICE", tflite_slice, move_tflite_slice),
+    _moved("STRIDED_SLICE", tflite_strided_slice, move_tflite_strided_slice, sizes=common_ties.strided_sizes),
+    _moved("SPLIT", tflite_split, move_tflite_split, roles=SECOND),
+    _moved("SPLIT_V", split_v, move_tflite_split),
+    _moved("UNPACK", unpack),
+    _moved("GATHER", gather_along, record.move_gather, sizes=common_ties.gathered_sizes),
+    _moved("DEPTH_TO_SPACE", tflite_depth_to_space, move_tflite_depth_to_space),
+    _moved("SPACE_TO_DEPTH", tflite_space_to_depth, move_tflite_space_to_depth),
+    _moved("REVERSE_V2", tflite_reverse, move_tflite_reverse),
+    _moved("TILE", tile, values=through_scales(picked_values, called("Tile"), copies=True)),
+    _moved(
+        "BROADCAST_TO",
+        expand,
+        roles=Roles(sizes=(1,)),
+        values=through_scales(expand_values, copies=True),
+        demand=elementwise_demand,
+    ),
+    _operator(
+        "CONCATENATION",
+        concatenation,
+        Elements.JOINED,
+        roles=Roles(step=1),
+        sizes=common_ties.joined_sizes,
+        values=through_scales(concat_values, AS_CONCAT, copies=True),
+        demand=demanded_like(concat_demand, AS_CONCAT),
+    ),
+    _operator("PACK", pack, Elements.JOINED, roles=Roles(step=1), sizes=common_ties.joined_sizes),
+    _padded("PAD"),
+    _padded("PADV2"),
+    _padded("MIRROR_PAD"),
+    _shaping_operators_blocks("BATCH_TO_SPACE_ND"),
+    _shaping_operators_blocks("SPACE_TO_BATCH_ND"),
+)
+
+
+# Operators that join axes, or take pieces of them.
+
+
+CONCAT = Operator(
+    "Concat",
+    concat,
+    Elements.JOINED,
+    Risk.NONE,
+    Layout.EITHER,
+    new_lane=AS_READ,
+    roles=Roles(step=1),
+    sizes=common_ties.joined_sizes,
+    values=concat_values,
+    demand=concat_demand,
+    fold=fold_concat,
+)
+PAD = Operator(
+    "Pad",
+    pad,
+    Elements.PADDED,
+    Risk.NONE,
+    Layout.EITHER,
+    new_lane=AS_READ,
+    zero=(0,),
+    values=pad_values,
+    demand=pad_demand,
+)
+
+
+def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFollowed = COMPUTES) -> Operator:
+    made = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
+    return replace(made, zero=(0,), sizes=sizes, movement=movement)
+
+
+GATHER = replace(_piece("Gather", gather, move_gather, common_ties.gathered_sizes), fold=fold_gather)
+SLICE = replace(_piece("Slice", slice_, move_slice, common_ties.sliced_sizes), fold=fold_slice)
+SPLIT = _piece("Split", split, move_split)
+
+SLICING = (
+    CONCAT,
+    GATHER,
+    SLICE,
+    SPLIT,
+    PAD,
+)

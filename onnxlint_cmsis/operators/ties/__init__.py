@@ -1,1 +1,0 @@
-"""Tie rules, one small function per operator: which axes are tied, which are locked, and why."""

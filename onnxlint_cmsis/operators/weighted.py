@@ -1,0 +1,653 @@
+"""Convolutions and matrix products, in ONNX and in TensorFlow Lite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
+from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.intervals import SLACK, Interval, as_stored, fits, is_whole, lay, point, unknown
+from onnxlint_cmsis.model.variables import Dimension
+from onnxlint_cmsis.operators.arithmetic import activated, add, multiply, requantized, stored, twice_rounded, vector_of
+from onnxlint_cmsis.operators.common_ties import broadcast_axis, per_channel, regroup, same_as
+from onnxlint_cmsis.operators.record import (
+    BY_WEIGHTS,
+    NO_SHAPE_ARITHMETIC,
+    ZEROS,
+    Elements,
+    Form,
+    LayerSum,
+    Layout,
+    Operator,
+    Quantized,
+    Risk,
+    Roles,
+    Sums,
+    TieRule,
+    ValueView,
+    alias,
+    has,
+    real_attribute,
+)
+
+# Results of convolutions and matrix products: the sum of products, the bias, and what follows in the same node.
+
+
+def layer_values(node: Node, view: ValueView) -> Interval | None:
+    """Sum, bias and summand; the scales of integers; the activation that ONNX Runtime fuses."""
+    found, roles = view.layer_sum(node), view.roles(node)
+    if found is None:
+        return None
+    if roles.sums is Sums.INTEGERS:
+        return _integers(node, view, found)
+    total = (
+        found.total if roles.sums is Sums.FLOAT else multiply(found.total, _layer_sums_unit(node, view, found), SLACK)
+    )
+    for place in (roles.bias, roles.summand):
+        if has(node, place):
+            added = view.input(node, place)
+            if added is None:
+                return None
+            added = _placed(added, node, view, total.low.ndim)
+            if not fits(total.low.shape, added.low.shape):
+                return None
+            total = add(total, added, view.rounding(node))
+            maker = view.graph.producers.get(node.inputs[place])
+            if maker is not None and maker.op_type == "DequantizeLinear":  # may run in integers, scaled afterwards
+                total = total.rounded(SLACK)
+    return activated(total, node, view.rounding(node))
+
+
+def _integers(node: Node, view: ValueView, found: LayerSum) -> Interval | None:
+    """An integer sum, by itself or times the scales in the steps of the result."""
+    roles, total = view.roles(node), found.total
+    if has(node, roles.bias):
+        bias = view.input(node, roles.bias)
+        if bias is None:
+            return None
+        total = add(total, _placed(bias, node, view, total.low.ndim), 0.0)
+    total = as_stored(total, "int32")
+    result = next((triple for triple in roles.quantized if triple.value < 0), None)
+    if result is None:
+        return total
+    real = multiply(total, _layer_sums_unit(node, view, found), 0.0)
+    return requantized(real, node, view) if has(node, result.scale) else real.rounded(SLACK)
+
+
+def _placed(added: Interval, node: Node, view: ValueView, rank: int) -> Interval:
+    """A bias as it meets the result: along the channels of a convolution, or broadcast and times beta."""
+    if view.roles(node).form in (Form.CONVOLUTION, Form.TRANSPOSED):
+        return lay(added, 1, rank) if added.low.ndim == 1 else added
+    return multiply(added, point(real_attribute(node, "beta", 1.0)), 0.0)
+
+
+def _layer_sums_unit(node: Node, view: ValueView, found: LayerSum) -> Interval:
+    """Product of the scales of data and weights; unknown where the data has several."""
+    unit = point(real_attribute(node, "alpha", 1.0))
+    for triple in view.roles(node).quantized:
+        if triple.value >= 0 and triple.scale >= 0:
+            scale = view.input(node, triple.scale)
+            if scale is None:
+                return unknown(0)
+            if scale.low.size == 1:
+                scale = scale.moved(lambda array: array.reshape(()))
+            elif scale.low.ndim == 1 and triple.value == found.weights:
+                scale = lay(scale, found.axis, found.total.low.ndim)
+            else:
+                return unknown(0)
+            unit = multiply(unit, scale, 0.0)
+    return unit
+
+
+# Results of TensorFlow Lite's convolutions and dense layers: the sum, the bias, the activation, the result's steps.
+
+
+def layer_result(node: Node, view: ValueView) -> Interval | None:
+    """Sum and bias; integers times the scales of data and weights; then as the result's tensor holds it."""
+    found = view.layer_sum(node)
+    if found is None:
+        return None
+    total = _with_bias(found, node, view)
+    if total is None or not is_whole(view.made_type(node)):
+        return None if total is None else stored(total, node, view)
+    unit = _tflite_layers_unit(found, node, view)
+    made = view.graph.quantization.get(node.outputs[0])
+    if unit is None or made is None or not made.scales[0] > 0:
+        return None
+    error = twice_rounded(unit.high / made.scales[0])
+    return stored(multiply(total, unit, 0.0), node, view, error)
+
+
+def _with_bias(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
+    """The sum with the bias that lies along the last axis; integers in the bias' type, int32 without one."""
+    roles, total = view.roles(node), found.total
+    rank, kind = total.low.ndim, "int32"
+    if has(node, roles.bias):
+        bias = view.input(node, roles.bias)
+        if bias is None or bias.low.ndim != 1:
+            return None
+        placed = lay(bias, rank - 1, rank)
+        if not fits(total.low.shape, placed.low.shape):
+            return None
+        total, kind = add(total, placed, view.rounding(node)), view.elem_type(node.inputs[roles.bias])
+    return as_stored(total, kind) if is_whole(view.made_type(node)) else total
+
+
+def _tflite_layers_unit(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
+    """Scale of the data times those of the weights, one for each channel where there are several."""
+    data = view.graph.quantization.get(node.inputs[view.roles(node).data[0]])
+    weights = view.graph.quantization.get(node.inputs[found.weights])
+    if data is None or weights is None or len(data.scales) != 1:
+        return None
+    rank = found.total.low.ndim
+    scales = vector_of(weights.scales, weights._replace(axis=rank - 1), rank)
+    return multiply(scales, point(np.float64(data.scales[0])), 0.0)
+
+
+# Tie rules of convolutions, and of normalisation with numbers per channel.
+
+
+def convolution(context: Context, data: int, weights: int, per_output: tuple[int, ...]) -> None:
+    """Convolution with weights [M, C / group, ...]; inputs at `per_output` hold a number per output channel, or one."""
+    axes, kernel = _ranked(context, data, weights)
+    group = context.node.int("group", 1)
+    channels, (rows, columns) = axes[1], kernel[:2]
+    if group == 1:
+        context.tie(channels, columns)
+        made, reads = rows, [columns]
+        if context.size(columns) == 1:
+            context.multipliers[context.node.index] = rows
+    elif context.size(columns) == 1:
+        made, reads = _depthwise(context, channels, kernel, group), []
+    else:
+        made, reads = grouped(context, channels, rows, columns, group)
+    note_layer(context, weights, [rows], reads)
+    _finish(context, axes, kernel, made, per_output)
+
+
+def transposed_convolution(context: Context, data: int, weights: int, per_output: tuple[int, ...]) -> None:
+    """Transposed convolution with weights [C, M / group, ...]."""
+    axes, kernel = _ranked(context, data, weights)
+    group = context.node.int("group", 1)
+    channels, (rows, columns) = axes[1], kernel[:2]
+    if group == 1:
+        context.tie(channels, rows)
+        made, decides, reads = columns, [columns], [rows]
+    elif group == context.size(rows):
+        context.tie(channels, rows)
+        made = _multiplied(context, channels, columns)
+        decides, reads = [rows, columns], []
+        context.name_attribute("group", 0, [channels])
+    else:
+        made, decides, reads = _transposed_groups(context, channels, rows, columns, group)
+    note_layer(context, weights, decides, reads)
+    _finish(context, axes, kernel, made, per_output)
+
+
+def _ranked(context: Context, data: int, weights: int) -> tuple[Axes, Axes]:
+    axes, kernel = context.need(data), context.need(weights)
+    if len(axes) != len(kernel) or len(axes) < 3:
+        raise NotFollowedError(f"data of rank {len(axes)} and weights of rank {len(kernel)} do not make a convolution")
+    return axes, kernel
+
+
+def note_layer(context: Context, weights: int, decides: list[Dimension], reads: list[Dimension]) -> None:
+    """Note what constant weights decide and read; with others, a filled lane may meet a weight that is not 0."""
+    if not context.is_constant(weights):
+        context.pin_all(reads, f"{context.node.op_type} with weights computed at run time sums over this axis")
+    context.layer(weights, decides, reads)
+
+
+def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_output: tuple[int, ...]) -> None:
+    """Tie batch, bias and scales per channel, and lock the plane, as all convolutions do."""
+    operator = context.node.op_type
+    context.pin_all(kernel[2:], f"kernel size of {operator}")
+    context.pin_all(axes[2:], f"{operator} computes along this axis")
+    for position in per_output:
+        per_channel(context, position, made)
+    result = context.output(0, [context.size(axes[0]), context.size(made), *[None] * (len(axes) - 2)])
+    context.tie_all(result, (axes[0], made))
+    context.pin_all(result[2:], f"{operator} computes along this axis")
+
+
+def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) -> Dimension:
+    """Output channels of a depthwise convolution; its `group` attribute names the input channels."""
+    rows = kernel[0]
+    share = share_of(context, rows, group)
+    context.pin(kernel[1], "one input channel per group")
+    context.tie(channels, Dimension(group))
+    context.name_attribute("group", 0, [channels])
+    if share == 1:
+        context.tie(rows, channels)
+    else:
+        multiplier = Dimension(share)
+        context.multipliers[context.node.index] = multiplier
+        context.tie(rows, context.product((channels, multiplier)))
+    return rows
+
+
+def _multiplied(context: Context, channels: Dimension, multiplier: Dimension) -> Dimension:
+    """Output channels of a transposed depthwise convolution; the second axis of its weights is the multiplier."""
+    if context.size(multiplier) == 1:
+        context.pin(multiplier, "one output channel per input channel")
+        return channels
+    context.multipliers[context.node.index] = multiplier
+    return context.product((channels, multiplier))
+
+
+def grouped(
+    context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
+) -> tuple[Dimension, list[Dimension]]:
+    """Input and output channels of a grouped convolution are each `group` blocks."""
+    groups = context.fixed(group, "group count of a grouped convolution")
+    outputs = Dimension(share_of(context, rows, group))
+    context.tie(channels, context.product((groups, columns)))
+    context.tie(rows, context.product((groups, outputs)))
+    return rows, [columns]
+
+
+def _transposed_groups(
+    context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
+) -> tuple[Dimension, list[Dimension], list[Dimension]]:
+    """As `grouped`, with the weights [C, M / group, ...] of a transposed convolution."""
+    groups = context.fixed(group, "group count of a grouped convolution")
+    inputs = Dimension(share_of(context, rows, group))
+    context.tie(rows, context.product((groups, inputs)))
+    context.tie(channels, rows)
+    return context.product((groups, columns)), [columns], [inputs]
+
+
+def share_of(context: Context, channels: Dimension, group: int) -> int:
+    """Channels of each group. Raises NotFollowedError where they do not come out even."""
+    total = context.size(channels)
+    if group < 1 or total is None or total % group:
+        raise NotFollowedError(f"{total} channels are not a multiple of {group} groups")
+    return total // group
+
+
+def conv(_node: Node, context: Context) -> None:
+    """Conv."""
+    convolution(context, 0, 1, (2,))
+
+
+def conv_transpose(_node: Node, context: Context) -> None:
+    """ConvTranspose."""
+    transposed_convolution(context, 0, 1, (2,))
+
+
+def conv_integer(_node: Node, context: Context) -> None:
+    """ConvInteger: weight zero-points may be per channel."""
+    convolution(context, 0, 1, (3,))
+
+
+def qlinear_conv(_node: Node, context: Context) -> None:
+    """QLinearConv: weight scales, weight zero-points and bias."""
+    convolution(context, 0, 3, (4, 5, 8))
+
+
+def channel_numbers(node: Node, context: Context) -> None:
+    """BatchNormalization, InstanceNormalization: every further input holds a number per channel (axis 1)."""
+    axes = context.need(0)
+    if len(axes) < 2:
+        raise NotFollowedError(f"{node.op_type} of rank {len(axes)} has no channel axis")
+    for position in range(1, len(node.inputs)):
+        per_channel(context, position, axes[1])
+    same_as(context, 0, axes)
+    if node.op_type == "InstanceNormalization":
+        context.pin_all(axes[2:], "InstanceNormalization mixes this axis")
+    elif any(node.outputs[1:]) or node.int("training_mode"):
+        raise NotFollowedError("BatchNormalization in training mode")
+
+
+# Tie rules of TensorFlow Lite's convolutions and pools: NHWC data, weights with the input channels last.
+
+
+IMAGE_RANK = 4
+BIAS = 2
+
+
+class ImageAxes(NamedTuple):
+    """Axes of NHWC data."""
+
+    batch: Dimension
+    """N."""
+    plane: Axes
+    """H and W."""
+    channels: Dimension
+    """C."""
+
+
+def image(context: Context, position: int) -> ImageAxes:
+    """Data of rank 4. Raises NotFollowedError for another rank."""
+    batch, *plane, channels = _of_rank(context, position)
+    return ImageAxes(batch, tuple(plane), channels)
+
+
+def _of_rank(context: Context, position: int) -> Axes:
+    axes = context.need(position)
+    if len(axes) != IMAGE_RANK:
+        raise NotFollowedError(f"input {position} of {context.node.op_type} has rank {len(axes)} where 4 is allowed")
+    return axes
+
+
+def conv_2d(_node: Node, context: Context) -> None:
+    """CONV_2D with weights [O, H, W, C / groups]; the shapes tell the groups."""
+    data, kernel = image(context, 0), _of_rank(context, 1)
+    rows, columns = kernel[0], kernel[3]
+    groups = _groups(context, data.channels, columns)
+    made, reads = rows, [columns]
+    if groups == 1:
+        context.tie(data.channels, columns)
+    else:
+        made, reads = grouped(context, data.channels, rows, columns, groups)
+    note_layer(context, 1, [rows], reads)
+    context.pin_all(kernel[1:3], f"kernel size of {context.node.op_type}")
+    per_channel(context, BIAS, made)
+    new_plane(context, data, made)
+
+
+def _groups(context: Context, channels: Dimension, columns: Dimension) -> int:
+    total, inner = context.size(channels), context.size(columns)
+    if not total or not inner or total % inner:
+        raise NotFollowedError(f"{total} channels are not a multiple of the {inner} that the weights have")
+    return total // inner
+
+
+def depthwise_conv_2d(node: Node, context: Context) -> None:
+    """DEPTHWISE_CONV_2D with weights [1, H, W, C x multiplier]; an option names the multiplier."""
+    data, kernel = image(context, 0), _of_rank(context, 1)
+    rows = kernel[3]
+    multiplier = share_of(context, rows, context.size(data.channels) or 0)
+    if node.int("depth_multiplier", multiplier) != multiplier:
+        stated = node.int("depth_multiplier")
+        raise NotFollowedError(f"depth_multiplier is {stated}; the weights have {multiplier} for each channel")
+    if multiplier == 1:
+        context.tie(rows, data.channels)
+    else:
+        factor = context.multipliers[node.index] = Dimension(multiplier)
+        context.tie(rows, context.product((data.channels, factor)))
+        context.name_attribute("depth_multiplier", 0, [factor])
+    note_layer(context, 1, [rows], [])
+    context.pin_all(kernel[:3], f"kernel size of {node.op_type}")
+    per_channel(context, BIAS, rows)
+    new_plane(context, data, rows)
+
+
+def transpose_conv(_node: Node, context: Context) -> None:
+    """TRANSPOSE_CONV: the result's shape, weights [O, H, W, C], data, bias."""
+    kernel, data = _of_rank(context, 1), image(context, 2)
+    rows, columns = kernel[0], kernel[3]
+    context.tie(data.channels, columns)
+    note_layer(context, 1, [rows], [columns])
+    context.pin_all(kernel[1:3], f"kernel size of {context.node.op_type}")
+    per_channel(context, 3, rows)
+    stated = context.ints(0)
+    if stated is None or len(stated) != IMAGE_RANK:
+        context.pin_all((data.batch, rows), "the shape of the result is computed at run time")
+    else:
+        context.name_input(0, 0, [data.batch])
+        context.name_input(0, 3, [rows])
+    new_plane(context, data, rows)
+
+
+def pool_2d(_node: Node, context: Context) -> None:
+    """Pools of windows, one channel after the other."""
+    data = image(context, 0)
+    new_plane(context, data, data.channels)
+
+
+def resize_2d(_node: Node, context: Context) -> None:
+    """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: another plane."""
+    pool_2d(_node, context)
+
+
+def new_plane(context: Context, data: ImageAxes, channels: Dimension) -> None:
+    """A result of the same batch with these channels; both planes are locked."""
+    reason = f"{context.node.op_type} computes along this axis"
+    sizes = [context.size(data.batch), None, None, context.size(channels)]
+    batch, *plane, last = context.output(0, sizes)
+    context.tie_all((batch, last), (data.batch, channels))
+    context.pin_all((*data.plane, *plane), reason)
+
+
+# Convolutions of the default domain.
+
+
+def _convolution(name: str, axes: TieRule, roles: Roles) -> Operator:
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
+    return replace(made, values=layer_values, demand=BY_WEIGHTS)
+
+
+CONV = _convolution("Conv", conv, Roles(weights=(1,), form=Form.CONVOLUTION, sums=Sums.FLOAT, bias=2))
+CONV_TRANSPOSE = _convolution(
+    "ConvTranspose", conv_transpose, Roles(weights=(1,), form=Form.TRANSPOSED, sums=Sums.FLOAT, bias=2)
+)
+CONV_INTEGER = _convolution(
+    "ConvInteger",
+    conv_integer,
+    Roles(
+        weights=(1,),
+        form=Form.CONVOLUTION,
+        sums=Sums.INTEGERS,
+        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
+    ),
+)
+QLINEAR_CONV = replace(
+    alias("QLinearConv", "", CONV),
+    axes=qlinear_conv,
+    roles=Roles(
+        weights=(3,),
+        form=Form.CONVOLUTION,
+        sums=Sums.INTEGERS,
+        bias=8,
+        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
+    ),
+)
+
+CONVOLUTIONS = (CONV, CONV_TRANSPOSE, CONV_INTEGER, QLINEAR_CONV)
+
+
+# Gemm, MatMul and their integer forms.
+
+
+def matmul(
+    context: Context, left: int, right: int, swapped: tuple[bool, bool] = (False, False)
+) -> tuple[Dimension | None, Dimension | None]:
+    """Matrix product of two inputs; returns the result's rows and columns, None where an input is a vector.
+
+    With constants on one side, they are the weights. Two run-time inputs mix what they contract. `swapped` tells
+    which input has its last two axes swapped first.
+    """
+    first, second = _swapped(context.need(left), swapped[0]), _swapped(context.need(right), swapped[1])
+    if not first or not second:
+        raise NotFollowedError("a matrix product of a scalar")
+    rows = first[-2] if len(first) > 1 else None
+    columns = second[-1] if len(second) > 1 else None
+    contracted = first[-1], second[-2] if len(second) > 1 else second[-1]
+    context.tie(*contracted)
+    if context.is_constant(right):
+        context.layer(right, [columns] if columns is not None else [], [contracted[1]])
+    elif context.is_constant(left):
+        context.layer(left, [rows] if rows is not None else [], [contracted[0]])
+    else:
+        context.pin(contracted[0], "a product of two run-time tensors sums over this axis")
+    batch = _batch(context, first[:-2], second[:-2])
+    made = [*batch, *(axis for axis in (rows, columns) if axis is not None)]
+    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+    return rows, columns
+
+
+def _swapped(axes: Axes, swap: bool) -> Axes:
+    """Axes with the last two swapped; a vector has only one and stays."""
+    return (*axes[:-2], axes[-1], axes[-2]) if swap and len(axes) > 1 else axes
+
+
+def _batch(context: Context, first: Axes, second: Axes) -> list[Dimension]:
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    alone = len(longer) - len(shorter)
+    return [*longer[:alone], *(broadcast_axis(context, pair) for pair in zip(longer[alone:], shorter, strict=True))]
+
+
+def gemm(context: Context, left: int, right: int, bias: int | None) -> Dimension:
+    """`A' B' + C` with optional transposition of A and B; returns the output columns."""
+    first, second = context.need(left), context.need(right)
+    if len(first) != 2 or len(second) != 2:
+        raise NotFollowedError(f"Gemm of ranks {len(first)} and {len(second)} where 2 is allowed")
+    rows, inner = first[::-1] if context.node.int("transA") else first
+    depth, columns = second[::-1] if context.node.int("transB") else second
+    context.tie(inner, depth)
+    if context.is_constant(right):
+        context.layer(right, [columns], [depth])
+    elif context.is_constant(left):
+        context.layer(left, [rows], [inner])
+    else:
+        context.pin(inner, "a product of two run-time tensors sums over this axis")
+    context.tie_all(context.output(0, [context.size(rows), context.size(columns)]), (rows, columns))
+    if bias is not None and context.has(bias):
+        _gemm_bias(context, context.need(bias), (rows, columns))
+    return columns
+
+
+def _gemm_bias(context: Context, bias: Axes, result: Axes) -> None:
+    """C is broadcast to the result, never the other way round."""
+    if len(bias) > 2:
+        raise NotFollowedError(f"C of Gemm has rank {len(bias)} where at most 2 is allowed")
+    if all(context.size(axis) == 1 for axis in bias):
+        return
+    for axis, target in zip(bias[::-1], result[::-1], strict=False):
+        broadcast_axis(context, (target, axis))
+
+
+def plain_matmul(_node: Node, context: Context) -> None:
+    """MatMul."""
+    matmul(context, 0, 1)
+
+
+def matmul_integer(_node: Node, context: Context) -> None:
+    """MatMulInteger: zero-points per row of A and per column of B."""
+    quantized_matmul(context, 0, 1, (2,), (3,))
+
+
+def qlinear_matmul(_node: Node, context: Context) -> None:
+    """QLinearMatMul: scales and zero-points per row of A and per column of B."""
+    quantized_matmul(context, 0, 3, (1, 2), (4, 5))
+
+
+def quantized_matmul(context: Context, left: int, right: int, rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
+    """Matrix product with numbers per row of A and per column of B."""
+    made = matmul(context, left, right)
+    for positions, axis in ((rows, made[0]), (columns, made[1])):
+        for position in positions:
+            if axis is not None:
+                per_channel(context, position, axis)
+
+
+def plain_gemm(_node: Node, context: Context) -> None:
+    """Gemm."""
+    gemm(context, 0, 1, 2)
+
+
+# Tie rules of TensorFlow Lite's dense layers and matrix products.
+
+
+def fully_connected(node: Node, context: Context) -> None:
+    """Weights [N, K] against the last axis of the data, or against data that is taken as rows of K."""
+    axes, kernel = context.need(0), context.need(1)
+    if len(kernel) != 2 or not axes:
+        raise NotFollowedError(f"ranks {len(axes)} and {len(kernel)} where weights of rank 2 are allowed")
+    if node.text("weights_format", "DEFAULT") != "DEFAULT":
+        raise NotFollowedError("weights in a shuffled order")
+    rows, columns = kernel
+    note_layer(context, 1, [rows], [columns])
+    per_channel(context, 2, rows)
+    result = context.axes_of(node.outputs[0])
+    if result is None or not result:
+        raise NotFollowedError("the rank of the result is not known")
+    context.tie(result[-1], rows)
+    _rows(context, axes, columns, result[:-1])
+
+
+def _rows(context: Context, axes: Axes, columns: Dimension, outer: Axes) -> None:
+    """Tie the data to the weights' columns, and what is in front to the front of the result."""
+    if context.size(axes[-1]) == context.size(columns):
+        context.tie(axes[-1], columns)
+        regroup(context, axes[:-1], outer)
+    else:
+        regroup(context, axes, (*outer, columns))
+
+
+def batch_matmul(node: Node, context: Context) -> None:
+    """A matrix product of two tensors, each with its last two axes swapped where the options say so."""
+    matmul(context, 0, 1, (bool(node.int("adj_x")), bool(node.int("adj_y"))))
+
+
+# TensorFlow Lite's layers with weights: convolutions and dense layers.
+#
+# Source of all positions and layouts:
+# tensorflow/lite/kernels/{conv,depthwise_conv,transpose_conv,fully_connected}.cc.
+
+
+def _layer(name: str, axes: TieRule, form: Form, data: int = 0, bias: int = 2) -> Operator:
+    return Operator(
+        name,
+        axes,
+        Elements.COMPUTED,
+        Risk.NONE,
+        Layout.ORDERED,
+        new_lane=ZEROS,
+        domain=TFLITE,
+        roles=Roles(data=(data,), weights=(1,), form=form, sums=Sums.STORED, bias=bias),
+        values=layer_result,
+        demand=BY_WEIGHTS,
+        fold=NO_SHAPE_ARITHMETIC,
+    )
+
+
+TFLITE_CONVOLUTIONS = (
+    _layer("CONV_2D", conv_2d, Form.CHANNELS_LAST),
+    _layer("DEPTHWISE_CONV_2D", depthwise_conv_2d, Form.DEPTHWISE_LAST),
+    _layer("TRANSPOSE_CONV", transpose_conv, Form.TRANSPOSED_LAST, data=2, bias=3),
+    _layer("FULLY_CONNECTED", fully_connected, Form.ROWS),
+)
+
+
+# Matrix products of the default domain.
+
+
+def _product(name: str, axes: TieRule, roles: Roles) -> Operator:
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, roles=roles, new_lane=ZEROS)
+    return replace(made, values=layer_values, demand=BY_WEIGHTS)
+
+
+FACTORS = Roles(data=(0, 1), weights=(1, 0), form=Form.MATMUL, sums=Sums.FLOAT)
+"""Two factors in float, of which either may be constant."""
+
+GEMM = _product("Gemm", plain_gemm, Roles(data=(0, 1), weights=(1, 0), form=Form.GEMM, sums=Sums.FLOAT, bias=2))
+MATMUL = _product("MatMul", plain_matmul, FACTORS)
+MATMUL_INTEGER = _product(
+    "MatMulInteger",
+    matmul_integer,
+    Roles(
+        data=(0, 1),
+        weights=(1, 0),
+        form=Form.MATMUL,
+        sums=Sums.INTEGERS,
+        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
+    ),
+)
+QLINEAR_MATMUL = replace(
+    alias("QLinearMatMul", "", MATMUL),
+    axes=qlinear_matmul,
+    roles=Roles(
+        data=(0, 3),
+        weights=(3, 0),
+        form=Form.MATMUL,
+        sums=Sums.INTEGERS,
+        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
+    ),
+)
+
+PRODUCTS = (GEMM, MATMUL, MATMUL_INTEGER, QLINEAR_MATMUL)

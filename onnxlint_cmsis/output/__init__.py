@@ -1,0 +1,1 @@
+"""What people and programs see: findings, layers, memory, comparisons and pages."""

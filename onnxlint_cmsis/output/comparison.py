@@ -1,0 +1,359 @@
+"""What differs between two versions of a model."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.results import grouped, identity
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.git_repository import GitError, repository_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from onnxlint_cmsis.analysis.results import FileResult
+    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.output.layers import LayersReport, Row, Total
+
+
+# What `compare` is given: a file, or a file of a git commit, `HEAD:models/kws.onnx`.
+
+
+class Operand(NamedTuple):
+    """One version of a model."""
+
+    name: str
+    """As the user named it."""
+    path: str
+    """Path that decides the format and the configuration: the part behind the colon of a git object."""
+    data: bytes | None
+    """Content of a git object; None for a file, which is read where it lies."""
+
+
+def operand(text: str) -> Operand:
+    """Find a version of a model; a file of that very name goes first. Raises UsageError."""
+    commit, colon, path = text.partition(":")
+    if Path(text).exists() or not colon or not commit or not path or os.path.splitdrive(text)[0]:
+        return Operand(text, text, None)
+    return Operand(text, path.removeprefix("./"), _git_object(text))
+
+
+def _git_object(text: str) -> bytes:
+    """Bytes of a file of a commit. Raises UsageError."""
+    repository = repository_of(Path())
+    if text.startswith("-") or repository is None:
+        raise UsageError(f"{text}: there is no file of that name, and no git work tree here that could have it")
+    try:
+        return repository.content(text, Path())
+    except GitError as error:
+        raise UsageError(f"{text}: {error}") from None
+
+
+# What changed from one version of a model to the next.
+
+
+METRICS = ("findings", "instructions", "most_instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
+"""Figures that are compared: flash is the bytes of constants, arena those of activations.
+
+`most_instructions` is compared where a layer or copy has a range in place of one number, and no layer is left out.
+"""
+
+
+class ModelVersion(NamedTuple):
+    """All that is known of one version."""
+
+    name: str
+    """As the user named it."""
+    result: FileResult
+    """Its findings, each by itself."""
+    layers: LayersReport
+    """Its layers."""
+
+
+class LeftOut(NamedTuple):
+    """A layer whose cost is known in one version alone, so that the sums of both leave it out."""
+
+    layer: str
+    """Its node, or the label of an operator of a `.tflite` file; of the second version where both have it."""
+    before: int | None
+    """Predicted instructions in the first version; None where unknown or where it has no such layer."""
+    after: int | None
+    """The same in the second."""
+
+
+class Figure(NamedTuple):
+    """One number of both versions."""
+
+    metric: str
+    """One of METRICS."""
+    target: str
+    """Label of the target; empty where it holds for all."""
+    before: int | None
+    """Number of the first version, None where unknown."""
+    after: int | None
+    """Number of the second."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Of the instructions: layers that take no part, since their cost is known in one version alone."""
+
+    @property
+    def change(self) -> int | None:
+        """By how much it grew; None where one is unknown."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+class TimePair(NamedTuple):
+    """How long both versions are predicted to take on one target that has a clock."""
+
+    target: str
+    """Label of the target."""
+    before: PredictedTime | None
+    """Time of the first version; None where it has no such target."""
+    after: PredictedTime | None
+    """Time of the second."""
+
+
+class LayerDifference(NamedTuple):
+    """A layer that is new, gone, or has another kernel or cost on a target."""
+
+    layer: str
+    """What pairs its rows: the node, or the tensor that an operator of a `.tflite` file writes."""
+    target: str
+    """Label of the target."""
+    before: Row | None
+    """Its row in the first version; None where it is new."""
+    after: Row | None
+    """Its row in the second; None where it is gone."""
+
+
+class ModelDifference(NamedTuple):
+    """Two versions of a model."""
+
+    before: str
+    """Name of the first."""
+    after: str
+    """Name of the second."""
+    came: tuple[Finding, ...]
+    """Findings of the second that the first has not, equal causes as one."""
+    went: tuple[Finding, ...]
+    """Findings of the first that the second has not."""
+    stayed: int
+    """Findings that both have."""
+    figures: tuple[Figure, ...]
+    """Numbers of both."""
+    layers: tuple[LayerDifference, ...]
+    """Layers that changed."""
+    names: Mapping[str, str] = {}
+    """Short forms of names, for people."""
+    libraries: tuple[str, str] = ("", "")
+    """CMSIS-NN and compiler that each version is judged for; both empty for a version without layers."""
+    arena_exact: bool = False
+    """Whether the arenas of both are known to the byte."""
+    times: tuple[TimePair, ...] = ()
+    """Predicted times; none where no clock is given."""
+
+
+def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
+    """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
+    old, new = before.result.told, after.result.told
+    left_out = _left_out(before.layers, after.layers)
+    came, went = _beyond(new, old), _beyond(old, new)
+    return ModelDifference(
+        before.name,
+        after.name,
+        grouped(came),
+        grouped(went),
+        len(new) - len(came),
+        tuple(_figures(before, after, left_out)),
+        tuple(_layers(before.layers, after.layers)),
+        {**before.layers.names, **after.layers.names},
+        (_library(before.layers), _library(after.layers)),
+        all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
+        tuple(_times(before.layers, after.layers, left_out)),
+    )
+
+
+def _cpu(label: str) -> str:
+    """CPU of a target's label: versions of two formats are judged for two releases."""
+    return label.partition(", ")[0]
+
+
+def _library(layers: LayersReport) -> str:
+    return layers.totals[0].target.partition(", ")[2] if layers.totals else ""
+
+
+def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
+    """The findings without those that the others have as well."""
+    known = Counter(identity(finding) for finding in others)
+    left = []
+    for finding in findings:
+        key = identity(finding)
+        known[key] -= 1
+        if known[key] < 0:
+            left.append(finding)
+    return left
+
+
+def _figures(
+    before: ModelVersion, after: ModelVersion, left_out: Mapping[str, tuple[LeftOut, ...]]
+) -> Iterator[Figure]:
+    yield Figure("findings", "", len(before.result.told), len(after.result.told))
+    old, new = (_by_cpu(each.layers) for each in (before, after))
+    for cpu in dict.fromkeys((*old, *new)):
+        target = (new.get(cpu) or old[cpu]).target
+        rest = left_out.get(cpu, ())
+        first = _numbers(old.get(cpu), sum(one.before or 0 for one in rest))
+        pairs = zip(first, _numbers(new.get(cpu), sum(one.after or 0 for one in rest)), strict=True)
+        ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
+        for metric, pair in zip(METRICS[1:], pairs, strict=True):
+            if metric != "most_instructions" or (ranges and not rest):
+                yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
+
+
+def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[LeftOut, ...]]:
+    """By CPU the layers whose cost is known in one version alone.
+
+    Those are layers of both versions, and new or gone ones that may stand for a gone or new one of the same operator
+    and of unknown cost, as what a repair makes of a layer does.
+    """
+    found: dict[str, list[LeftOut]] = {}
+    old, new = _sides(before, after)
+    single = {place: row for place, row in (*old.items(), *new.items()) if (place in old) != (place in new)}
+    unknown = {
+        (place in old, place[1], row.get("op")) for place, row in single.items() if row.get("instructions") is None
+    }
+    for place in dict.fromkeys((*new, *old)):
+        rows = old.get(place), new.get(place)
+        costs = [None if row is None else row.get("instructions") for row in rows]
+        pair = [number if isinstance(number, int) else None for number in costs]
+        replaced = place in single and (place not in old, place[1], single[place].get("op")) in unknown
+        if pair.count(None) == 1 and (place not in single or replaced):
+            row = rows[1] or rows[0] or {}
+            found.setdefault(place[1], []).append(LeftOut(str(row["node"]), *pair))
+    return {cpu: tuple(rows) for cpu, rows in found.items()}
+
+
+def _by_cpu(layers: LayersReport) -> dict[str, Total]:
+    return {_cpu(total.target): total for total in layers.totals}
+
+
+def _times(
+    before: LayersReport, after: LayersReport, left_out: Mapping[str, tuple[LeftOut, ...]]
+) -> Iterator[TimePair]:
+    old, new = _by_cpu(before), _by_cpu(after)
+    for cpu in dict.fromkeys((*old, *new)):
+        rest = left_out.get(cpu, ())
+        sums = (sum(one.before or 0 for one in rest), sum(one.after or 0 for one in rest))
+        counts = (sum(one.before is not None for one in rest), sum(one.after is not None for one in rest))
+        times = [side[cpu].time if cpu in side else None for side in (old, new)]
+        pair = [time and time.without(cost, count) for time, cost, count in zip(times, sums, counts, strict=True)]
+        if any(pair):
+            yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
+
+
+def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
+    """The figures of a target in the order of METRICS, the instructions without those that are left out."""
+    if total is None:
+        return (None,) * (len(METRICS) - 1)
+    arena = total.arena if total.arena_used is None else total.arena_used
+    instructions = total.instructions - left_out if total.cost_known else None
+    most = total.instructions_range[1] if total.instructions_range else instructions
+    return instructions, most, total.macs, total.constants, arena, total.scratch, total.unknown_layers
+
+
+def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
+    old, new = _sides(before, after)
+    for place in dict.fromkeys((*new, *old)):
+        pair = old.get(place), new.get(place)
+        if _seen(pair[0]) != _seen(pair[1]):
+            target = str((pair[1] or pair[0] or {})["target"])
+            yield LayerDifference(place[0], target, *pair)
+
+
+def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], Row]]:
+    """The rows of both versions, under names that both share."""
+    two_formats = _of_tflite(before) != _of_tflite(after)
+    return [_by_place(each.rows, each.names if two_formats else {}) for each in (before, after)]
+
+
+def _of_tflite(layers: LayersReport) -> bool:
+    return any("index" in row for row in layers.rows)
+
+
+def _by_place(rows: Sequence[Row], names: Mapping[str, str]) -> dict[tuple[str, str, int], Row]:
+    """Rows by layer and CPU; layers of one name are told apart by their order.
+
+    An operator of a `.tflite` file goes by the tensor it writes, since its number moves. `names` are those that two
+    formats share.
+    """
+    found: dict[tuple[str, str, int], Row] = {}
+    for row in rows:
+        if not row.get("layer", True):
+            continue
+        name, cpu = str(row["output"] if "index" in row else row["node"]), _cpu(str(row["target"]))
+        name = names.get(name, name)
+        number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in found)
+        found[name, cpu, number] = row
+    return found
+
+
+def _seen(row: Row | None) -> tuple[object, ...] | None:
+    """What makes a layer another one for the reader."""
+    if row is None:
+        return None
+    seen = ("verdict", "kernel", "effective", "instructions", "instructions_range")
+    return *(row.get(name) for name in seen), row.get("macs") or 0
+
+
+# By how much figures may grow: `instructions=2%,arena=0`.
+
+
+_LIMIT = re.compile(r"(\w+)=(\d+(?:\.\d+)?)(%?)")
+
+
+class GrowthLimit(NamedTuple):
+    """What one figure may grow by."""
+
+    metric: str
+    """One of METRICS."""
+    most: float
+    """Largest growth: a number, or percent of the number before."""
+    percent: bool
+    """Whether it is percent."""
+
+    def exceeded(self, figure: Figure) -> bool:
+        """Whether a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
+        if figure.metric != self.metric or figure.before is None:
+            return False
+        if figure.after is None or any(one.after is None for one in figure.left_out):
+            return True
+        allowed = figure.before * self.most / 100 if self.percent else self.most
+        return figure.after - figure.before > allowed
+
+
+def growth_limits(texts: list[str]) -> tuple[GrowthLimit, ...]:
+    """The limits of an option that was given once or several times. Raises UsageError."""
+    return tuple(_limit(part.strip()) for text in texts for part in text.split(",") if part.strip())
+
+
+def _limit(text: str) -> GrowthLimit:
+    found = _LIMIT.fullmatch(text)
+    if not found:
+        raise UsageError(f"--fail-on-increase: {text!r} is not METRIC=NUMBER or METRIC=NUMBER%")
+    metric, number, percent = found.groups()
+    if metric not in METRICS:
+        near = difflib.get_close_matches(metric, METRICS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(METRICS)}"
+        raise UsageError(f"--fail-on-increase: {metric!r} is not a figure{hint}")
+    return GrowthLimit(metric, float(number), percent == "%")
+
+
+def exceeded(found: ModelDifference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
+    """Figures that grew by more than a limit allows."""
+    return tuple(figure for figure in found.figures if any(limit.exceeded(figure) for limit in limits))

@@ -1,0 +1,279 @@
+"""A difference as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
+from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
+    from onnxlint_cmsis.output.layers import Row
+
+
+# A difference as text for a terminal.
+
+
+WORDS = {
+    "findings": "findings (those of equal cause one by one)",
+    "instructions": "predicted instructions (not cycles)",
+    "most_instructions": "predicted instructions at most, with layers and copies of which a range is known",
+    "macs": "MACs",
+    "flash": "bytes of constants",
+    "arena": "bytes of activations, at least",
+    "scratch": "bytes of scratch",
+    "unknown_layers": "layers of unknown cost",
+}
+"""What each figure counts."""
+SHOWN = 3
+"""Layers that a line names before it only counts."""
+EXCEEDED = "more than --fail-on-increase allows"
+"""Behind a figure that grew too much."""
+EXACT_ARENA = "bytes of arena"
+"""The same of the arena where it is known to the byte."""
+
+
+def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
+    """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
+    title = (f"{found.before} -> {found.after}", *library_lines(found))
+    lines = [*title, *_text_figures(found, over), *_text_findings(found), *_text_layers(found)]
+    return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
+
+
+def _painted(text: str, color: bool) -> str:
+    """New findings and what grew too much in the colour of errors and warnings, findings that went in that of good."""
+    came = text.startswith("  + ")
+    if " ".join(text.split()).endswith(EXCEEDED) or (came and " error " in text):
+        return paint(text, "error", color)
+    if came:
+        return paint(text, "warning" if " warning " in text else "note", color)
+    return paint(text, "good", color) if text.startswith("  - ") else text
+
+
+def library_lines(found: ModelDifference) -> Iterator[str]:
+    """Which library each version is judged for, where these are two."""
+    old, new = found.libraries
+    if old and new and old != new:
+        yield f"judged for two libraries, whose numbers differ by themselves: {old} -> {new}"
+
+
+def word(found: ModelDifference, metric: str) -> str:
+    """What a figure counts."""
+    return EXACT_ARENA if metric == "arena" and found.arena_exact else WORDS[metric]
+
+
+def change_text(figure: Figure) -> str:
+    """`1,000 -> 1,100 (+10.0 %)`."""
+    if figure.before is figure.after is None:
+        return "unknown"
+    if figure.before is None or figure.after is None:
+        return _one_unknown(figure.before, figure.after)
+    if figure.before == figure.after:
+        return f"{figure.after:,}"
+    part = f" ({100 * (figure.after - figure.before) / figure.before:+.1f} %)" if figure.before else ""
+    return f"{figure.before:,} -> {figure.after:,}{part}"
+
+
+def _one_unknown(before: int | None, after: int | None) -> str:
+    return " -> ".join("unknown" if number is None else f"{number:,}" for number in (before, after))
+
+
+def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
+    """`; left out, with a cost that is known in one version alone: 'conv' (unknown -> 1,595)`; empty for no layer."""
+    if not figure.left_out:
+        return ""
+    rows = [f"{called(one.layer)} ({_one_unknown(one.before, one.after)})" for one in figure.left_out]
+    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    return f"; left out, with a cost that is known in one version alone: {', '.join(rows[:SHOWN])}{more}"
+
+
+def time_text(pair: TimePair) -> str:
+    """`predicted 10 to 12 ms -> predicted 9 to 11 ms at 120 MHz (...)`; once where both are the same."""
+    shown = dict.fromkeys("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    told = next((each for each in (pair.after, pair.before) if each is not None and each.milliseconds), None)
+    return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
+
+
+def kernel_text(row: Row | None) -> str:
+    """Kernel that does the work of a layer, or the verdict where none does."""
+    return "none" if row is None else str(row.get("effective") or row.get("kernel") or row.get("verdict"))
+
+
+def cost_text(each: LayerDifference, arrow: str) -> str:
+    """Predicted instructions before and after; multiply-accumulates where these alone changed."""
+    sides = [row or {} for row in (each.before, each.after)]
+    costs = [cost_of_row(row) for row in sides]
+    if costs[0] != costs[1]:
+        return f" {arrow} ".join(costs)
+    macs = [f"{row.get('macs') or 0:,}" for row in sides]
+    return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
+
+
+def cost_of_row(row: Row) -> str:
+    """Number or range of a layer, or that there is neither."""
+    number, ends = row.get("instructions"), row.get("instructions_range")
+    if number is None and isinstance(ends, list):
+        return f"{ends[0]:,} to {ends[1]:,}"
+    return "unknown" if number is None else f"{number:,}"
+
+
+def finding_text(found: ModelDifference, finding: Finding) -> str:
+    """What a finding says, with the CPUs where it does not hold on all."""
+    cpus = [label.partition(", ")[0] for label in finding.targets]
+    every = {figure.target.partition(", ")[0] for figure in found.figures if figure.target}
+    there = f" [on {', '.join(cpus)}]" if cpus and set(cpus) < every else ""
+    return f"{in_short(finding.text, found.names)}{there}"
+
+
+def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
+    """What findings call the layer; both names where the versions have two: `CONV_2D#3 (CONV_2D#2 before)`."""
+    before, after = (_called(row, names) for row in (each.before, each.after))
+    return f"{after} ({before} before)" if before and after and before != after else after or before
+
+
+def _called(row: Row | None, names: Mapping[str, str]) -> str:
+    return "" if row is None else names.get(str(row["node"]), str(row["node"]))
+
+
+def _text_figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    for figure in found.figures:
+        if figure.before == figure.after == 0:
+            continue
+        where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
+        mark = f": {EXCEEDED}" if figure in over else ""
+        rest = left_out_text(figure, lambda name: f"'{found.names.get(name, name)}'")
+        yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{rest}{mark}"
+    for pair in found.times:
+        yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
+
+
+def _text_findings(found: ModelDifference) -> Iterator[str]:
+    yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
+    yield from (_finding("+", finding, found) for finding in found.came)
+    yield from (_finding("-", finding, found) for finding in found.went)
+
+
+def _number(findings: tuple[Finding, ...]) -> str:
+    return counted(sum(1 + len(finding.others) for finding in findings), "finding")
+
+
+def _finding(sign: str, finding: Finding, found: ModelDifference) -> str:
+    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(found, finding)}"
+
+
+def _text_layers(found: ModelDifference) -> Iterator[str]:
+    if found.layers:
+        yield f"{counted(len(found.layers), 'layer')} changed"
+    yield from (_text_layer(each, layer_name(each, found.names)) for each in found.layers)
+
+
+def _text_layer(each: LayerDifference, name: str) -> str:
+    old, new = (kernel_text(row) for row in (each.before, each.after))
+    kernels = new if old == new else f"{old} -> {new}"
+    cost = cost_text(each, "->")
+    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; predicted instructions {cost}"
+
+
+# A difference as plain data for JSON.
+
+
+VERSION = 1
+"""Grows when a field is renamed, removed or changes its meaning."""
+
+
+def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
+    """Every figure, finding and layer."""
+    return {
+        "version": VERSION,
+        "before": found.before,
+        "after": found.after,
+        "figures": [
+            {
+                **each._asdict(),
+                "left_out": [one._asdict() for one in each.left_out],
+                "change": each.change,
+                "exceeded": each in over,
+            }
+            for each in found.figures
+        ],
+        **({"times": [_time(each) for each in found.times]} if found.times else {}),
+        "came": [finding for each in found.came for finding in _json_findings(each, found.after)],
+        "went": [finding for each in found.went for finding in _json_findings(each, found.before)],
+        "stayed": found.stayed,
+        "layers": [_layer(each) for each in found.layers],
+    }
+
+
+def _json_findings(finding: Finding, path: str) -> list[dict[str, object]]:
+    """A finding and those of equal cause that it stands for."""
+    every = (finding, *finding.others)
+    return [{**finding_fields(each), "location": location_fields(each, path)} for each in every]
+
+
+def _time(pair: TimePair) -> dict[str, object]:
+    before, after = (None if each is None else each.fields for each in (pair.before, pair.after))
+    return {"target": pair.target, "before": before, "after": after}
+
+
+def _layer(each: LayerDifference) -> dict[str, object]:
+    return {"layer": each.layer, "target": each.target, "before": each.before, "after": each.after}
+
+
+# A difference as Markdown, for a pull request's summary.
+
+
+MOST_LAYERS = 50
+"""Rows of the longest table of layers."""
+
+
+def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
+    """A heading, a table of figures, the findings, and the layers folded away."""
+    parts = [
+        f"### {markdown_code(found.before)} → {markdown_code(found.after)}\n",
+        *(f"{markdown(line)}\n" for line in library_lines(found)),
+    ]
+    parts += _markdown_figures(found, over)
+    parts += [*_markdown_findings("New findings", found.came, found)]
+    parts += _markdown_findings("Findings that are gone", found.went, found)
+    return "\n".join([*parts, *_markdown_layers(found)]) + "\n"
+
+
+def _markdown_figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    yield "| figure | target | change | |\n|---|---|---|---|"
+    for figure in found.figures:
+        if figure.before or figure.after:
+            mark = "over the limit" if figure in over else ""
+            rest = left_out_text(figure, lambda name: markdown_code(found.names.get(name, name)))
+            cpu = figure.target.partition(", ")[0]
+            yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)}{rest} | {mark} |"
+    for pair in found.times:
+        yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
+    yield ""
+
+
+def _markdown_findings(title: str, findings: tuple[Finding, ...], found: ModelDifference) -> Iterator[str]:
+    if findings:
+        yield f"**{title}**\n"
+    for finding in findings:
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {markdown(finding_text(found, finding))}"
+    if findings:
+        yield ""
+
+
+def _markdown_layers(found: ModelDifference) -> Iterator[str]:
+    if not found.layers:
+        return
+    yield f"<details><summary>{counted(len(found.layers), 'layer')} changed</summary>\n"
+    yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
+    for each in found.layers[:MOST_LAYERS]:
+        old, new = (kernel_text(row) for row in (each.before, each.after))
+        kernels = new if old == new else f"{old} → {new}"
+        cost = cost_text(each, "→")
+        name = markdown_code(layer_name(each, found.names))
+        yield f"| {name} | {each.target.partition(', ')[0]} | {markdown(kernels)} | {cost} |"
+    if len(found.layers) > MOST_LAYERS:
+        yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
+    yield "\n</details>"

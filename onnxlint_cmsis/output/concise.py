@@ -1,0 +1,63 @@
+"""One line for each finding: `path: CODE level message`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.findings import targets_text
+from onnxlint_cmsis.output.fixes import fix_lines
+from onnxlint_cmsis.output.plain import paint, printable, wrapped
+from onnxlint_cmsis.output.run import said, statistics_lines, with_short_names
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.results import FileResult
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.output.run import Run
+
+
+def render(run: Run) -> str:
+    """The report as text; one line is one finding however wide the terminal is."""
+    run = run._replace(width=0)
+    lines = [line for file in run.files for line in file_lines(file, run)]
+    if run.statistics:
+        lines += statistics_lines(run)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def file_lines(file: FileResult, run: Run) -> list[str]:
+    """The lines of one file: its notes, then its findings."""
+    lines = [] if run.quiet else [note_line(file, note, run) for note in file.notes]
+    lines += list(fix_lines(file, run))[:1]
+    return lines + [_finding(file, finding, run) for finding in file.findings]
+
+
+def _finding(file: FileResult, finding: Finding, run: Run) -> str:
+    """What is the matter, and where there is one what to do; all that a reader of one format gets."""
+    remedy = with_short_names(finding.remedy, file, run)
+    return finding_line(file, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
+
+
+def finding_line(file: FileResult, finding: Finding, text: str, run: Run) -> str:
+    """`path: CODE level text`, with the targets where it does not hold for all of them."""
+    level = finding.level.name.lower()
+    path = printable(file.path)
+    partly = finding.targets and len(finding.targets) < len(run.targets)
+    there = f" [on {_where(finding, run)}]" if partly else ""
+    line = wrapped(f"{path}: {finding.code} {level} {text}{there}", run.width)
+    head = f"{path}: {finding.code} {level} "
+    if not run.color or not line.startswith(head):
+        return line
+    words = [paint(text, style, True) for text, style in ((path, "path"), (finding.code, "code"), (level, level))]
+    return "{}: {} {} ".format(*words) + line[len(head) :]
+
+
+def _where(finding: Finding, run: Run) -> str:
+    """The targets of a finding; their CPUs alone where the whole run is for one release and compiler."""
+    libraries = {label.partition(", ")[2] for label in run.targets}
+    cpus = ", ".join(label.partition(", ")[0] for label in finding.targets)
+    return cpus if len(libraries) == 1 else targets_text(finding.targets)
+
+
+def note_line(file: FileResult, note: str, run: Run) -> str:
+    """`path: note`, a line without a code."""
+    return paint(wrapped(f"{file.path}: {note}", run.width), "faint", run.color)

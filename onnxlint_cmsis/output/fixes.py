@@ -1,0 +1,432 @@
+"""Summaries of files and fixes as text: what CMSIS-NN computes, what a fix changed, what the proof says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.results import LITERT, PLAIN, shipped_text
+from onnxlint_cmsis.ground.findings import targets_text
+from onnxlint_cmsis.output.plain import counted, labelled, paint, printable, wrapped
+from onnxlint_cmsis.output.run import with_short_names
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.results import (
+        ClassChange,
+        FileResult,
+        FileSummary,
+        FixResult,
+        LayerChange,
+        LayerShare,
+        Locked,
+        Proof,
+        Rewrite,
+        TargetSummary,
+        TargetTotal,
+        TensorChange,
+        ValueChange,
+    )
+    from onnxlint_cmsis.output.run import Run
+
+
+# The summary of a file: what CMSIS-NN computes of it, and what it needs.
+
+
+SHOWN = 3
+"""Nodes that a line names before it only counts."""
+
+
+def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line of a file's summary; none where it was not analysed."""
+    summary = file.summary
+    if summary is None or not summary.targets:
+        return
+    for targets, first in _alike(summary):
+        yield from _layers(summary, first, targets)
+    if summary.copies:
+        yield "copies", _copies(summary)
+    yield "cost", _cost(summary)
+    yield from _times(summary)
+    yield "memory", _memory(summary)
+    yield "findings", f"{len(file.told)}, {fixable_text([file])}"
+
+
+def fixable_text(files: Sequence[FileResult]) -> str:
+    """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
+    exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
+    return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
+
+
+def summary_fields(file: FileResult) -> dict[str, object] | None:
+    """The summary as plain data for JSON and SARIF."""
+    summary = file.summary
+    if summary is None:
+        return None
+    return {
+        "macs": summary.macs,
+        "unknown_macs": summary.unknown_macs,
+        "arena_at_least": summary.arena,
+        "copies": list(summary.copies),
+        "findings": len(file.told),
+        "fixable": file.fixable,
+        "fixable_unsafely": file.fixable_unsafely,
+        "targets": [_fields(target) for target in summary.targets],
+    }
+
+
+def _fields(target: TargetSummary) -> dict[str, object]:
+    shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
+    known = {name: value for name, value in target._asdict().items() if value is not None}
+    time = {"time": target.time.fields} if target.time else {}
+    return {**known, **shares, **time}
+
+
+def _shares(target: TargetSummary) -> dict[str, LayerShare]:
+    return {
+        "cmsis_nn": target.cmsis_nn,
+        "plain": target.plain,
+        "refused": target.refused,
+        "undecided": target.undecided,
+    }
+
+
+def _alike(summary: FileSummary) -> list[tuple[str, TargetSummary]]:
+    """Targets whose layers have the same verdicts, with one of them; no name where all are alike."""
+    groups: dict[tuple[LayerShare, ...], list[TargetSummary]] = {}
+    for target in summary.targets:
+        groups.setdefault(tuple(_shares(target).values()), []).append(target)
+    if len(groups) == 1:
+        return [("", summary.targets[0])]
+    return [(f"{', '.join(_cpu(each) for each in group)}: ", group[0]) for group in groups.values()]
+
+
+def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterator[tuple[str, str]]:
+    shares = _shares(target)
+    every = sum(share.layers for share in shares.values())
+    more = f", {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
+    work = f"{_part(target.cmsis_nn.macs, summary.macs)} of {summary.macs:,} MACs" if summary.macs else "no MACs known"
+    part = f", {_percents(target.cmsis_nn_share)} of the instructions" if target.cmsis_nn_share else ""
+    yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{part}{more})"
+    words = (
+        ("plain" if summary.beside == PLAIN else "beside", target.plain, f"in {summary.beside}"),
+        ("refused", target.refused, "in neither"),
+    )
+    for label, share, where in (*words, ("open", target.undecided, "not decided")):
+        if share.layers:
+            yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {_named(share)}"
+
+
+def _part(macs: int, every: int) -> str:
+    """`97 %`; all and nothing are never rounded to."""
+    if not every or macs in (0, every):
+        return "100 %" if every and macs else "0 %"
+    return f"{min(max(round(100 * macs / every), 1), 99)} %"
+
+
+def _named(share: LayerShare) -> str:
+    more = f" and {share.layers - SHOWN} more" if share.layers > SHOWN else ""
+    names = ", ".join(f"'{name}'" for name in share.nodes[:SHOWN])
+    return f"{names}{more}"
+
+
+def _percents(parts: tuple[float, float]) -> str:
+    """`11 to 15 %`; all and nothing are never rounded to."""
+    low, high = (min(max(round(100 * part), 1), 99) for part in parts)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _copies(summary: FileSummary) -> str:
+    """Where the application copies from one memory order to another."""
+    names = ", ".join(f"'{name}'" for name in summary.copies[:SHOWN])
+    more = f" and {len(summary.copies) - SHOWN} more" if len(summary.copies) > SHOWN else ""
+    from onnxlint_cmsis.lower.work import MAY_GO
+
+    return f"{len(summary.copies)} to another memory order, in {summary.beside}: {names}{more}; {MAY_GO}"
+
+
+def _cpu(target: TargetSummary) -> str:
+    return target.target.partition(", ")[0]
+
+
+def _cost(summary: FileSummary) -> str:
+    """Predicted instructions, builds of other targets that they were measured on, and the layers left out."""
+    told = [target for target in summary.targets if target.cost_known]
+    if not told:
+        return "unknown"
+    known = _each(summary, [cost_text(target) if target.cost_known else "unknown" for target in summary.targets])
+    others = dict.fromkeys(one.measured_on for one in told if not one.target.startswith(one.measured_on))
+    measured = f", as measured on {', '.join(others)}" if others else ""
+    left = _left_out(summary)
+    return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
+
+
+def cost_text(target: TargetSummary) -> str:
+    """`311,844`, or `between 450,000 and 2,100,000`."""
+    if target.instructions_range is None:
+        return f"{target.instructions:,}"
+    least, most = target.instructions_range
+    return f"between {least:,} and {most:,}"
+
+
+def _left_out(summary: FileSummary) -> str:
+    """`2 layers of unknown cost on cortex-m4 and 1 on cortex-m55`; without CPUs where all have as many."""
+    cpus: dict[int, list[str]] = {}
+    told = [target for target in summary.targets if target.cost_known]
+    for target in told:
+        cpus.setdefault(target.unknown_cost, []).append(_cpu(target))
+    alike = len(cpus) == 1 and len(told) == len(summary.targets)
+    places = {number: "" if alike else f" on {', '.join(names)}" for number, names in cpus.items() if number}
+    words = [f"{counted(number, 'layer')} of unknown cost{where}" for number, where in places.items()][:1]
+    return " and ".join([*words, *(f"{number}{where}" for number, where in list(places.items())[1:])])
+
+
+def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:
+    """A line for each target that has a clock."""
+    for target in summary.targets:
+        if target.time:
+            yield "time", f"{_cpu(target)}: {target.time.text}" if len(summary.targets) > 1 else target.time.text
+
+
+def _memory(summary: FileSummary) -> str:
+    """Constants, arena and scratch; numbers that differ between targets name these."""
+    arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
+    taken = [(target.arena_used, target.arena_needed) for target in summary.targets]
+    if any(used is not None for used, _ in taken):
+        arena = f"arena {_each(summary, [_taken(*one) for one in taken])}"
+    constants = _each(summary, [target.constants for target in summary.targets])
+    scratch = _each(summary, [target.scratch for target in summary.targets])
+    return f"constants {constants}; {arena}; scratch {scratch} bytes"
+
+
+def _taken(used: int | None, needed: int | None) -> str:
+    """Bytes used, `100,708`; with the bytes to be given, where they are more."""
+    if used is None or needed is None:
+        return "unknown"
+    return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"
+
+
+def _each(summary: FileSummary, numbers: Sequence[int | str]) -> str:
+    texts = [number if isinstance(number, str) else f"{number:,}" for number in numbers]
+    if len(set(texts)) == 1:
+        return texts[0]
+    return ", ".join(f"{text} on {_cpu(target)}" for text, target in zip(texts, summary.targets, strict=True))
+
+
+# What a proof compared, and what inexact repairs change, as text.
+
+
+def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
+    """What was compared, and how far outputs are apart; `beside_changes` where inexact repairs were done before."""
+    if not proof.equal:
+        return proof.reason
+    all_else = " all but these changes" if beside_changes else ""
+    runtime = f"{proof.runtime} (reference kernels)" if proof.runtime == LITERT else proof.runtime
+    tried = f"{counted(proof.inputs, 'input')} in {runtime}, before and after{all_else}"
+    inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
+    same = "every output is bit for bit the same"
+    if proof.written:
+        shipped = shipped_text(proof) or f"with those that it is shipped with they are too, on {proof.written} inputs"
+        return f"{tried}: with its optimisers off {same}, and so are the integers of a device; {shipped}{inside}"
+    apart = [one for one in proof.differences if one.largest > 0]
+    if not apart:
+        return f"{tried}: {same}{inside}"
+    worst = max(apart, key=lambda one: one.relative)
+    worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
+    return f"{tried}: {worst_text}{inside}"
+
+
+def change_text(change: ValueChange) -> str:
+    """`'y' by at most 0.91 steps of 0.00390625 (0.00355)`; how ONNX Runtime was set up where that matters."""
+    steps = f"{change.steps:.3g}"
+    noun = "step" if steps == "1" else "steps"
+    text = f"'{change.value}' by at most {steps} {noun} of {change.step:.6g} ({change.largest:.3g})"
+    if change.shipped_steps is None:
+        return f"{text}, with ONNX Runtime's optimisers off"
+    shipped = f"{change.shipped_steps:.3g}"
+    return text if shipped == steps else f"{text} with ONNX Runtime's optimisers off, {shipped} as it is shipped"
+
+
+# What came of fixing a file, as text.
+
+
+UNIT = "predicted instructions (not cycles)"
+
+
+def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
+    """The lines about one file's fix; a single one where nothing changed."""
+    fix = file.fix
+    if fix is None:
+        return
+    if not fix.changed:
+        line = wrapped(f"{file.path}: {'not fixed' if fix.failed else 'left as it is'}: {fix.reason}", run.width)
+        details = [] if run.quiet else [*(("note", text) for text in fix.notes), *_kept(fix)]
+    else:
+        line = wrapped(f"{file.path}: {'fixed' if fix.written else 'would be fixed'} (policy {fix.policy})", 0)
+        details = [*_details(fix, every=run.diff)]
+    path = printable(file.path)
+    yield paint(path, "path", run.color) + line.removeprefix(path) if line.startswith(path) else line
+    for label, text in details:
+        yield labelled(label, with_short_names(text, file, run), run)
+
+
+def fix_heads(file: FileResult, run: Run) -> list[str]:
+    """The first line about a file's fix, with its notes and without colour; none where no fix was asked for."""
+    notes = "".join(f"; {printable(note)}" for note in file.fix.notes) if file.fix else ""
+    return [f"{line}{notes}" for line in list(fix_lines(file, run._replace(color=False)))[:1]]
+
+
+def fix_summary(run: Run) -> str:
+    """How many files were fixed, or would be; empty where no fix was asked for."""
+    asked = [file.fix for file in run.files if file.fix]
+    if not asked:
+        return ""
+    changed = sum(fix.changed for fix in asked)
+    return f"{changed} of {counted(len(asked), 'file')} {'would be fixed' if run.diff else 'fixed'}"
+
+
+def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
+    for change in fix.classes:
+        yield "class", _class(change)
+    yield from (("adds", text) for text in fix.added)
+    yield from (("rewrites", line) for line in _rewrites(fix))
+    for layer in fix.layers if every else ():
+        yield from _layer(layer, fix)
+    yield from (("tensor", line) for line in (_tensors(fix.tensors) if every else ()))
+    yield from (("repairs", line) for line in _repairs(fix))
+    for total in fix.totals:
+        yield "total", _total(total)
+    yield "MACs", _numbers(fix.macs.before, fix.macs.after)
+    yield "stored", _constants(fix)
+    yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    yield from (("changes", change_text(one)) for one in fix.changes)
+    if fix.proof:
+        yield "proof", proof_text(fix.proof, beside_changes=bool(fix.changes))
+    yield from (("note", text) for text in fix.notes)
+    yield from _kept(fix)
+
+
+def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
+    """(label, text) of each class that stays: all that would change, and the LOCKED ones with most to gain."""
+    for one in fix.left:
+        yield "left", f"{one.have} -> {one.want} not done: {one.reason}: {_names(one.layers)}"
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for skipped in fix.unrewritten:
+        kinds.setdefault((skipped.repair, skipped.reason), []).append(skipped.layer)
+    for (repair, reason), layers in kinds.items():
+        yield "left", f"{repair} not done: {reason}: {_names(tuple(layers))}"
+    for locked in fix.locked[:SHOWN]:
+        yield "locked", _locked(locked)
+
+
+def _repairs(fix: FixResult) -> Iterator[str]:
+    """A line for each kind of hazard on the same targets, with its layers."""
+    targets: dict[tuple[str, str, str], list[str]] = {}
+    for one in fix.repairs:
+        targets.setdefault((one.hazard, one.layer, one.what), []).append(one.target)
+    layers: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for (hazard, layer, what), labels in targets.items():
+        layers.setdefault((hazard, tuple(labels), what), []).append(layer)
+    for (hazard, labels_there, what), names in layers.items():
+        yield f"{hazard} of {_names(tuple(names))} on {targets_text(labels_there)}: {what}"
+
+
+def _rewrites(fix: FixResult) -> Iterator[str]:
+    """A line for each kind of rewriting: the layers, what becomes of them, and the price where it is known."""
+    kinds: dict[tuple[str, str], list[Rewrite]] = {}
+    for one in fix.rewrites:
+        kinds.setdefault((one.repair, one.what), []).append(one)
+    for (repair, what), rows in kinds.items():
+        names = _names(tuple(one.layer for one in rows))
+        who = f"{names} {what}" if len(rows) == 1 else f"{names}: each {what}"
+        yield f"{who} ({repair}{_price(rows, fix)})"
+
+
+def _price(rows: list[Rewrite], fix: FixResult) -> str:
+    """`; cortex-m4 120 -> 140 predicted instructions`, for the targets where all are known."""
+    words = []
+    for place, total in enumerate(fix.totals):
+        had = [one.instructions[place] for one in rows]
+        has = [one.new_instructions[place] for one in rows]
+        if None not in (*had, *has) and had != has:
+            numbers = f"{sum(one or 0 for one in had):,} -> {sum(one or 0 for one in has):,}"
+            words.append(f"{total.target.partition(', ')[0]} {numbers}")
+    return f"; {', '.join(words)} predicted instructions" if words else ""
+
+
+def _class(change: ClassChange) -> str:
+    """`6 -> 8 padded, FREE: made by conv1; read by conv2`."""
+    dead = [(change.constants, "constant"), (change.unread, "unread")]
+    words = ", ".join(f"{number} {word}" for number, word in dead if number)
+    why = f" ({words} of {change.have})" if words and change.want < change.have else ""
+    ends = [("made by", change.deciders), ("read by", change.readers)]
+    layers = "; ".join(f"{verb} {_names(names)}" for verb, names in ends if names)
+    return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {layers}"
+
+
+def _layer(layer: LayerChange, fix: FixResult) -> Iterator[tuple[str, str]]:
+    """The layer's channels, then a line for each target."""
+    yield "layer", f"'{layer.label}': {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
+    rows = zip(layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True)
+    for total, (had, has, kernel, after) in zip(fix.totals, rows, strict=True):
+        cost = "cost unknown" if had is None or has is None else f"{_numbers(had, has)} predicted instructions"
+        route = kernel if kernel == after else f"{kernel} -> {after}"
+        yield "", f"{total.target.partition(', ')[0]}: {cost}, {route}"
+
+
+def _channels(pair: tuple[int | None, int | None]) -> str:
+    inputs, outputs = ("?" if count is None else count for count in pair)
+    return f"{inputs} in, {outputs} out"
+
+
+def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
+    """A line for each constant; many that are new or gone share one."""
+    replaced = [one for one in tensors if None in (one.old_shape, one.new_shape)]
+    together = len(replaced) > SHOWN
+    yield from (_tensor(one) for one in tensors if not together or None not in (one.old_shape, one.new_shape))
+    if together:
+        gone = sum(one.new_shape is None for one in replaced)
+        old, new = (sum(getattr(one, name) for one in replaced) for name in ("old_bytes", "new_bytes"))
+        names = _names(tuple(one.tensor for one in replaced))
+        yield f"{gone} constants go and {len(replaced) - gone} are new, {old:,} -> {new:,} bytes: {names}"
+
+
+def _tensor(tensor: TensorChange) -> str:
+    shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
+    return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "none" if shape is None else "[" + ",".join(map(str, shape)) + "]"
+
+
+def _total(total: TargetTotal) -> str:
+    text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
+    if not total.target.startswith(total.measured_on):
+        text += f", as on {total.measured_on}"
+    if total.repair_price:
+        text += f"; stepping around hazards alone costs {total.repair_price:+,}"
+    if not total.unknown:
+        return text
+    names = f": {_names(total.unknown_layers)}" if total.unknown_layers else ""
+    return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
+
+
+def _constants(fix: FixResult) -> str:
+    old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
+    return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
+
+
+def _locked(one: Locked) -> str:
+    gain = f"{one.size} -> {one.want} would save {one.gain:,} {UNIT}" if one.gain > 0 else f"{one.size} channels stay"
+    return f"{gain}; LOCKED by {one.reason}: {_names(one.layers)}"
+
+
+def _numbers(before: int, after: int) -> str:
+    change = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
+    return f"{before:,} -> {after:,}{change}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,1088 @@
+"""The page that `report` writes: records, bars, rails, memory maps, and the template that shows them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from onnxlint_cmsis.analysis.memory import activations
+from onnxlint_cmsis.analysis.results import WIDEST, cut, grouped
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.findings import MEASURED, targets_text
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.lower.work import MAY_GO
+from onnxlint_cmsis.output.comparison import ModelVersion, difference
+from onnxlint_cmsis.output.comparison_text import WORDS, cost_of_row, kernel_text, layer_name
+from onnxlint_cmsis.output.fixes import cost_text
+from onnxlint_cmsis.output.full import what_to_do
+from onnxlint_cmsis.output.plain import counted, markup, printable
+from onnxlint_cmsis.output.run import in_short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import jinja2
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
+    from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
+    from onnxlint_cmsis.output.layers import Row
+
+
+# What stands on the page, as plain records: text is not escaped yet.
+
+
+MOST = 600
+"""Layers, buffers and classes that one drawing shows: more make the page slow."""
+
+
+class Mark(NamedTuple):
+    """Something to look at in a layer."""
+
+    kind: str
+    """`hazard`, `plain`, `refused`, `undecided` or `missed`: a class of the style sheet."""
+    text: str
+    """The same in words."""
+
+
+class LayerLine(NamedTuple):
+    """One layer on one target."""
+
+    name: str
+    """Short name."""
+    full_name: str
+    """Name in the file; of an operator of a `.tflite` file that of the tensor it writes."""
+    op: str
+    """Operator."""
+    kernel: str
+    """Kernel that does the work; empty where CMSIS-NN does not compute the layer, which a mark says."""
+    color: int
+    """Number of the kernel's colour."""
+    instructions: int | None
+    """Predicted instructions (not cycles), None where there is no one number."""
+    cost: str
+    """The same as text: a number, a range, or `unknown`."""
+    share: float
+    """Part of all known instructions of the target, 0 to 1."""
+    length: float
+    """Part of the longest layer's instructions, 0 to 1."""
+    marks: tuple[Mark, ...]
+    """What to look at."""
+    reason: str
+    """Why CMSIS-NN does not compute it; empty where it does."""
+
+
+class KernelShare(NamedTuple):
+    """All layers that one kernel computes on a target."""
+
+    kernel: str
+    """Kernel."""
+    color: int
+    """Number of its colour."""
+    layers: int
+    """How many layers."""
+    instructions: int
+    """Their predicted instructions."""
+    share: float
+    """Part of all, 0 to 1."""
+
+
+class Fact(NamedTuple):
+    """One figure of the summary."""
+
+    label: str
+    """What it is."""
+    value: str
+    """The figure."""
+    note: str = ""
+    """What else to know about it."""
+
+
+class DrawnBuffer(NamedTuple):
+    """One place in the arena over a time."""
+
+    name: str
+    """Short name of the tensor."""
+    layer: str
+    """Short name of the layer that writes it; empty for an input of the model."""
+    bytes: int
+    """Its size."""
+    first: int
+    """First step in which it is alive; 0 is the host in front of the first layer."""
+    last: int
+    """Last step."""
+    offset: int
+    """Bytes from the arena's start."""
+    at_peak: bool
+    """Whether it is alive in the step with the most bytes."""
+
+
+class MemoryMap(NamedTuple):
+    """The arena over time on one target."""
+
+    buffers: tuple[DrawnBuffer, ...]
+    """What lies in it."""
+    steps: int
+    """Steps with the one of the host."""
+    bytes: int
+    """Size of the planned part."""
+    peak_step: int
+    """First step with the most bytes alive."""
+    peak_bytes: int
+    """Bytes alive there."""
+    peak_layer: str
+    """Layer that runs there; empty where the file does not tell."""
+    missing: str = ""
+    """Why there is no map; empty where there is."""
+
+
+class TargetSection(NamedTuple):
+    """One target of the page."""
+
+    label: str
+    """CPU, release and compiler."""
+    facts: tuple[Fact, ...]
+    """Figures of the summary."""
+    kernels: tuple[KernelShare, ...]
+    """Kernels, the one with the most instructions first."""
+    layers: tuple[LayerLine, ...]
+    """Layers in file order, at most MOST."""
+    left_out: int
+    """Layers that are not shown."""
+    memory: MemoryMap
+    """Arena over time."""
+
+
+class FindingBlock(NamedTuple):
+    """A finding as the page tells it."""
+
+    code: str
+    """Code of the rule."""
+    rule: str
+    """Name of the rule."""
+    level: str
+    """`error`, `warning` or `note`."""
+    message: str
+    """What is the matter."""
+    remedy: str
+    """What to do; may be empty."""
+    details: tuple[Fact, ...]
+    """Targets, kernels, sources, reasons."""
+
+
+# The graph as the page shows it: rows, connections, classes of channels.
+
+
+class ChannelClass(NamedTuple):
+    """Channel counts that move together."""
+
+    id: int
+    """Number."""
+    size: int
+    """Channels now."""
+    freedom: str
+    """FREE, COUPLED or LOCKED."""
+    deciders: tuple[str, ...]
+    """Short names of layers whose weights have it along their output channels, the last entry may count the rest."""
+    readers: tuple[str, ...]
+    """Short names of layers whose weights have it along their input channels, likewise."""
+    locks: tuple[str, ...]
+    """Why it may not change."""
+
+
+class GraphEdge(NamedTuple):
+    """A tensor from the row that makes it to rows that read it."""
+
+    source: int
+    """Row that makes it."""
+    readers: tuple[int, ...]
+    """Rows that read it, in order, each once."""
+    classes: tuple[int, ...]
+    """Classes of its channels."""
+
+
+class GraphRow(NamedTuple):
+    """A layer, or an input of the model, in the drawing."""
+
+    name: str
+    """Short name."""
+    full_name: str
+    """Name in the file."""
+    op: str
+    """Operator; `input` for an input of the model."""
+    shape: str
+    """Sizes of what it makes, `48x48x8`."""
+    verdict: str
+    """Who computes it where CMSIS-NN does not; empty for a layer of CMSIS-NN and for an input."""
+    reads: tuple[int, ...]
+    """Rows whose results it reads."""
+    classes: tuple[int, ...]
+    """Classes of the channels that it makes."""
+
+
+class GraphDrawing(NamedTuple):
+    """The layers of a model with their connections and channel classes."""
+
+    rows: tuple[GraphRow, ...]
+    """Inputs, then layers in file order, at most MOST."""
+    edges: tuple[GraphEdge, ...]
+    """Connections."""
+    classes: tuple[ChannelClass, ...]
+    """Classes of channels, at most MOST."""
+    left_out: int
+    """Layers that are not shown."""
+
+
+# Before and after as the page shows them.
+
+
+class FigurePair(NamedTuple):
+    """One figure before and after."""
+
+    label: str
+    """What it counts and where."""
+    before: str
+    """Figure of the first version."""
+    after: str
+    """Figure of the second."""
+    change: str
+    """Difference, empty where there is none."""
+    trend: str
+    """`less`, `more` or `same`: a class of the style sheet."""
+
+
+class ChangedLayer(NamedTuple):
+    """A layer that is new, gone, or has another kernel or cost."""
+
+    name: str
+    """Short name."""
+    target: str
+    """CPU."""
+    before: Fact
+    """Kernel and cost before."""
+    after: Fact
+    """Kernel and cost after."""
+
+
+class ComparedPage(NamedTuple):
+    """Before and after."""
+
+    before: str
+    """Name of the first version."""
+    after: str
+    """Name of the second."""
+    figures: tuple[FigurePair, ...]
+    """Figures of both."""
+    came: tuple[FindingBlock, ...]
+    """New findings."""
+    went: tuple[FindingBlock, ...]
+    """Findings that are gone."""
+    stayed: int
+    """Findings that both have."""
+    layers: tuple[ChangedLayer, ...]
+    """Layers that changed, at most MOST."""
+    left_out: int
+    """Changed layers that are not shown."""
+    sections: tuple[tuple[TargetSection | None, TargetSection | None], ...]
+    """Both versions on each target."""
+
+
+# Layers of a target with kernel, cost and what to look at.
+
+
+COLORS = 8
+"""Colours of kernels; further kernels share one more, and every layer names its kernel."""
+
+
+def kernel_colors(inputs: Iterable[ReportInput]) -> dict[str, int]:
+    """A number for each kernel, those with the most instructions over all targets first."""
+    cost: Counter[str] = Counter()
+    for given in inputs:
+        for row in given.version.layers.rows:
+            if row["kernel"]:
+                cost[_kernel(row)] += cast("int | None", row["instructions"]) or 0
+    ranked = sorted(cost, key=lambda kernel: (-cost[kernel], kernel))
+    return {kernel: min(place, COLORS) for place, kernel in enumerate(ranked)}
+
+
+def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, int]) -> tuple[LayerLine, ...]:
+    """The layers of a target in file order."""
+    rows = [row for row in shown_rows(given) if row["target"] == target.target]
+    missed = _missed(given, target.target)
+    costs = [cast("int | None", row["instructions"]) or 0 for row in rows]
+    every, longest = sum(costs) or 1, max(costs, default=0) or 1
+    beside = _layer_lines_beside(target)
+    found = []
+    for row, cost in zip(rows, costs, strict=True):
+        label = str(row["node"])
+        found.append(
+            LayerLine(
+                given.names.get(label, label),
+                str(row["output"]) if "index" in row else label,
+                str(row["op"]),
+                "" if label in beside else _kernel(row),
+                colors.get(_kernel(row), COLORS),
+                cast("int | None", row["instructions"]),
+                cost_of_row(row),
+                cost / every,
+                cost / longest,
+                tuple(_marks(row, beside.get(label), missed.get(label, ()))),
+                str(row["reason"] or ""),
+            )
+        )
+    return tuple(found)
+
+
+def shown_rows(given: ReportInput) -> list[Row]:
+    """Rows of layers; operators of a `.tflite` file that only copy bytes are none."""
+    return [row for row in given.version.layers.rows if row.get("layer", True)]
+
+
+def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:
+    """The kernels of known cost, the most expensive first."""
+    groups: dict[tuple[str, int], list[LayerLine]] = {}
+    for line in lines:
+        if line.instructions is not None:
+            groups.setdefault((line.kernel, line.color), []).append(line)
+    found = [
+        KernelShare(*key, len(group), sum(line.instructions or 0 for line in group), sum(line.share for line in group))
+        for key, group in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.instructions))
+
+
+def _kernel(row: Row) -> str:
+    """The kernel that does the work, or who computes the layer."""
+    return str(row.get("effective") or row["kernel"] or row["verdict"])
+
+
+def _layer_lines_beside(target: TargetSummary) -> dict[str, str]:
+    """Kind of mark of each layer that CMSIS-NN does not compute."""
+    shares = (("plain", target.plain), ("refused", target.refused), ("undecided", target.undecided))
+    return {label: kind for kind, share in shares for label in share.nodes}
+
+
+def _missed(given: ReportInput, target: str) -> dict[str, list[str]]:
+    """Kernels that layers miss, by label, as findings say."""
+    found: dict[str, list[str]] = {}
+    for finding in given.version.result.told:
+        if finding.wanted and finding.wanted != finding.taken and target in finding.targets:
+            known = found.setdefault(finding.location.node, [])
+            known += [finding.wanted] if finding.wanted not in known else []
+    return found
+
+
+def _marks(row: Row, beside: str | None, missed: Iterable[str]) -> Iterator[Mark]:
+    hazards = cast("list[str]", row["hazards"])
+    if hazards:
+        yield Mark("hazard", f"known error or wrong result: {', '.join(hazards)}")
+    if beside:
+        yield Mark(beside, "undecided" if beside == "undecided" else str(row["verdict"]))
+    if not hazards:
+        for kernel in missed:
+            yield Mark("missed", f"misses {kernel}")
+
+
+# Findings as the page tells them.
+
+
+PROPERTIES = ("option", "runtime", "sizes", "why", "known")
+"""Properties that are sentences for people."""
+
+
+def all_findings(findings: Sequence[Finding], names: Mapping[str, str]) -> tuple[FindingBlock, ...]:
+    """Findings of equal cause as one, the worst first."""
+    return finding_blocks(sorted(grouped(findings), key=lambda finding: -finding.level), names)
+
+
+def finding_blocks(findings: Iterable[Finding], names: Mapping[str, str]) -> tuple[FindingBlock, ...]:
+    """A block for each finding, names in their short forms."""
+    return tuple(
+        FindingBlock(
+            finding.code,
+            finding.name,
+            finding.level.name.lower(),
+            in_short(finding.message, names),
+            in_short(what_to_do(finding), names),
+            tuple(Fact(label, in_short(text, names)) for label, text in _details(finding)),
+        )
+        for finding in findings
+    )
+
+
+def _details(finding: Finding) -> Iterator[tuple[str, str]]:
+    if finding.location.node:
+        yield "layer", finding.location.node
+    if finding.targets:
+        yield "targets", targets_text(finding.targets)
+    if finding.taken or finding.wanted:
+        yield "kernel", " → ".join(kernel for kernel in (finding.taken, finding.wanted) if kernel)
+    for source in finding.sources:
+        yield "source", str(source)
+    for label in PROPERTIES:
+        if label in finding.properties:
+            yield label, str(finding.properties[label])
+    for name, pairs in finding.properties.items():
+        if name.startswith(MEASURED):
+            yield "measured", f"{name.removeprefix(MEASURED)}: {pairs}"
+
+
+# The layers of a model with their connections and the classes of their channels.
+
+
+NAMED = 6
+"""Layers that the table of classes names; the drawing shows all."""
+
+
+def graph_drawing(model: ModelAnalysis, names: Mapping[str, str], summary: FileSummary | None = None) -> GraphDrawing:
+    """Inputs and layers in file order; nodes that compute nothing are part of the connections.
+
+    `summary` says which layers CMSIS-NN does not compute.
+    """
+    beside = _graph_rows_beside(summary) if summary else {}
+    records = model.lowered.records[:MOST]
+    sources = _Sources(model, records)
+    rows = [_input(model, name) for name in sources.inputs]
+    rows += [_graph_rows_layer(model, record, names, sources.read_by(record), beside) for record in records]
+    edges = []
+    for place, row in enumerate(rows):
+        readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
+        if readers:
+            edges.append(GraphEdge(place, readers, row.classes))
+    classes = tuple(_class(group, names) for group in model.dimensions.classes[:MOST])
+    return GraphDrawing(tuple(rows), tuple(edges), classes, len(model.lowered.records) - len(records))
+
+
+class _Sources:
+    """Which row makes what a layer reads, seen through nodes that compute nothing."""
+
+    def __init__(self, model: ModelAnalysis, records: tuple[LoweredLayer, ...]) -> None:
+        self._graph = model.graph
+        self.inputs = [name for name in model.graph.inputs if name not in model.graph.constants]
+        self._rows = {name: place for place, name in enumerate(self.inputs)}
+        self._nodes: dict[int, int] = {}
+        for place, record in enumerate(records, len(self.inputs)):
+            for node in (record.node, *record.fused):
+                self._nodes[node.index] = place
+
+    def read_by(self, record: LoweredLayer) -> tuple[int, ...]:
+        """Rows that a layer reads, each once; constants and tensors of layers that are not drawn are left out."""
+        found: set[int] = set()
+        here = self._nodes[record.node.index]
+        waiting, seen = list(record.node.inputs), set(record.node.inputs)
+        while waiting:
+            tensor = waiting.pop()
+            node = self._graph.producers.get(tensor)
+            row = self._rows.get(tensor) if node is None else self._nodes.get(node.index)
+            if row is not None:
+                found.add(row)
+            elif node is not None:
+                behind = {*node.inputs, *(name for body in node.bodies for name in body.outputs)} - seen
+                seen |= behind
+                waiting += behind
+        return tuple(sorted(found - {here}))
+
+
+def _graph_rows_beside(summary: FileSummary) -> dict[str, str]:
+    """Who computes a layer that CMSIS-NN does not compute, by label; with CPUs where these differ."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for target in summary.targets:
+        shares = ((summary.beside, target.plain), ("refused", target.refused), ("undecided", target.undecided))
+        for word, label in ((word, label) for word, share in shares for label in share.nodes):
+            found.setdefault(label, {}).setdefault(word, []).append(target.target.partition(", ")[0])
+    every = len(summary.targets)
+    return {
+        label: ", ".join(word if len(cpus) == every else f"{word} on {', '.join(cpus)}" for word, cpus in words.items())
+        for label, words in found.items()
+    }
+
+
+def _made(record: LoweredLayer) -> str:
+    """The tensor that a layer ends in."""
+    return record.epilogue.tensor if record.epilogue else record.node.outputs[0] if record.node.outputs else ""
+
+
+def _input(model: ModelAnalysis, name: str) -> GraphRow:
+    return GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name))
+
+
+def _graph_rows_layer(
+    model: ModelAnalysis,
+    record: LoweredLayer,
+    names: Mapping[str, str],
+    reads: tuple[int, ...],
+    beside: Mapping[str, str],
+) -> GraphRow:
+    node = record.node
+    made = _made(record)
+    op = " + ".join((node.op_type, *(each.op_type for each in record.fused)))
+    name, shape = names.get(node.label, node.label), _shape(model, made)
+    return GraphRow(name, node.label, op, shape, beside.get(node.label, ""), reads, _classes(model, made))
+
+
+def _shape(model: ModelAnalysis, tensor: str) -> str:
+    sizes = model.graph.shape(tensor)
+    return "?" if sizes is None else "×".join("?" if size is None else str(size) for size in sizes)
+
+
+def _classes(model: ModelAnalysis, tensor: str) -> tuple[int, ...]:
+    """Classes on any axis of a tensor, in order, each once."""
+    axes = model.dimensions.axes(tensor) or ()
+    found = [leaf for axis in range(len(axes)) for leaf in model.dimensions.leaves(tensor, axis)]
+    return tuple(leaf for leaf in dict.fromkeys(found) if model.dimensions.class_with_id(leaf) is not None)
+
+
+def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
+    def short(label: str) -> str:
+        return names.get(label) or cut(label, WIDEST)
+
+    return ChannelClass(
+        group.id,
+        group.size,
+        group.freedom.value,
+        _first(short(each.label) for each in group.deciders),
+        _first(short(each.label) for each in group.readers),
+        tuple(f"{short(lock.node)}: {lock.reason}" if lock.node else lock.reason for lock in group.locks),
+    )
+
+
+def _first(layers: Iterable[str]) -> tuple[str, ...]:
+    """Some of the layers, and how many more there are."""
+    every = tuple(dict.fromkeys(layers))
+    return every if len(every) <= NAMED + 1 else (*every[:NAMED], f"{len(every) - NAMED} more")
+
+
+# The arena over time: buffers as places over steps, and the step with the most bytes.
+
+
+def memory_map(given: ReportInput, number: int) -> MemoryMap:
+    """The map of a target, by its number."""
+    report = given.memory[number]
+    if "plan" not in report:
+        return MemoryMap((), 0, 0, 0, 0, "", f"There is no plan of the arena: {report.get('reason', 'unknown')}.")
+    alive = cast("Sequence[int]", report["alive"])
+    if not alive or not report["head"]:
+        return MemoryMap((), 0, 0, 0, 0, "", "No activation has to be planned.")
+    peak = max(range(len(alive)), key=lambda step: alive[step])
+    plan = cast("Sequence[Mapping[str, object]]", report["plan"])
+    missing = f"The plan has {len(plan):,} buffers; at most {MOST:,} are drawn." if len(plan) > MOST else ""
+    buffers = () if missing else tuple(_buffer(given, entry, peak) for entry in plan)
+    size = cast("int", report["head"])
+    return MemoryMap(buffers, len(alive), size, peak, alive[peak], _memory_maps_layer(given, peak), missing)
+
+
+def _buffer(given: ReportInput, entry: Mapping[str, object], peak: int) -> DrawnBuffer:
+    name, layer = (given.names.get(str(entry[key]), str(entry[key])) for key in ("name", "node"))
+    size, first, last, offset = (cast("int", entry[key]) for key in ("bytes", "first", "last", "offset"))
+    return DrawnBuffer(name, layer, size, first, last, offset, first <= peak <= last)
+
+
+def _memory_maps_layer(given: ReportInput, step: int) -> str:
+    """The layer that runs in a step; step 0 is the host."""
+    if step == 0:
+        return "the host, before the first layer"
+    if is_tflite_path(given.model.path):
+        rows = given.version.layers.rows[:: max(1, len(given.model.settings.targets))]
+        main = [row for row in rows if row["subgraph"] == 0]
+        if len(main) < len(rows) or step > len(main):
+            return ""
+        return f"{main[step - 1]['op']} '{main[step - 1]['node']}'"
+    uses = activations(given.model.graph, given.model.lowered)
+    if uses is None or step > len(uses.steps):
+        return "the host, behind the last layer" if uses else ""
+    node = given.model.graph.nodes[uses.steps[step - 1].node]
+    return in_short(f"{node.op_type} '{node.label}'", given.names)
+
+
+# The section of each target: figures, kernels, layers, memory.
+
+
+def target_sections(given: ReportInput, colors: Mapping[str, int]) -> tuple[TargetSection, ...]:
+    """A section for each target; `colors` numbers the kernels' colours."""
+    summary = given.version.result.summary
+    if summary is None:
+        return ()
+    return tuple(_section(given, summary, number, colors) for number in range(len(summary.targets)))
+
+
+def _section(given: ReportInput, summary: FileSummary, number: int, colors: Mapping[str, int]) -> TargetSection:
+    target = summary.targets[number]
+    lines = layer_lines(given, target, colors)
+    return TargetSection(
+        target.target,
+        tuple(_facts(summary, target)),
+        kernel_shares(lines),
+        lines[:MOST],
+        max(0, len(lines) - MOST),
+        memory_map(given, number),
+    )
+
+
+def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
+    yield Fact("Layers in CMSIS-NN", f"{target.cmsis_nn.layers:,}", _work(target.cmsis_nn, summary))
+    beside = (
+        (f"Layers in {summary.beside}", target.plain),
+        ("Layers refused", target.refused),
+        ("Layers undecided", target.undecided),
+    )
+    for label, share in beside:
+        if share.layers or share is target.refused:
+            yield Fact(label, f"{share.layers:,}", _work(share, summary))
+    if summary.copies:
+        yield Fact("Copies to another memory order", f"{len(summary.copies):,}", MAY_GO)
+    unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
+    measured = f"as measured on {target.measured_on}"
+    cost = cost_text(target) if target.cost_known else "unknown"
+    yield Fact("Predicted instructions", cost, f"not cycles; {measured}{unknown}")
+    if target.time:
+        yield Fact("Time", target.time.range, target.time.basis if target.time.milliseconds else "")
+    yield Fact("Flash for constants", f"{target.constants:,} bytes", "weights, biases, multipliers and shifts")
+    yield _arena(summary, target)
+    yield Fact("Scratch", f"{target.scratch:,} bytes", "largest buffer of one layer")
+
+
+def _work(share: LayerShare, summary: FileSummary) -> str:
+    left = f"; {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
+    return f"{share.macs:,} of {summary.macs:,} MACs{left}" if summary.macs else "MACs unknown"
+
+
+def _arena(summary: FileSummary, target: TargetSummary) -> Fact:
+    """Exact for a runtime's file, a lower bound elsewhere."""
+    if target.arena_used is not None:
+        return Fact(
+            "Arena", f"{target.arena_used:,} bytes", f"{target.arena_needed or target.arena_used:,} to be given"
+        )
+    if summary.arena is None:
+        return Fact("Arena", "unknown", "a size is unknown, or the runtime does not finish its preparation")
+    return Fact("Arena", f"at least {summary.arena:,} bytes", "activations alone")
+
+
+# Before and after, side by side.
+
+
+def compared_page(
+    before: ReportInput, after: ReportInput, old: tuple[TargetSection, ...], new: tuple[TargetSection, ...]
+) -> ComparedPage:
+    """What changed, and both versions of each target's section."""
+    found = difference(before.version, after.version)
+    return ComparedPage(
+        found.before,
+        found.after,
+        (*(_figure(each) for each in found.figures if not each.before == each.after == 0), *map(_time, found.times)),
+        finding_blocks(found.came, found.names),
+        finding_blocks(found.went, found.names),
+        found.stayed,
+        tuple(_compared_page_layer(each, found) for each in found.layers[:MOST]),
+        max(0, len(found.layers) - MOST),
+        _pairs(old, new),
+    )
+
+
+def _pairs(
+    old: tuple[TargetSection, ...], new: tuple[TargetSection, ...]
+) -> tuple[tuple[TargetSection | None, TargetSection | None], ...]:
+    before, after = ({section.label: section for section in sections} for sections in (old, new))
+    return tuple(_on_one_scale(before.get(label), after.get(label)) for label in dict.fromkeys((*after, *before)))
+
+
+def _on_one_scale(
+    before: TargetSection | None, after: TargetSection | None
+) -> tuple[TargetSection | None, TargetSection | None]:
+    """Both with bars as long as their part of the longest layer of both."""
+    lines = [line for section in (before, after) if section for line in section.layers]
+    longest = max((line.instructions or 0 for line in lines), default=0) or 1
+    old, new = (section and _scaled(section, longest) for section in (before, after))
+    return old, new
+
+
+def _scaled(section: TargetSection, longest: int) -> TargetSection:
+    lines = (line._replace(length=(line.instructions or 0) / longest) for line in section.layers)
+    return section._replace(layers=tuple(lines))
+
+
+def _figure(figure: Figure) -> FigurePair:
+    where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
+    before, after = ("unknown" if number is None else f"{number:,}" for number in (figure.before, figure.after))
+    change = figure.change or 0
+    part = f" ({100 * change / figure.before:+.1f} %)" if figure.before else ""
+    trend = "less" if change < 0 else "more" if change > 0 else "same"
+    return FigurePair(f"{WORDS[figure.metric]}{where}", before, after, f"{change:+,}{part}" if change else "", trend)
+
+
+def _time(pair: TimePair) -> FigurePair:
+    before, after = ("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    return FigurePair(f"time on {pair.target.partition(', ')[0]}", before, after, "", "same")
+
+
+def _compared_page_layer(each: LayerDifference, found: ModelDifference) -> ChangedLayer:
+    name = layer_name(each, found.names)
+    return ChangedLayer(name, each.target.partition(", ")[0], _side(each.before), _side(each.after))
+
+
+def _side(row: Row | None) -> Fact:
+    """Kernel and cost of a layer; one that is not there has neither."""
+    if row is None:
+        return Fact("not there", "")
+    return Fact(kernel_text(row), cost_of_row(row))
+
+
+# All that a report tells of one version of a model, worked out once.
+
+
+class ReportInput(NamedTuple):
+    """One version of a model."""
+
+    version: ModelVersion
+    """Its findings and layers."""
+    model: ModelAnalysis
+    """Its graph, classes and layers' verdicts."""
+    memory: tuple[Mapping[str, object], ...]
+    """What `memory` tells, for each target."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Short forms of names, for people."""
+        return self.version.layers.names
+
+
+def report_input(text: str, configuration: Configuration) -> ReportInput:
+    """Read and lint a file, or a file of a git commit. Raises UsageError."""
+    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.fixers.engine import lint_file
+    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.output.comparison import operand
+    from onnxlint_cmsis.output.layers import layers_report
+    from onnxlint_cmsis.output.memory import memory_reports
+
+    given = operand(text)
+    settings = configuration.settings_for(given.path)
+    try:
+        model = open_model(given.path, settings.analysis, given.data)
+        result = lint_file(given.path, settings, given.data, model)
+        layers = layers_report(given.path, settings, given.data, model)
+        memory = tuple(memory_reports(model))
+    except ModelError as error:
+        raise UsageError(f"{text}: {error.message}") from None
+    return ReportInput(ModelVersion(text, result, layers), model, memory)
+
+
+# The whole page as records, from one version of a model or two.
+
+
+class ReportPage(NamedTuple):
+    """The page."""
+
+    title: str
+    """Name of the model's file."""
+    path: str
+    """As the user named it."""
+    sections: tuple[TargetSection, ...]
+    """The targets."""
+    graph: GraphDrawing
+    """The layers and their connections."""
+    findings: tuple[FindingBlock, ...]
+    """Findings, the worst first."""
+    notes: tuple[str, ...]
+    """What the analysis takes for granted."""
+    compared: ComparedPage | None
+    """Before and after; None where only one version was given."""
+
+
+def report_page(given: ReportInput, against: ReportInput | None = None) -> ReportPage:
+    """The page of a model; `against` is the version before."""
+    colors = kernel_colors([given] if against is None else [given, against])
+    sections = target_sections(given, colors)
+    compared = None
+    if against is not None:
+        compared = compared_page(against, given, target_sections(against, colors), sections)
+    result = given.version.result
+    return ReportPage(
+        Path(given.model.path).name,
+        given.version.name,
+        sections,
+        graph_drawing(given.model, given.names, result.summary),
+        all_findings(result.told, given.names),
+        tuple(in_short(note, given.names) for note in result.notes),
+        compared,
+    )
+
+
+# Predicted instructions as node data for Model Explorer (ai-edge-model-explorer 0.1.34, node_data_builder.py).
+
+
+GRADIENT = ({"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#f28c28"})
+"""Colours from the fewest instructions to the most."""
+HAZARD = {"bgColor": "#b3261e", "textColor": "#ffffff"}
+"""A layer with a known error or wrong result."""
+
+
+def node_data(given: ReportInput) -> dict[str, object]:
+    """`GraphNodeData` of the first target: a value for each layer of known cost, by the first tensor that it makes."""
+    target = given.model.settings.targets[0]
+    tensors = {record.node.label: record.node.outputs[0] for record in given.model.lowered.records}
+    results: dict[str, dict[str, object]] = {}
+    for row in shown_rows(given):
+        label = str(row["node"])
+        cost = cast("int | None", row["instructions"])
+        if row["target"] == target.label and cost is not None and label in tensors:
+            results[tensors[label]] = {"value": cost, **(HAZARD if row["hazards"] else {})}
+    name = f"predicted instructions, {target.label}; red: known error or wrong result"
+    return {"results": results, "name": name, "gradient": list(GRADIENT)}
+
+
+# Bars: the length of one layer, and the shares of all kernels in one line.
+
+
+SEEN = 0.004
+"""Part of the line below which a bar would not be seen."""
+
+
+def layer_bar(line: LayerLine) -> str:
+    """The bar of a layer, as long as its part of the longest one; hatched over where there is something to look at."""
+    if line.instructions is None:
+        title = f"{line.name}: cost {line.cost}"
+        shape = '<rect class="unknown" x="0.5" y="0.5" width="99%" height="11"/>'
+    else:
+        title = f"{line.name}: {line.instructions:,} predicted instructions, {line.kernel}"
+        wide = max(line.length, SEEN)
+        shape = f'<rect class="q{line.color}" width="{100 * wide:.2f}%" height="12"/>'
+    return f'<svg class="bar" width="100%" height="12" role="img"><title>{markup(title)}</title>{shape}</svg>'
+
+
+def kernel_bar(kernels: Sequence[KernelShare]) -> str:
+    """One line, divided among the kernels."""
+    parts, left = [], 0.0
+    for each in kernels:
+        title = f"{each.kernel}: {100 * each.share:.1f} %"
+        parts.append(
+            f'<rect class="q{each.color} part" x="{100 * left:.2f}%" width="{100 * each.share:.2f}%" height="28">'
+            f"<title>{markup(title)}</title></rect>"
+        )
+        left += each.share
+    title = "<title>Predicted instructions of each kernel</title>"
+    return f'<svg class="stack" width="100%" height="28" role="img">{title}{"".join(parts)}</svg>'
+
+
+def swatch(color: int) -> str:
+    """A small square in the colour of a kernel."""
+    shape = f'<title>Colour of the kernel</title><rect class="q{color}" width="12" height="12"/>'
+    return f'<svg class="swatch" width="12" height="12" role="img">{shape}</svg>'
+
+
+# The arena over time: steps to the right, addresses upwards, each buffer a rectangle.
+
+
+HIGH, FOOT = 200, 18
+"""Pixels of the map, and of the words below it."""
+ROOM = 7.0
+"""Pixels of a character, for names that stand in their rectangles."""
+NARROW = 300
+"""Pixels of the map on the narrowest screen: names that do not fit there are left out."""
+
+
+def memory_svg(found: MemoryMap) -> str:
+    """The map as SVG that takes the width of its place."""
+    title = f"Arena over time: {found.peak_bytes:,} bytes alive at the peak, in step {found.peak_step}"
+    return "".join(
+        (
+            f'<svg class="memory" width="100%" height="{HIGH + FOOT}" role="img"><title>{markup(title)}</title>',
+            *(_rectangle(found, buffer) for buffer in found.buffers),
+            *_peak(found),
+            f'<line class="axis" x1="0" x2="100%" y1="{HIGH}" y2="{HIGH}"/>',
+            "</svg>",
+        )
+    )
+
+
+def _rectangle(found: MemoryMap, buffer: DrawnBuffer) -> str:
+    left, wide = buffer.first / found.steps, (buffer.last - buffer.first + 1) / found.steps
+    high = HIGH * buffer.bytes / found.bytes
+    top = HIGH - HIGH * (buffer.offset + buffer.bytes) / found.bytes
+    when = f"steps {buffer.first} to {buffer.last}, at {buffer.offset:,}"
+    writer = f", written by {buffer.layer}" if buffer.layer else ""
+    title = markup(f"{buffer.name}{writer}: {buffer.bytes:,} bytes, {when}")
+    kind = "buffer peak" if buffer.at_peak else "buffer"
+    shape = f'x="{100 * left:.3f}%" y="{top:.1f}" width="{100 * wide:.3f}%" height="{max(high, 1):.1f}"'
+    text = ""
+    if high >= 16 and wide * NARROW >= ROOM * len(buffer.name) + 8:
+        place = f'x="{100 * (left + wide / 2):.3f}%" y="{top + high / 2 + 4:.1f}"'
+        text = f'<text class="inside" {place} text-anchor="middle">{markup(buffer.name)}</text>'
+    return f'<rect class="{kind}" {shape}><title>{title}</title></rect>{text}'
+
+
+def _peak(found: MemoryMap) -> Iterator[str]:
+    """A line at the peak with a word below, on the side where there is room."""
+    at = 100 * (found.peak_step + 0.5) / found.steps
+    anchor = "start" if at < 35 else "end" if at > 65 else "middle"
+    yield f'<line class="peak-line" x1="{at:.3f}%" x2="{at:.3f}%" y1="0" y2="{HIGH + 4}"/>'
+    label = f"peak: step {found.peak_step}, {found.peak_bytes:,} bytes"
+    yield f'<text x="{at:.3f}%" y="{HIGH + FOOT - 3}" text-anchor="{anchor}">{label}</text>'
+
+
+# Connections beside the rows of the graph, one drawing for each row: a dot for the layer, a lane for each long way.
+
+
+LANES = 10
+"""Lanes side by side; connections beyond share the last one."""
+STEP, DOT = 11, 18
+"""Pixels between lanes, and from the top of a row to its dot."""
+
+
+class Way(NamedTuple):
+    """One connection as it is drawn."""
+
+    edge: GraphEdge
+    """What it connects."""
+    lane: int
+    """0 for one that ends in the next row, else how far left it runs."""
+
+
+class Rails(NamedTuple):
+    """The connections of a drawing."""
+
+    ways: tuple[Way, ...]
+    """All of them."""
+    width: int
+    """Pixels that they take."""
+
+
+def rails(drawing: GraphDrawing) -> Rails:
+    """Lanes for all connections; one that only leads to the next row needs none."""
+    ends: list[int] = []
+    ways = []
+    for edge in drawing.edges:
+        if edge.readers[0] == edge.source + 1:
+            ways.append(Way(edge._replace(readers=edge.readers[:1]), 0))
+        far = tuple(reader for reader in edge.readers if reader > edge.source + 1)
+        if far:
+            lane = next((place for place, end in enumerate(ends) if end <= edge.source), len(ends))
+            ends[lane : lane + 1] = [far[-1]]
+            ways.append(Way(edge._replace(readers=far), 1 + min(lane, LANES - 1)))
+    return Rails(tuple(ways), 2 * STEP + STEP * min(len(ends), LANES))
+
+
+def rail_svg(found: Rails, drawing: GraphDrawing, row: int) -> str:
+    """The drawing beside a row."""
+    across = found.width - STEP
+    classes = {each.id: each for each in drawing.classes}
+    reads = ", ".join(drawing.rows[place].name for place in drawing.rows[row].reads)
+    title = f"{drawing.rows[row].name} reads {reads or 'nothing that is drawn'}"
+    parts = [
+        part
+        for way in found.ways
+        if way.edge.source <= row <= way.edge.readers[-1]
+        for part in _way(way, row, across, classes)
+    ]
+    dot = f'<circle class="dot" cx="{across}" cy="{DOT}" r="4"/>'
+    head = f'<svg class="rail" width="{found.width}" height="100%" role="img"><title>{markup(title)}</title>'
+    return f"{head}{''.join(parts)}{dot}</svg>"
+
+
+def _way(way: Way, row: int, across: int, classes: Mapping[int, ChannelClass]) -> Iterator[str]:
+    """What a connection draws in one row."""
+    kind, title = _look(way.edge, classes)
+
+    def line(x: int, top: str, bottom: str) -> str:
+        return f'<line class="{kind}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}">{title}</line>'
+
+    lane, first, last = across - STEP * way.lane, way.edge.source, way.edge.readers[-1]
+    if way.lane == 0:
+        yield line(across, str(DOT), "100%") if row == first else line(across, "0", str(DOT))
+        return
+    if row == first:
+        yield f'<path class="{kind}" d="M{across} {DOT}Q{lane} {DOT} {lane} {DOT + 12}">{title}</path>'
+        yield line(lane, str(DOT + 12), "100%")
+    elif row in way.edge.readers:
+        yield f'<path class="{kind}" d="M{lane} 4Q{lane} {DOT} {across} {DOT}">{title}</path>'
+    if first < row:
+        yield line(lane, "0", "100%" if row < last else "5")
+
+
+def _look(edge: GraphEdge, classes: Mapping[int, ChannelClass]) -> tuple[str, str]:
+    """Classes of the style sheet, and the title: those of the channel class, which is the first of several."""
+    known = [classes[number] for number in edge.classes if number in classes]
+    if not known:
+        return "edge", "<title>no channel class</title>"
+    marks = " ".join(f"k{each.id}" for each in known)
+    title = "; ".join(class_words(each) for each in known)
+    return f"edge {known[0].freedom.lower()} {marks}", f"<title>{markup(title)}</title>"
+
+
+def class_words(each: ChannelClass) -> str:
+    """`#3 COUPLED, 16 channels`."""
+    return f"#{each.id} {each.freedom}, {each.size} channels"
+
+
+# The page as text: records and drawings in the template, with a policy that lets nothing in from outside.
+
+
+TEMPLATES = Path(__file__).parent / "templates"
+POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
+"""Content-Security-Policy: the page's own style sheet and nothing else."""
+
+
+def render_page(page: ReportPage) -> str:
+    """The page. Raises UsageError without jinja2."""
+    require_jinja2()
+    environment = _environment()
+    from markupsafe import Markup
+
+    ways = rails(page.graph)
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8") + graph_style(page.graph, ways.width)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template("report.html.j2").render(
+        page=page,
+        version=__version__,
+        style=Markup(style),
+        policy=POLICY.format(digest),
+        classes={each.id: each for each in page.graph.classes},
+        class_words=class_words,
+        layer_bar=lambda line: Markup(layer_bar(line)),
+        kernel_bar=lambda kernels: Markup(kernel_bar(kernels)),
+        swatch=lambda color: Markup(swatch(color)),
+        memory_svg=lambda found: Markup(memory_svg(found)),
+        rail=lambda row: Markup(rail_svg(ways, page.graph, row)),
+    )
+
+
+def graph_style(drawing: GraphDrawing, width: int) -> str:
+    """Room for the connections, and rules that show all members of a channel class at which somebody points."""
+    room = f".rows li{{padding-left:{width}px}}\n"
+    rules = (
+        f".graph:has(.k{n}:hover,.k{n}:focus-visible) .k{n}{{stroke-width:6;box-shadow:0 0 0 3px currentColor}}\n"
+        for n in (each.id for each in drawing.classes)
+    )
+    return room + "".join(rules)
+
+
+def require_jinja2() -> None:
+    """Raise UsageError without jinja2."""
+    if find_spec("jinja2") is None:
+        raise UsageError("the report needs jinja2: pip install 'onnxlint-cmsis[report]'")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Where the template is found, compiled once for all pages of a process."""
+    import jinja2
+
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )

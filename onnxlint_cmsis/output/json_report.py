@@ -1,0 +1,100 @@
+"""The report as JSON, with what came of fixing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.output.fixes import summary_fields
+from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.run import by_code, by_level, finding_fields, finite, location_fields, resize_fields
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.results import FileResult, FixResult
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.output.run import Run
+
+
+# What came of fixing a file as plain data for JSON and SARIF.
+
+
+def fix_fields(fix: FixResult) -> dict[str, object]:
+    """Every field of a result; named tuples become objects."""
+    return {name: _plain(value) for name, value in zip(fix._fields, fix, strict=True)}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: _plain(item) for name, item in zip(value._fields, value, strict=True)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return finite(value) if isinstance(value, float) else value
+
+
+# The versioned JSON report.
+
+
+VERSION = 1
+"""Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""
+
+
+def render(run: Run) -> str:
+    """The report as JSON text, ASCII only."""
+    return json_text(report(run))
+
+
+def report(run: Run) -> dict[str, object]:
+    """The report as plain data."""
+    return {
+        "version": VERSION,
+        "tool": {"name": "onnxlint-cmsis", "version": __version__},
+        "targets": list(run.targets),
+        "exit_code": run.exit_code,
+        "files": [_file(file) for file in run.files],
+        "findings": [finding for file in run.files for finding in _findings(file)],
+        "statistics": {
+            "by_code": {code: number for code, _, number in by_code(run.findings)},
+            "by_level": dict(by_level(run.findings)),
+        },
+    }
+
+
+def _file(file: FileResult) -> dict[str, object]:
+    return {
+        "path": file.path,
+        "model": file.model,
+        "readable": file.readable,
+        "error": file.error,
+        "notes": list(file.notes),
+        "statistics": dict(file.statistics),
+        "summary": summary_fields(file),
+        "fix": fix_fields(file.fix) if file.fix else None,
+    }
+
+
+def _findings(file: FileResult) -> list[dict[str, object]]:
+    return [
+        {
+            **finding_fields(finding),
+            "location": location_fields(finding, file.path),
+            "fingerprint": print_,
+            "others": _others(finding, file.path),
+        }
+        for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True)
+    ]
+
+
+def _others(finding: Finding, path: str) -> list[dict[str, object]]:
+    """The findings of equal cause that a finding stands for as well, each as it would be alone."""
+    return [
+        {
+            "message": each.text,
+            "remedy": each.remedy,
+            "resize": resize_fields(each.resize) if each.resize else None,
+            "properties": {name: finite(value) for name, value in each.properties.items()},
+            "location": location_fields(each, path),
+            "fingerprint": print_,
+        }
+        for each, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
+    ]

@@ -1,0 +1,298 @@
+"""The report as SARIF, made of sarif-om's objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sarif_om as om
+
+from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.output.fixes import fix_heads, summary_fields
+from onnxlint_cmsis.output.json_report import fix_fields
+from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
+from onnxlint_cmsis.output.run import HOME, below, below_root, finding_fields, root, rule_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from onnxlint_cmsis.analysis.results import FileResult
+    from onnxlint_cmsis.checks.rule import Rule
+    from onnxlint_cmsis.ground.findings import Finding, Location
+    from onnxlint_cmsis.output.run import Run
+
+
+# Objects of sarif-om as JSON data; the library has classes but no serializer.
+
+
+_PROPERTY_NAME = "schema_property_name"
+_ALWAYS = frozenset({"level"})
+"""Written though equal to the schema's default: readers differ in what they take the default to be."""
+
+
+def to_json(value: Any) -> Any:
+    """The value as dictionaries, lists and scalars under the names of the SARIF schema."""
+    if hasattr(type(value), "__attrs_attrs__"):
+        return {name: to_json(item) for name, item in _fields(value)}
+    if isinstance(value, dict):
+        return {name: to_json(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    return value
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """(schema name, value) of what is set: None and the library's -1 are not, and defaults need not be written."""
+    for field in type(value).__attrs_attrs__:
+        item = getattr(value, field.name)
+        name = field.metadata[_PROPERTY_NAME]
+        if item is None or (item == field.default and name not in _ALWAYS):
+            continue
+        yield name, item
+
+
+# The rules of the table as SARIF reporting descriptors.
+
+
+MOST_TEXT = 1024
+"""Characters that GitHub takes of a description."""
+
+TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization", "6": "memory"}
+"""Tag by the first digit of the code."""
+
+PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high", "4": "high", "5": "high", "6": "high"}
+"""Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
+read and never run."""
+
+SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
+"""GitHub's word for each level."""
+
+
+def descriptors() -> list[Any]:
+    """One descriptor for each rule of the table."""
+    from onnxlint_cmsis.checks.rule_registry import RULES
+
+    return [_descriptor(rule) for rule in RULES]
+
+
+def _descriptor(rule: Rule) -> Any:
+    level = rule.level.name.lower()
+    text = rule.explanation
+    return om.ReportingDescriptor(
+        id=rule.code,
+        name="".join(word.capitalize() for word in rule.name.split("-")),
+        short_description=om.MultiformatMessageString(text=rule.summary),
+        full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
+        help=om.MultiformatMessageString(text=text, markdown=text),
+        help_uri=rule_page(rule.code),
+        default_configuration=om.ReportingConfiguration(level=level),
+        properties={
+            "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
+            "precision": PRECISIONS[rule.code[3:4]],
+            "problem.severity": SEVERITIES[level],
+        },
+    )
+
+
+def _first_paragraphs(text: str) -> str:
+    """As many whole paragraphs from the beginning as GitHub takes."""
+    result = ""
+    for paragraph in text.split("\n\n"):
+        joined = f"{result}\n\n{paragraph}".strip()
+        if len(joined) > MOST_TEXT:
+            break
+        result = joined
+    return result or text[:MOST_TEXT]
+
+
+# SARIF 2.1.0 as GitHub code scanning takes it, built on the classes of sarif-om.
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+OUTSIDE = "FILESYSTEM"
+"""Base of the files that are not below the working directory."""
+FINGERPRINT = "primaryLocationLineHash"
+MOST_PLACES = 1000
+"""Locations that GitHub takes of one result."""
+PYTHON = MOST_PLACES
+"""Identifier of the location in Python code, behind those of all places."""
+_SHOWN_ELSEWHERE = ("code", "level", "message")
+
+
+def render(run: Run) -> str:
+    """The log as JSON text, ASCII only."""
+    log = om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[_run(run)])
+    return json_text(to_json(log))
+
+
+def _run(run: Run) -> Any:
+    rules = descriptors()
+    driver = om.ToolComponent(
+        name="onnxlint-cmsis",
+        version=__version__,
+        semantic_version=__version__,
+        information_uri=HOME,
+        rules=rules,
+        contents=None,
+    )
+    index = {rule.id: number for number, rule in enumerate(rules)}
+    return om.Run(
+        tool=om.Tool(driver=driver),
+        # GitHub takes the text before the last slash as the category
+        automation_details=om.RunAutomationDetails(id=f"{run.category}/") if run.category else None,
+        invocations=[_invocation(run)],
+        original_uri_base_ids=uri_bases((file.path for file in run.files), run.folder),
+        artifacts=[_artifact(file, run) for file in run.files],
+        results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
+        column_kind="unicodeCodePoints",
+        properties=_summaries(run),
+        newline_sequences=None,
+    )
+
+
+def _summaries(run: Run) -> dict[str, object] | None:
+    """The summary of each file that was analysed."""
+    found = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
+    return {"summaries": found} if found else None
+
+
+def _invocation(run: Run) -> Any:
+    """How the run went: it succeeded where every file was analysed or its findings say why not."""
+    return om.Invocation(
+        execution_successful=not any(file.error or (file.fix and file.fix.failed) for file in run.files),
+        exit_code=run.exit_code,
+        working_directory=om.ArtifactLocation(uri=f"{Path(run.folder).as_uri().rstrip('/')}/"),
+        tool_execution_notifications=list(_notifications(run)) or None,
+    )
+
+
+def _notifications(run: Run) -> Iterator[Any]:
+    """One for each file that could not be analysed, and one for each note about how a file was read."""
+    for number, file in enumerate(run.files):
+        if file.error:
+            yield _notification(f"Internal error: {file.error}", "error", file, number, run)
+        elif not file.readable:
+            yield _notification("The file could not be analysed.", "error", file, number, run)
+        for note in file.notes:
+            yield _notification(note, "note", file, number, run)
+        for line in fix_heads(file, run):
+            yield _notification(line, "error" if file.fix and file.fix.failed else "note", file, number, run)
+
+
+def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
+    place = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
+    return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[place])
+
+
+def _artifact(file: FileResult, run: Run) -> Any:
+    kind = "application/octet-stream" if file.model else None
+    roles = ["analysisTarget", "modified"] if file.fix and file.fix.written else ["analysisTarget"]
+    properties = {"fix": fix_fields(file.fix)} if file.fix else None
+    return om.Artifact(location=_file_place(file, None, run), mime_type=kind, roles=roles, properties=properties)
+
+
+def _file_place(file: FileResult, number: int | None, run: Run) -> Any:
+    """The file, with its place in `artifacts`."""
+    return artifact_location(file.path, run.folder, -1 if number is None else number)
+
+
+def artifact_location(path: str, folder: str, index: int = -1) -> Any:
+    """A file relative to the folder or to the root, since GitHub refuses absolute URIs outside of the checkout.
+
+    One on another drive of Windows has an absolute URI.
+    """
+    if inside := below(path, folder):
+        return om.ArtifactLocation(uri=inside, index=index)
+    if outside := below_root(path, folder):
+        return om.ArtifactLocation(uri=outside, uri_base_id=OUTSIDE, index=index)
+    return om.ArtifactLocation(uri=Path(folder, path).as_uri(), index=index)
+
+
+def uri_bases(paths: Iterable[str], folder: str) -> dict[str, Any] | None:
+    """What URIs are relative to where not all files are below the folder."""
+    if all(below(path, folder) for path in paths):
+        return None
+    return {OUTSIDE: om.ArtifactLocation(uri=root(folder))}
+
+
+def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:
+    for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
+        yield om.Result(
+            rule_id=finding.code,
+            rule_index=index.get(finding.code, -1),
+            level=finding.level.name.lower(),
+            message=om.Message(text=sarif_text(finding.complete)),
+            locations=[_location(finding, file, number, run)],
+            related_locations=_related(finding, file, number, run) or None,
+            partial_fingerprints={FINGERPRINT: print_},
+            properties=_properties(finding),
+        )
+
+
+def _related(finding: Finding, file: FileResult, number: int, run: Run) -> list[Any]:
+    """The node's bytes, other places of the finding, and the line of Python that the layer was exported from."""
+    return [*_bytes(finding, file, number, run), *_others(finding, file, number, run), *_python(finding, file, run)]
+
+
+def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
+    """The line that PyTorch's exporter noted, where its file is below the working directory."""
+    place = file.places.get(finding.location.node)
+    inside = below(place.file, run.folder) if place and place.file else ""
+    if place and inside and Path(run.folder, place.file).is_file():
+        region = om.Region(start_line=place.line)
+        physical = om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri=inside), region=region)
+        text = f"PyTorch module {place.module}." if place.module else "Line that the layer was exported from."
+        yield om.Location(id=PYTHON, physical_location=physical, message=om.Message(text=sarif_text(text)))
+
+
+def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
+    """The file as a whole, which is all a text viewer has of a binary, and the node by name."""
+    region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
+    physical = om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+    return om.Location(physical_location=physical, logical_locations=_logical(finding))
+
+
+def _logical(finding: Finding) -> list[Any] | None:
+    """The node, then the tensor, each with the path of subgraphs it is in; a tensor's key has it already."""
+    where = finding.location
+    above = f"{where.graph}/" if where.graph else ""
+    named = [(where.node, above + where.node, "node"), (where.tensor.removeprefix(above), where.tensor, "tensor")]
+    places = [
+        om.LogicalLocation(name=printable(name), fully_qualified_name=printable(full), kind=kind)
+        for name, full, kind in named
+        if name
+    ]
+    return places or None
+
+
+def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
+    """The node's bytes in the file, where they are known."""
+    where = finding.location
+    if where.offset >= 0 and where.length >= 0:
+        text = "Bytes of the node in the file."
+        yield om.Location(id=1, physical_location=_physical(where, file, number, run), message=om.Message(text=text))
+
+
+def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
+    """The other places of a finding, each with what would be said of it alone."""
+    for place, other in enumerate(finding.others[: MOST_PLACES - 3], 2):
+        yield om.Location(
+            id=place,
+            physical_location=_physical(other.location, file, number, run),
+            logical_locations=_logical(other),
+            message=om.Message(text=sarif_text(other.text)),
+        )
+
+
+def _physical(where: Location, file: FileResult, number: int, run: Run) -> Any:
+    """Bytes of a node in the file; the file as a whole where they are unknown."""
+    known = where.offset >= 0 and where.length >= 0
+    region = om.Region(byte_offset=where.offset, byte_length=where.length) if known else None
+    return om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+
+
+def _properties(finding: Finding) -> dict[str, object]:
+    """The further fields of the finding, without the empty ones."""
+    fields = {**finding_fields(finding), "op_type": finding.location.op_type}
+    return {name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value}

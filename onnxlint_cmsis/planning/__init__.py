@@ -1,1 +1,0 @@
-"""Choose the size of every dimension class: candidates, prices, exact search, policies."""

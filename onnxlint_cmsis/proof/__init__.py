@@ -1,1 +1,0 @@
-"""Show that two models compute the same: run both in ONNX Runtime and compare outputs and inner tensors."""

@@ -1,1 +1,0 @@
-"""Results of linting, fixing and proving, as plain data for every reporter."""

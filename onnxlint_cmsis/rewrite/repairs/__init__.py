@@ -1,1 +1,0 @@
-"""Repairs by rewriting: exact ways round a known error that change nodes instead of channel counts."""

@@ -1,0 +1,782 @@
+"""What runtimes do with layers of ONNX models: conditions of TensorFlow Lite Micro, ExecuTorch and TVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, Level
+from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
+from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.runtimes.runtime import (
+    RECURRENT,
+    ConditionRow,
+    LayerFacts,
+    Runtime,
+    RuntimeRemark,
+    RuntimeVerdict,
+    always,
+    becomes_pad,
+    becomes_slice,
+    behind_pad,
+    loses_padding,
+    named,
+)
+
+# What is to be said of layers whose padding TensorFlow Lite does not have.
+
+
+PAD_IN_FRONT = (
+    "TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in front, and the layer is judged "
+    "without padding."
+)
+NO_SUCH_PADDING = (
+    "AVERAGE_POOL_2D has no padding but SAME and VALID, and the zeros of a PAD would count: what the converter writes "
+    "in its place decides; the layer is judged as it stands."
+)
+SLICE_BEHIND = (
+    "TRANSPOSE_CONV has no padding but SAME and VALID, so that a SLICE or STRIDED_SLICE comes behind, in reference "
+    "code; the layer is judged as it stands."
+)
+
+
+def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, KernelCall]]) -> Iterator[RuntimeRemark]:
+    """One for each way in which a converter gets round it; `padded` are layers behind a PAD."""
+    lost = [node for node, call in calls if loses_padding(call)]
+    cut = [node for node, call in calls if becomes_slice(call)]
+    for nodes, what in ((padded, PAD_IN_FRONT), (lost, NO_SUCH_PADDING), (cut, SLICE_BEHIND)):
+        if nodes:
+            labels = tuple(node.label for node in nodes)
+            text, place = f"{named(labels)}: {what}", node_location(path, nodes[0])
+            verdict, kind = RuntimeVerdict.CMSIS_NN, "runtime-padding"
+            yield RuntimeRemark(kind, verdict, text, place, labels, level=Level.NOTE, converter=True)
+
+
+# TensorFlow Lite Micro: what its kernels do with layers of an ONNX model once it is converted.
+#
+# Read at 90b983c2, most of it also run with firmware. K is tensorflow/lite/micro/kernels/.
+
+
+K = "tensorflow/lite/micro/kernels/"
+C = f"{K}cmsis_nn/"
+TFLM_REFUSED, TFLM_WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
+TFLM_CODE, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.UNDECIDED
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+DENSE = ("FULLY_CONNECTED",)
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+PAIRS = ("ADD", "MUL")
+EXTREMES = ("MAXIMUM", "MINIMUM")
+ZERO_POINT_S16 = (*CONVOLUTIONS, *DENSE, *PAIRS, "BATCH_MATMUL", "SOFTMAX")
+MOVES = ("PAD", "TRANSPOSE")
+KERNELS = (*ZERO_POINT_S16, *POOLS, *EXTREMES, *MOVES, "CONCATENATION", "TRANSPOSE_CONV")
+"""Operators with a kernel of CMSIS-NN."""
+PER_CHANNEL_DENSE = "2024-09-27"
+"""Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
+PRODUCTS_SINCE, EXTREMES_SINCE, MOVES_SINCE = "2024-09-09", "2025-02-05", "2025-03-20"
+"""Days from which products of activations, extremes, pads and transpositions have kernels of CMSIS-NN."""
+POOL_CHECKS, CONCAT_CHECKS = "2025-04-04", "2024-12-16"
+"""Days from which pools and concatenations check scales."""
+CURVES = ("EXP", "LOG")
+"""Curves that TensorFlow Lite's converter leaves in int8, as its files show, and writes in one way."""
+FREE = ("CAST",)
+"""Operators of which nothing is said."""
+
+
+def _deep_dense(facts: LayerFacts) -> bool:
+    """A dense layer on the 1x1 route whose scratch request comes early, or may."""
+    call = facts.call
+    per_channel = bool(call and call.per_channel)
+    return facts.type == "s8" and facts.output_rank in (3, 4) and facts.depth % 4 == 0 < facts.depth and not per_channel
+
+
+def _per_channel_dense(facts: LayerFacts) -> bool:
+    return facts.type in ("s16", "s4") and facts.several_weight_scales
+
+
+def _takes_no_int8(facts: LayerFacts) -> bool:
+    """Whether the reference kernel of a curve refuses int8."""
+    first = facts.record.inputs[0] if facts.record.inputs else None
+    if first is None or first.bits != 8:
+        return False
+    from onnxlint_cmsis.runtimes.tflm.reference_kernels import refuses_type
+
+    return refuses_type(facts.op, "INT8")
+
+
+def _registered(facts: LayerFacts) -> bool:
+    from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
+
+    return facts.op in LIMITS or facts.op == "RESIZE"
+
+
+def _missing(facts: LayerFacts) -> bool:
+    return bool(facts.op) and facts.op not in KERNELS and not _registered(facts)
+
+
+TFLM_ROWS = (
+    ConditionRow(
+        "runtime-hybrid", TFLM_REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), always,
+        "its activations get their scale at run time, of which converters make hybrid layers",
+        f"{C}conv.cc:75-81, fully_connected.cc", sure=False,
+        causes=(Cause.DYNAMIC_QUANTIZATION,),
+    ),
+    ConditionRow(
+        "runtime-float", TFLM_CODE, KERNELS, always,
+        "it computes in float", C, level=Level.NOTE,
+        causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, ("TRANSPOSE_CONV",), always,
+        "the kernel neither checks nor uses the zero-point of the weights, as was read and not run",
+        f"{C}transpose_conv.cc:288-320", sure=False, causes=(Cause.WEIGHT_ZERO_POINT,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, CONVOLUTIONS, always,
+        "the kernel neither checks nor uses the zero-point of the weights", f"{C}conv.cc:143-144",
+        causes=(Cause.WEIGHT_ZERO_POINT,),
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, lambda facts: facts.weight_zero_point,
+        "a check asks for weights with zero-point 0, as symmetric quantization gives them; a release build (NDEBUG) "
+        "goes on, and ignores the zero-point where the output has more than two dimensions",
+        f"{K}fully_connected_common.cc:148",
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, ZERO_POINT_S16, always,
+        "int16 activations have a zero-point other than 0",
+        f"{C}conv.cc:158-159, fully_connected.cc:124-125, add.cc:314",
+        causes=(Cause.ZERO_POINT_S16,),
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, ("CONCATENATION",), always,
+        "int16 activations have a zero-point other than 0", f"{K}concatenation.cc:186", since=CONCAT_CHECKS,
+        causes=(Cause.ZERO_POINT_S16,),
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", TFLM_WRONG, DENSE, lambda facts: facts.several_weight_scales,
+        "its weights have a scale for each output, and the kernel of this revision takes one",
+        f"{K}fully_connected_common.cc", until="2024-05-29", sure=False,
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", TFLM_REFUSED, DENSE, lambda facts: facts.several_weight_scales,
+        "its weights have a scale for each output, which Prepare of this revision checks for",
+        f"{K}fully_connected_common.cc:58-74", since="2024-05-29", until=PER_CHANNEL_DENSE, sure=False,
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", TFLM_REFUSED, DENSE, _per_channel_dense,
+        "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
+        f"{C}fully_connected.cc:116-119", causes=(Cause.WEIGHT_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, POOLS, always,
+        "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76", since=POOL_CHECKS,
+        causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, POOLS, always,
+        "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
+        f"{C}pooling.cc", until=POOL_CHECKS, sure=False, causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, ("CONCATENATION",),
+        lambda facts: facts.type == "s8",
+        "an input has another scale or zero-point than the output", f"{K}concatenation.cc:180-186",
+        since=CONCAT_CHECKS, causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, ("CONCATENATION",), always,
+        "the kernel copies stored values, and scales or zero-points differ", f"{K}concatenation.cc", sure=False,
+        causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, ("SOFTMAX",), always,
+        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
+        f"{K}softmax_common.cc:91-104",
+        causes=(Cause.SOFTMAX_SCALE,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, EXTREMES, always,
+        "the kernel compares stored values, and scales or zero-points differ", f"{C}maximum_minimum.cc",
+        causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-rank", TFLM_REFUSED, ("TRANSPOSE", "PAD"), lambda facts: facts.rank > 5,
+        "five dimensions are the most that Prepare takes", f"{K}transpose_common.cc:33, pad_common.cc:56",
+    ),
+    ConditionRow(
+        "runtime-rank", TFLM_WRONG, ("TRANSPOSE",), lambda facts: facts.rank == 5 and facts.type == "s8",
+        "the kernel takes four dimensions at most, the error is dropped and the output is never written",
+        f"{C}transpose.cc:30, 82-84", since=MOVES_SINCE,
+    ),
+    ConditionRow(
+        "runtime-rank", TFLM_WRONG, ("PAD",), lambda facts: facts.rank == 5 and facts.first > 1 and facts.type == "s8",
+        "the kernel pads the last four dimensions alone, and writes the first of several blocks", f"{C}pad.cc:54-66",
+        since=MOVES_SINCE,
+    ),
+    ConditionRow(
+        "runtime-rank", TFLM_WRONG, ("PAD",), lambda facts: 0 < facts.rank < 4 and facts.type == "s8",
+        "the kernel of this revision reads four sizes whatever the rank", f"{C}pad.cc", since=MOVES_SINCE,
+        until="2026-05-27", sure=False,
+    ),
+    ConditionRow(
+        "runtime-rank", TFLM_WRONG, EXTREMES, lambda facts: facts.rank == 1 and facts.type == "s8",
+        "the kernel of this revision takes a tensor of one dimension for one value", f"{C}maximum_minimum.cc",
+        since=EXTREMES_SINCE, until="2026-05-27", sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, EXTREMES, lambda facts: facts.type == "s16",
+        "{op} of this revision takes no int16", f"{K}maximum_minimum.cc", until="2024-09-09", sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, ("TRANSPOSE",), lambda facts: facts.type == "s16",
+        "{op} of this revision takes no int16", f"{K}transpose.cc", until="2025-03-17", sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, EXTREMES, always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=EXTREMES_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, MOVES, always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=MOVES_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, ("BATCH_MATMUL",), always, "{op} has no CMSIS-NN kernel in this revision", C,
+        until=PRODUCTS_SINCE, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-wrong", TFLM_WRONG, ("BATCH_MATMUL",), always,
+        "the kernel of this revision exchanges rows and columns of the first operand's shape",
+        f"{C}batch_matmul.cc:124",
+        since=PRODUCTS_SINCE, until="2024-11-06", sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES),
+        lambda facts: facts.type == "s16",
+        "{op} has a CMSIS-NN kernel for int8 alone", f"{C}transpose.cc, pad.cc, transpose_conv.cc:256-262",
+    ),
+    ConditionRow(
+        "runtime-batch", TFLM_WRONG, POOLS, lambda facts: facts.batch > 1,
+        "the kernel pools the first image of a batch alone", f"{C}pooling.cc", until="2026-06-01",
+    ),
+    ConditionRow(
+        "runtime-batch", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "a check asks for one image at a time; a release build (NDEBUG) goes on", f"{C}depthwise_conv.cc:150",
+        until="2026-05-27",
+    ),
+    ConditionRow(
+        "runtime-broadcast", TFLM_CODE, PAIRS, lambda facts: facts.broadcasts,
+        "the shapes of its operands differ", f"{C}add.cc:132-143, mul.cc:171-182",
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, lambda facts: facts.output_rank > 4,
+        "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on",
+        f"{C}fully_connected.cc:95",
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, DENSE, _deep_dense,
+        "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
+        "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
+        f"{C}fully_connected.cc:128-147, 309", since=PER_CHANNEL_DENSE, level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.call is not None and not facts.call.bias,
+        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release "
+        "build; a bias of zeros avoids it", f"{K}depthwise_conv_common.cc:131", level=Level.NOTE, sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", UNDECIDED, RECURRENT, always,
+        "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
+        level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-mean", TFLM_CODE, ("MEAN",), always,
+        "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
+        "give its input and output one scale",
+        f"{K}reduce.cc", sure=False,
+    ),
+    ConditionRow(
+        "runtime-operator", TFLM_REFUSED, ("REDUCE_MIN",), always, "it has no operator {op} in this revision",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h", until="2025-08-05", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-operator", TFLM_REFUSED, (), _missing,
+        "it has no operator {op}, which converters may make of it",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, CURVES, _takes_no_int8,
+        "its kernel of {op} takes no int8, in which converters leave it", f"{K}exp.cc:41, elementwise.cc:201",
+        sure=False,
+    ),
+    ConditionRow(
+        "runtime-float", TFLM_CODE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),
+        "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", TFLM_CODE, ("CONCATENATION",), always, "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+)  # fmt: skip
+"""Conditions in the order in which they are asked; the first that holds decides."""
+
+
+# ExecuTorch's cortex_m backend: which layers it hands to CMSIS-NN.
+#
+# Read at cff6f4dd, not run. E is backends/cortex_m/. A model comes from PyTorch, not from ONNX: the layout of tensors
+# (channels last), which also decides, cannot be seen here.
+
+
+E = "backends/cortex_m/"
+PASS = f"{E}passes/aten_to_cortex_m_pass.py"
+PORTABLE, EXECUTORCH_REFUSED = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED
+LOWERED = (
+    *CONVOLUTIONS, *PAIRS, "FULLY_CONNECTED", "TRANSPOSE_CONV", "SOFTMAX", "MAX_POOL_2D", "AVERAGE_POOL_2D",
+    "MAXIMUM", "MINIMUM", "TRANSPOSE", "PAD", "BATCH_MATMUL", "MEAN",
+)  # fmt: skip
+"""Operators that the backend has a function of CMSIS-NN for; MEAN where it is global."""
+TABLES = ("LOGISTIC", "TANH", "GELU")
+"""Curves that it computes by a table."""
+
+
+def _other_broadcast(facts: LayerFacts) -> bool:
+    """A broadcast that is not one value for each channel."""
+    if not facts.broadcasts:
+        return False
+    channels = [shape[1:2] for shape in facts.shapes[:2] if shape and len(shape) == 4 and shape[2:] == (1, 1)]
+    return len(channels) != 1
+
+
+def _refines(facts: LayerFacts) -> bool:
+    node = facts.node
+    padded, dilated = any(node.ints("output_padding")), any(step != 1 for step in node.ints("dilations"))
+    return padded or dilated or node.int("group", 1) != 1
+
+
+EXECUTORCH_ROWS = (
+    ConditionRow(
+        "runtime-reference", PORTABLE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
+        "one-dimensional convolutions are not lowered by default and stay in portable float",
+        f"{E}quantizer/quantizer_support.py:61-83",
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
+        "int8 activations with int8 weights alone are lowered",
+        "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
+    ),
+    ConditionRow(
+        "runtime-batch", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524", level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-broadcast", PORTABLE, PAIRS, _other_broadcast,
+        "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
+    ),
+    ConditionRow(
+        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
+        "one value for each channel is handed over", f"{PASS}:27-43",
+    ),
+    ConditionRow(
+        "runtime-stops", EXECUTORCH_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
+        "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", PORTABLE, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
+        "its weights have a scale for each output; dense layers are lowered per tensor",
+        f"{PASS}:386-425", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, ("TRANSPOSE_CONV",), _refines,
+        "output padding, groups and dilation of a transpose convolution are not lowered",
+        f"{E}quantizer/pattern_checkers.py:216-250",
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, ("MAX_POOL_2D",),
+        lambda facts: bool(facts.node.int("ceil_mode")) or any(step != 1 for step in facts.node.ints("dilations")),
+        "a max pool with dilation or ceil_mode is not lowered", f"{PASS}:1080-1100",
+    ),
+    ConditionRow(
+        "runtime-rank", EXECUTORCH_REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
+        "it is lowered at any rank, and the kernel refuses more than four dimensions when the program is loaded",
+        f"{E}ops/op_transpose.cpp:43",
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, ("PAD",), lambda facts: facts.rank > 4,
+        "pads of one to four dimensions alone are lowered", f"{PASS}:1184",
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
+        "products of three dimensions alone are lowered", f"{PASS}:322-336",
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, TABLES, always, "{op} is computed by a table",
+        f"{PASS}:304-346", level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-reference", PORTABLE, (), lambda facts: facts.op not in LOWERED,
+        "{op} is not lowered and stays in portable float",
+        "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
+    ),
+)  # fmt: skip
+"""Conditions in the order in which they are asked; the first that holds decides."""
+
+
+# The patterns by which TVM's partitioner finds layers for CMSIS-NN, as its RFC 0015 planned them.
+#
+# Read at 513c2be0 (python/tvm/relay/op/contrib/cmsisnn.py).
+# tvm_conditions.py has the layers that a pattern does not take.
+
+
+FILE = "python/tvm/relay/op/contrib/cmsisnn.py"
+
+
+class PartitionPattern(NamedTuple):
+    """One kind of layer in the RFC, and its pattern in TVM."""
+
+    layer: str
+    """Kind of layer."""
+    ops: tuple[str, ...]
+    """Operators in TensorFlow Lite's words."""
+    relay: str
+    """Operators of Relay in order; empty without a pattern."""
+    functions: tuple[str, ...]
+    """Functions that are called."""
+    taken: str
+    """Conditions of the check of the pattern."""
+    lines: str
+    """Lines of FILE."""
+
+
+_REQUANTIZED = "`nn.bias_add` or none, `qnn.requantize`, `clip` or none"
+_INTEGERS = "int8 or int16 alike"
+
+PATTERNS = (
+    PartitionPattern(
+        "softmax", ("SOFTMAX",), "`qnn.dequantize`, `nn.softmax`, `qnn.quantize`",
+        ("arm_softmax_s8", "arm_softmax_s16"),
+        "int8 to int8 of scale 1/256 and zero-point -128; int16 to int16 of 1/32768 and 0", "75-103",
+    ),
+    PartitionPattern(
+        "convolution", ("CONV_2D",), f"`nn.pad` or none, `qnn.conv2d`, {_REQUANTIZED}",
+        ("arm_convolve_wrapper_s8", "arm_convolve_wrapper_s16"),
+        "constant int8 weights of zero-point 0, with one scale or one for each output; int8 with int32 bias, int16 "
+        "with int64 bias and zero-point 0; a Pad in front whose amount after is that before or one more",
+        "105-221",
+    ),
+    PartitionPattern(
+        "depthwise convolution", ("DEPTHWISE_CONV_2D",), "as a convolution",
+        ("arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_wrapper_s16"), "as a convolution, with a bias",
+        "142-150, 190",
+    ),
+    PartitionPattern(
+        "fully connected", ("FULLY_CONNECTED",), f"`qnn.dense`, {_REQUANTIZED}",
+        ("arm_fully_connected_s8", "arm_fully_connected_s16"),
+        "constant int8 weights of zero-point 0; int8 with int32 bias, int16 with int64 bias", "223-277",
+    ),
+    PartitionPattern(
+        "average pool", ("AVERAGE_POOL_2D",), "`cast`, `nn.avg_pool2d`, `cast`, `clip` or none",
+        ("arm_avgpool_s8", "arm_avgpool_s16"), f"{_INTEGERS}, NHWC, one image", "279-304",
+    ),
+    PartitionPattern(
+        "max pool", ("MAX_POOL_2D",), "`nn.max_pool2d`, `clip` or none", ("arm_max_pool_s8", "arm_max_pool_s16"),
+        f"{_INTEGERS}, NHWC, one image", "306-329",
+    ),
+    PartitionPattern("product of two activations", ("BATCH_MATMUL",), "", (), "", "385-394"),
+    PartitionPattern(
+        "sum", ("ADD",), "`qnn.add`, `clip` or none", ("arm_elementwise_add_s8", "arm_elementwise_add_s16"),
+        f"{_INTEGERS}, int16 of zero-point 0; not two constants without axes", "331-383",
+    ),
+    PartitionPattern(
+        "product", ("MUL",), "`qnn.mul`, `clip` or none", ("arm_elementwise_mul_s8", "arm_elementwise_mul_s16"),
+        f"{_INTEGERS}, int16 of zero-point 0; not two constants without axes", "331-383",
+    ),
+)  # fmt: skip
+"""The RFC names all but sum and product, which the code added."""
+WEIGHTED = (*CONVOLUTIONS, "FULLY_CONNECTED")
+PARTITIONED = tuple(op for row in PATTERNS if row.relay for op in row.ops)
+"""Operators with a pattern."""
+
+
+# TVM up to 0.18.0: which layers its partitioner hands to CMSIS-NN.
+#
+# Read at 513c2be0, not run: the patterns and their checks (python/tvm/relay/op/contrib/cmsisnn.py), and the code
+# generator, which looks at less than the functions need (src/relay/backend/contrib/cmsisnn/relay_to_tir.cc). The rows
+# are for a model that reaches TVM as its reader of TensorFlow Lite files writes it.
+
+
+EMIT = "src/relay/backend/contrib/cmsisnn/relay_to_tir.cc"
+SCALARS = "src/relay/backend/contrib/cmsisnn/scalar_to_tensor_constant.cc"
+FRONT = "python/tvm/relay/frontend/tflite.py"
+TVM_CODE, TVM_REFUSED, TVM_WRONG = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG
+EXACT_SOFTMAX = (1 / 256, 1 / 32768)
+"""Output scales that the partitioner compares with, bit for bit."""
+
+
+def _without_bias(facts: LayerFacts) -> bool:
+    return facts.call is not None and not facts.call.bias
+
+
+def _unsigned(facts: LayerFacts) -> bool:
+    return "uint8" in facts.activation_types
+
+
+def _other_weights(facts: LayerFacts) -> bool:
+    return facts.record.weights is not None and facts.record.weights.elem_type != "int8"
+
+
+def _nearly_a_softmax_scale(facts: LayerFacts) -> bool:
+    output = facts.record.output
+    return facts.cause is None and output is not None and output.scale not in EXACT_SOFTMAX
+
+
+def _one_number(facts: LayerFacts) -> bool:
+    """One operand is a constant without axes, which TVM makes as large as the other, as int8."""
+    return facts.broadcasts and () in facts.shapes and facts.type != "s16"
+
+
+TVM_ROWS = (
+    ConditionRow(
+        "runtime-reference", TVM_CODE, PARTITIONED, _unsigned,
+        "uint8 activations are not partitioned", f"{FILE}:90-101, 162-172, 260-272, 301-302, 367",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, WEIGHTED, lambda facts: facts.weight_zero_point,
+        "weights with a zero-point are not partitioned", f"{FILE}:181-190, 274-277",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, WEIGHTED, _other_weights,
+        "int8 weights alone are partitioned", f"{FILE}:162-174, 260-272",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, (*CONVOLUTIONS, *PAIRS), always,
+        "int16 activations with a zero-point are not partitioned", f"{FILE}:176-179, 374-381",
+        causes=(Cause.ZERO_POINT_S16,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TVM_WRONG, ("FULLY_CONNECTED",), always,
+        "a zero-point of int16 activations is not looked at, and arm_fully_connected_s16 reads none", f"{FILE}:252-277",
+        causes=(Cause.ZERO_POINT_S16,),
+    ),
+    ConditionRow(
+        "runtime-per-channel-dense", TVM_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
+        "its weights have a scale for each output, and TVM asserts that there is one", f"{FRONT}:2021, {EMIT}:374",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, ("DEPTHWISE_CONV_2D",), _without_bias,
+        "a depthwise convolution without a bias is not partitioned", f"{FILE}:142-150, 190",
+    ),
+    ConditionRow(
+        "runtime-batch", TVM_CODE, POOLS, lambda facts: facts.batch > 1,
+        "pools of a batch are not partitioned", f"{FILE}:299, 324",
+    ),
+    ConditionRow(
+        "runtime-stops", TVM_REFUSED, POOLS, always,
+        "a pool changes the scale, and TVM asserts that it keeps it", f"{FRONT}:2582, 2593",
+        causes=(Cause.UNEQUAL_SCALES,),
+    ),
+    ConditionRow(
+        "runtime-wrong", TVM_WRONG, POOLS, lambda facts: any(step != 1 for step in facts.node.ints("dilations")),
+        "the dilation of a pool is not looked at, and CMSIS-NN's pools have none", f"{FILE}:287-329, {EMIT}:450-481",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, ("SOFTMAX",), lambda facts: facts.type == "s8_s16",
+        "a softmax from int8 to int16 is not partitioned", f"{FILE}:88-103",
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, ("SOFTMAX",), always,
+        "a softmax whose output has another scale than 1/256, or another zero-point than -128 (int16: 1/32768 and 0), "
+        "is not partitioned",
+        f"{FILE}:88-103",
+        causes=(Cause.SOFTMAX_SCALE,),
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, ("SOFTMAX",), _nearly_a_softmax_scale,
+        "a softmax whose output has another scale than 1/256 (int16: 1/32768), however near, is not partitioned",
+        f"{FILE}:88-103",
+    ),
+    ConditionRow(
+        "runtime-wrong", TVM_WRONG, ("SOFTMAX",), always,
+        "the axis of a softmax is not looked at, and the call runs over the last one", f"{FILE}:82-103, {EMIT}:531-538",
+        causes=(Cause.AXIS,),
+    ),
+    ConditionRow(
+        "", RuntimeVerdict.CMSIS_NN, PAIRS, _one_number,
+        "a constant without axes is made as large as the other operand", f"{SCALARS}:146-191",
+    ),
+    ConditionRow(
+        "runtime-wrong", TVM_WRONG, PAIRS, lambda facts: facts.broadcasts,
+        "the shapes of its operands differ, which is not looked at; the call reads as many elements of each as the "
+        "result has",
+        f"{FILE}:345-383, {EMIT}:685-710, 758-788",
+    ),
+    ConditionRow(
+        "runtime-mean", TVM_CODE, ("MEAN",), always,
+        "a mean over a plane has no pattern; an average pool with the plane as window has one",
+        f"{FILE}:279-304, 385-394", sure=False,
+    ),
+    ConditionRow(
+        "runtime-reference", TVM_CODE, (), lambda facts: facts.op not in PARTITIONED,
+        "{op} is not partitioned", f"{FILE}:385-394",
+    ),
+)  # fmt: skip
+"""Conditions in the order in which they are asked; the first that holds decides."""
+
+
+# What a runtime makes of the layers of an ONNX model: who computes them there, and what is to be said.
+
+
+CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
+    "tflm": TFLM_ROWS,
+    "executorch": EXECUTORCH_ROWS,
+    "tvm": TVM_ROWS,
+}
+"""Conditions of each runtime."""
+PHRASES = {
+    RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "reference code, no CMSIS-NN"),
+    RuntimeVerdict.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
+    RuntimeVerdict.WRONG: ("{title} gives", "{title} may give", "wrong values with a status of success"),
+    RuntimeVerdict.HALTS: ("a build of {title} with checks halts", "a build of {title} with checks may halt", ""),
+    RuntimeVerdict.UNDECIDED: ("{title}", "{title}", ""),
+    RuntimeVerdict.CMSIS_NN: ("{title}", "{title}", ""),
+}
+"""What each verdict says where it is sure, where it is not, and how it goes on."""
+BESIDE = (RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED)
+"""Verdicts with which no function of CMSIS-NN is called."""
+
+
+class JudgedLayer(NamedTuple):
+    """One layer in a runtime."""
+
+    record: LoweredLayer
+    """The layer with the call that the runtime makes, or the reason why it makes none."""
+    verdict: RuntimeVerdict
+    """What becomes of it."""
+    row: ConditionRow | None = None
+    """The condition that decided it; None where none did."""
+    reason: str = ""
+    """Why, as a clause."""
+    padded: bool = False
+    """Whether its padding becomes a PAD operator."""
+
+
+class Consequence(NamedTuple):
+    """What a runtime makes of a layer for the cause for which CMSIS-NN refuses it."""
+
+    text: str
+    """What it does, as a sentence."""
+    reason: str
+    """Why, and where its source says so."""
+    level: Level | None
+    """A milder level than an error."""
+
+
+class Judged(NamedTuple):
+    """A model in a runtime."""
+
+    layers: tuple[JudgedLayer, ...]
+    """Every layer, in file order."""
+    lowered: Lowered
+    """The layers as the runtime has them."""
+    told: frozenset[int]
+    """Indices of nodes whose row says who computes them."""
+    elsewhere: frozenset[int]
+    """Those that the runtime refuses or computes itself for a reason that is not CMSIS-NN's."""
+    consequences: dict[int, Consequence]
+    """What becomes of the nodes whose row is about CMSIS-NN's own cause, by index."""
+
+
+def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
+    """Ask the runtime's conditions about every layer."""
+    layers = tuple(_layer(LayerFacts(graph, record), runtime) for record in lowered.records)
+    decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
+    return Judged(
+        layers,
+        replace(lowered, records=tuple(layer.record for layer in layers)),
+        frozenset(index for index, _, _ in decided),
+        frozenset(index for index, layer, row in decided if not row.causes and layer.verdict in BESIDE),
+        {index: _consequence(layer, row, runtime) for index, layer, row in decided if row.causes},
+    )
+
+
+def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
+    record = facts.record
+    row = next((row for row in CONDITIONS[runtime.name] if row.decides(facts, runtime)), None)
+    if row is None:
+        verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
+        judged = JudgedLayer(record, verdict, None, record.reason)
+    else:
+        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name))
+    if judged.verdict in BESIDE:
+        return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
+    return _padded(judged) if runtime.name == "tflm" else judged
+
+
+def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
+    """A layer that the runtime hands to no function of CMSIS-NN."""
+    if record.verdict is not Verdict.CMSIS_NN:
+        return record
+    return record._replace(verdict=Verdict.PLAIN, cause=Cause.RUNTIME, reason=reason)
+
+
+def _padded(judged: JudgedLayer) -> JudgedLayer:
+    """The layer behind the PAD operator that its padding becomes, if it does."""
+    layer = judged.record.layer
+    if judged.record.verdict is not Verdict.CMSIS_NN or layer is None or not becomes_pad(layer.call):
+        return judged
+    record = judged.record._replace(layer=layer._replace(call=behind_pad(layer.call)))
+    return judged._replace(record=record, padded=True)
+
+
+def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Consequence:
+    text = _phrase(row, runtime)
+    level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+    return Consequence(f"{text[0].upper()}{text[1:]}.", f"{runtime.title}: {layer.reason} ({row.source})", level)
+
+
+def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
+    """What is to be said, once for each operator and reason."""
+    work = {layer.record.node.index: work_of(graph, layer.record) for layer in layers}
+    groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
+    for layer in layers:
+        if layer.row and layer.row.kind:
+            groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
+    found = [
+        RuntimeRemark(
+            row.kind,
+            row.verdict,
+            f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
+            node_location(graph.path, nodes[0]),
+            _labels(nodes),
+            level=_level(row, nodes, work),
+            source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
+            causes=row.causes,
+            converter=runtime.name == "tflm" and not row.sure,
+        )
+        for (op, row, reason), nodes in groups.items()
+    ]
+    padded = [layer.record.node for layer in layers if layer.padded]
+    calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
+    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == "tflm" else ()))
+
+
+def _phrase(row: ConditionRow, runtime: Runtime) -> str:
+    """What the runtime does, or may do."""
+    surely, maybe, then = PHRASES[row.verdict]
+    return f"{surely if row.sure and runtime.ran else maybe} {then}".strip().format(title=runtime.title)
+
+
+def _labels(nodes: list[Node]) -> tuple[str, ...]:
+    return tuple(node.label for node in nodes)
+
+
+def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
+    """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
+    share = share_of_work(work, [node.index for node in nodes])
+    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+        return row.level
+    return None if share >= ENOUGH else Level.NOTE

@@ -1,1 +1,0 @@
-"""What is said of a `.tflite` file: findings, operators with their functions, memory."""
