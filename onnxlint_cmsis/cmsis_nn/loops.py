@@ -120,6 +120,39 @@ def _axis(axis: AxisSizes) -> AxisTaps:
     return AxisTaps(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
 
 
+OddPlaces = tuple[tuple[int, int], tuple[int, int]]
+"""Taps of all windows that fall on the input: [1 where the place in the image is odd][1 where that in the columns is].
+
+Both count pixels. Columns hold the windows of two outputs, one after the other; the next two take their place.
+"""
+
+
+@lru_cache(maxsize=PLANES)
+def odd_places(height: AxisSizes, width: AxisSizes) -> OddPlaces:
+    """How many taps lie in odd places, which decides the alignment of 16-bit values with an odd number of channels."""
+    taps = height.size * width.size
+    rows = _odd_along(height, width.inputs, width.outputs * taps, width.size)
+    columns = _odd_along(width, 1, taps, 1)
+
+    def both(source: int, target: int) -> int:
+        return sum(rows[a][b] * columns[a ^ source][b ^ target] for a in (0, 1) for b in (0, 1))
+
+    return (both(0, 0), both(0, 1)), (both(1, 0), both(1, 1))
+
+
+def _odd_along(axis: AxisSizes, input_step: int, output_step: int, tap_step: int) -> list[list[int]]:
+    """The share of one axis in both places; the steps lead from an input, an output and a tap to the next."""
+    counts = [[0, 0], [0, 0]]
+    for tap in range(axis.size):
+        start = tap * axis.dilation - axis.padding
+        first, end = (min(max(0, up(place - start, axis.stride)), axis.outputs) for place in (0, axis.inputs))
+        for output in (0, 1):
+            source = (output * axis.stride + start) * input_step % 2
+            target = (output * output_step + tap * tap_step) % 2
+            counts[source][target] += up(end - output, 2) - up(first - output, 2)
+    return counts
+
+
 def up(number: int, step: int) -> int:
     """How many steps cover a number."""
     return -(-number // step)
@@ -235,6 +268,11 @@ class LoopSizes(NamedTuple):
         """Groups of four consecutive output pixels with every tap on the input, and groups with one in the padding."""
         whole = whole_fours(self._height, self._width)
         return whole, self.pixels // 4 - whole
+
+    @property
+    def odd_places(self) -> OddPlaces:
+        """How many taps lie in odd places of the image, and of the columns of windows."""
+        return odd_places(self._height, self._width)
 
     @property
     def _height(self) -> AxisSizes:

@@ -19,7 +19,7 @@ from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, instructions_range, table_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of, cost_answer
-from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, plane, whole_fours
+from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, odd_places, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
@@ -268,6 +268,18 @@ def test_groups_of_four_without_padding(height: AxisSizes, width: AxisSizes) -> 
 
     flags = [row and column for row in whole(height) for column in whole(width)]
     assert whole_fours(height, width) == sum(all(flags[i : i + 4]) for i in range(0, len(flags) - 3, 4))
+
+
+@given(AXES, AXES)
+def test_odd_places_are_those_of_every_tap_on_the_input(height: AxisSizes, width: AxisSizes) -> None:
+    counts = [[0, 0], [0, 0]]
+    outputs, taps = product(height.starts, width.starts), list(product(range(height.size), range(width.size)))
+    for pixel, (top, left) in enumerate(outputs):
+        for tap, (y, x) in enumerate(taps):
+            row, column = top + y * height.dilation, left + x * width.dilation
+            if 0 <= row < height.inputs and 0 <= column < width.inputs:
+                counts[(row * width.inputs + column) % 2][(pixel % 2 * len(taps) + tap) % 2] += 1
+    assert odd_places(height, width) == tuple(map(tuple, counts))
 
 
 @given(

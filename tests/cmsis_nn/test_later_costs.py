@@ -209,6 +209,20 @@ def test_a_transposed_convolution_without_a_bias_is_unknown_on_the_direct_route(
     assert cost(call._replace(bias=False), parse_isa("dsp")) is None
 
 
+def test_int16_convolutions_with_an_odd_number_of_channels_are_predicted_as_well_as_others() -> None:
+    """Strides of two or more decide how many copies begin in the middle of a word: up to 3 % of a call."""
+    checked = 0
+    for isa in (Isa.SCALAR, Isa.DSP):
+        target, table = parse_isa(isa.value), table_of("7.0.0", isa) or {}
+        for row in fit_later_costs.later_rows(target, (fit_later_costs.APART,), ("conv_s16",)):
+            image, stride = row.call.input_dims, row.call.stride
+            if image.c % 2 and stride.h > 1 and stride.w > 1 and row.instructions > 1000:
+                found = sum(times * table[name] for name, times in row.counts.items() if times)
+                assert found == pytest.approx(row.instructions, rel=0.005), row
+                checked += 1
+    assert checked > 120
+
+
 def test_layers_without_a_bias_are_predicted_apart() -> None:
     """Every kernel of a release that was measured without a bias keeps a cost without one."""
     checked = set()

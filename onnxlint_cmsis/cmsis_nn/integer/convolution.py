@@ -67,6 +67,8 @@ from onnxlint_cmsis.cmsis_nn.loops import (
     kernel_s4_s16,
     kernel_s8_s16,
     library_block,
+    library_copy,
+    library_fill,
     mat_mult_s8,
     nt_t_s4,
     nt_t_s8,
@@ -982,15 +984,31 @@ def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:
         "convolve_s16.filter_row.outside": images * (sizes.pixels * sizes.filter_h - rows),
         "convolve_s16.beside": images * (rows * sizes.filter_w - inside),
     }
-    add(counts, block(isa, "convolve_s16.copy", images * inside, 2 * sizes.in_c))
-    add(counts, block(isa, "convolve_s16.fill", images * (sizes.pixels * sizes.taps - inside), 2 * sizes.in_c))
     if isa is Isa.MVE:
+        add(counts, block(isa, "convolve_s16.copy", images * inside, 2 * sizes.in_c))
+        add(counts, block(isa, "convolve_s16.fill", images * (sizes.pixels * sizes.taps - inside), 2 * sizes.in_c))
         _rows_by_four(counts, sizes)
     else:
+        add(counts, _half_words(sizes))
         pairs, odd = divmod(sizes.pixels, 2)
         add(counts, _two_columns(isa, images * pairs, sizes.depth, sizes.out_c))
         times = images * odd * sizes.out_c
         add(counts, {"column_s16": images * odd, **_depth(isa, "column_s16.channel", times, sizes.depth)})
+    return counts
+
+
+def _half_words(sizes: LoopSizes) -> Counts:
+    """Copies and fills of taps on scalar and dsp; with an odd number of channels odd places are not those of words."""
+    counts: Counts = {}
+    size, odd, pairs, places = 2 * sizes.in_c, sizes.in_c % 2, sizes.pixels // 2, sizes.odd_places
+    shifted = sizes.n // 2 * (sizes.in_h * sizes.in_w % 2)  # images that begin in an odd place
+    all_odd = (sizes.pixels - pairs) * (sizes.taps // 2) + pairs * up(sizes.taps, 2)
+    for target, taps in ((0, sizes.pixels * sizes.taps - all_odd), (1, all_odd)):
+        outside = sizes.n * (taps - places[0][target] - places[1][target])
+        add(counts, library_fill("convolve_s16.fill", outside, size, 2 * target * odd))
+        for source in (0, 1):
+            inside = (sizes.n - shifted) * places[source][target] + shifted * places[1 - source][target]
+            add(counts, library_copy("convolve_s16.copy", inside, size, 2 * source * odd, 2 * target * odd))
     return counts
 
 
