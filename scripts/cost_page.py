@@ -152,6 +152,10 @@ depths up to 1,100. Larger sizes only make measured loops run more often, and ar
 Cortex-M0, M0+ and M23 lack much of Cortex-M3's instruction set. Nothing was measured on them. They get Cortex-M3's
 numbers, and `layers` says so.
 
+Cortex-M7 and M33 get Cortex-M4's numbers, but gcc makes other code for them. Of 936 calls of all kinds (7.0.0) half take
+the same instructions as on Cortex-M4 to 0.4 %, and 95 % to 3.5 %. The others take 6 % less to 9 % more on Cortex-M7, and
+5 % less to 5 % more on Cortex-M33. int16 convolutions take 0 to 4 % more on Cortex-M33 and mostly less on Cortex-M7.
+
 ## What a warning is worth
 
 Layers in plain code, in a runtime's reference code, or without any code are a warning where they do 5 % of a model's
