@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from measure_tflm_reference import model_of
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.output.layers import operator_row
 from onnxlint_cmsis.runtimes.runtime import runtime_of
@@ -52,6 +54,15 @@ def test_every_measured_call_of_a_reference_kernel_lies_in_its_range(isa: Isa) -
         nearest[kind] = [min(nearest[kind][0], low / least), max(nearest[kind][1], high / most)]
     assert min(apart.values()) >= 12
     assert all(low < 1.25 and high > 0.75 for low, high in nearest.values()), nearest
+
+
+def test_every_measured_call_becomes_a_model_again() -> None:
+    """The models that scripts/measure_tflm_reference.py runs have the operator and the shapes of the records."""
+    for number, row in enumerate(recorded()):
+        (graph,) = read_tflite("model.tflite", model_of(call_of(row), number)).subgraphs
+        (operator,) = graph.operators
+        inputs, output = ([list(graph.tensors[t].shape) for t in ids] for ids in (graph.inputs, graph.outputs))
+        assert (operator.op, inputs, output) == (row["op"], row["inputs"], [row["output"]])
 
 
 def test_what_was_not_measured_has_no_range() -> None:

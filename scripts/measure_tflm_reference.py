@@ -1,0 +1,145 @@
+"""Measures reference kernels of TensorFlow Lite Micro: measure_tflm_reference.py CPU LIBRARY FLAG...
+
+LIBRARY is libtensorflow-microlite.a as the tree's own Makefile builds it with OPTIMIZED_KERNEL_DIR=cmsis_nn. FLAGs go
+to arm-none-eabi-g++: those that chose the CPU for the library, and `-I` for the tree and its downloads. Each shape of
+tests/data/cost_tflm_reference.jsonl.gz becomes a model of one operator and runs under QEMU on four patterns of data.
+A line for each has the least and the most instructions of a call and the range of runtimes/tflm/reference_cost.py.
+Returns 1 where a call lies outside.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from firmware_check.boards import Board  # noqa: E402
+from firmware_check.options import board_named  # noqa: E402
+from onnxlint_cmsis.cmsis_nn.releases import parse_target  # noqa: E402
+from onnxlint_cmsis.runtimes.tflm.reference_cost import ReferenceCall, reference_range  # noqa: E402
+from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST  # noqa: E402
+from support.tflite_chains import VERSIONS, Chain  # type: ignore[import-not-found] # noqa: E402
+
+SHAPES = ROOT / "tests" / "data" / "cost_tflm_reference.jsonl.gz"
+SCALES = (0.02, 0.05, 0.2)
+"""Scales of the inputs of LOGISTIC: with a larger one more of them saturate."""
+REPETITIONS, PATTERNS, SECONDS = 4, 4, 1200
+"""Calls on each pattern of data, patterns, and the longest time for all."""
+LINK = """ENTRY(Reset)
+MEMORY {{ FLASH (rx) : ORIGIN = {0.flash.origin:#x}, LENGTH = {0.flash.size:#x}
+  RAM (rwx) : ORIGIN = {0.ram.origin:#x}, LENGTH = {0.ram.size:#x} }}
+SECTIONS {{
+  .text : {{ KEEP(*(.vectors)) *(.text* .rodata*) . = ALIGN(4);
+    first_constructor = .; KEEP(*(SORT(.init_array*))) last_constructor = .; }} > FLASH
+  .ARM.exidx : {{ *(.ARM.exidx* .ARM.extab*) }} > FLASH
+  .data : {{ data_start = .; *(.data*) . = ALIGN(8); data_end = .; }} > RAM AT> FLASH
+  data_load = LOADADDR(.data);
+  .bss : {{ bss_start = .; *(.bss* COMMON) . = ALIGN(8); bss_end = .; end = .; }} > RAM
+  stack_top = ORIGIN(RAM) + LENGTH(RAM);
+}}
+"""
+PROGRAM = Path(__file__).with_suffix(".cc")
+
+
+def model_of(call: ReferenceCall, seed: int, scale: float = SCALES[0]) -> bytes:
+    """A model of one call; the scale is that of a LOGISTIC's input on int8."""
+    wide, shape = call.elem_type == "int16", call.inputs[0]
+    chain = Chain(seed, wide=wide)
+    options: tuple[str, dict[str, Any]] | None = None
+    extra: list[int] = []
+    if call.op == "LOGISTIC":
+        inputs = [chain.activation(shape, scale / (100 if wide else 1), 3)]
+        output = chain.activation(call.output, 1 / (32768 if wide else 256), -128)
+    elif call.op in ("ADD", "MUL"):
+        inputs, output = [chain.activation(each) for each in call.inputs], chain.activation(call.output)
+        options = f"{call.op.capitalize()}Options", {"fused_activation_function": "NONE"}
+    else:
+        inputs = [chain.activation(each, 0.05, 0) for each in call.inputs]
+        output = chain.like(inputs[0], call.output)
+    axes = range(len(shape))
+    if call.op == "MEAN":
+        keep = len(call.output) == len(shape)
+        subsets = (set(some) for count in axes for some in combinations(axes, count + 1))
+        chosen = next(
+            some
+            for some in subsets
+            if [1 if a in some else shape[a] for a in axes if keep or a not in some] == call.output
+        )
+        options = "ReducerOptions", {"keep_dims": keep}
+        extra = [chain.constant(np.array(sorted(chosen), np.int32), [])]
+    elif call.op == "TRANSPOSE":
+        order = next(some for some in permutations(axes) if some[0] == 0 and [shape[a] for a in some] == call.output)
+        extra = [chain.constant(np.array(order, np.int32), [])]
+    elif call.op == "CONCATENATION":
+        axis = next(a for a in axes if sum(each[a] for each in call.inputs) == call.output[a])
+        options = "ConcatenationOptions", {"axis": axis}
+    chain.add(call.op, [*inputs, *extra], output, options)
+    return bytes(chain.model(inputs, [output], versions=VERSIONS | {"TRANSPOSE": 2}))
+
+
+def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list[str]) -> dict[int, list[float]]:
+    """Instructions of each call on each pattern of data; a call that fails is left out."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "link.ld").write_text(LINK.format(board))
+        (folder / "list").write_text("".join(f"{number}\n" for number in range(len(calls))))
+        for number, call in enumerate(calls):
+            first = next(place for place, other in enumerate(calls) if other[:2] == call[:2])
+            (folder / str(number)).write_bytes(model_of(call, number, SCALES[(number - first) % len(SCALES)]))
+        numbers = [f"-DPATTERNS={PATTERNS}", f"-DREPETITIONS={REPETITIONS}", "-DTF_LITE_STATIC_MEMORY"]
+        compiler = [
+            "arm-none-eabi-g++",
+            "-mthumb",
+            "-std=c++17",
+            "-O1",
+            "-fno-rtti",
+            "-fno-exceptions",
+            "-fno-threadsafe-statics",
+        ]
+        link = [
+            "--specs=rdimon.specs",
+            "-nostartfiles",
+            "-Wl,--gc-sections",
+            f"-T{folder}/link.ld",
+            str(PROGRAM),
+        ]
+        image = str(folder / "image")
+        subprocess.run([*compiler, *numbers, *flags, *link, library, "-lm", "-o", image], check=True)
+        machine = ["qemu-system-arm", "-M", board.machine, "-semihosting", "-icount", "shift=0", "-nographic"]
+        run = [*machine, "-monitor", "none", "-kernel", image]
+        text = subprocess.run(run, cwd=folder, timeout=SECONDS, capture_output=True, check=True, text=True).stdout
+    found: dict[int, list[float]] = {}
+    for words in map(str.split, text.splitlines()):
+        if len(words) == 3 and words[2] == "0":
+            found.setdefault(int(words[0]), []).append(int(words[1]) * board.tick / REPETITIONS)
+    return found
+
+
+def main(cpu: str, library: str, *flags: str) -> int:
+    """Measure all shapes and compare them with their ranges."""
+    with gzip.open(SHAPES, "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    calls = [ReferenceCall(row["op"], row["type"], row["inputs"], row["output"]) for row in rows]
+    found = measured(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
+    outside = len(calls) - len(found)
+    for number, instructions in sorted(found.items()):
+        least, most = min(instructions), max(instructions)
+        told = reference_range(calls[number], parse_target(cpu), NEWEST) or (0, 0)
+        outside += not told[0] <= least <= most <= told[1]
+        print(json.dumps({**calls[number]._asdict(), "instructions": [least, most], "range": told}))
+    print(f"{len(found)} of {len(calls)} calls ran; {outside} failed or lie outside of their range", file=sys.stderr)
+    return int(outside > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
