@@ -93,8 +93,10 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = _costs(model, run, groups, target)
-    stored, arena, scratch = model.stored_constants(), model.runtime_arena(target), model.runtime_scratch(target)
-    constants = sum(_constants(record, target) for record in model.lowered.records) if stored is None else stored
+    constants, scratch, arena = model.stored_constants(), model.runtime_scratch(target), model.runtime_arena(target)
+    if constants is None:
+        constants = sum(_constants(record, target) for record in model.lowered.records)
+        scratch = _largest_scratch(model, run, target)
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
@@ -105,7 +107,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         measured_build(target),
         costs.unknown,
         constants,
-        _largest_scratch(model, run, target) if scratch is None else scratch,
+        scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
         time_of(model, target, costs.range or (costs.instructions, costs.instructions), costs.unknown),

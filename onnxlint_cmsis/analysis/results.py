@@ -295,8 +295,8 @@ class TargetSummary(NamedTuple):
     """Layers with neither a number nor a range, which the instructions leave out."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
-    scratch: int
-    """Bytes of the largest scratch buffer, as far as it is known."""
+    scratch: int | None
+    """Bytes of the largest scratch buffer, as far as sizes are known; None where the runtime asks for unknown ones."""
     arena_used: int | None = None
     """Bytes of the runtime's arena, to the byte; None where the file does not tell."""
     arena_needed: int | None = None

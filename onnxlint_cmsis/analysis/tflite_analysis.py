@@ -129,9 +129,10 @@ class TfliteAnalysis(ModelAnalysis):
         """Bytes of the constants, which stay in flash."""
         return stored_bytes(self.file)
 
-    def runtime_scratch(self, target: Target) -> int:
-        """Sum of an operator's requests, that of the hungriest; they lie in the arena."""
-        return max((sum(row.scratch) for row in self.report(target).operators), default=0)
+    def runtime_scratch(self, target: Target) -> int | None:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena. None where one's are unknown."""
+        rows = self.report(target).operators
+        return None if any(row.memory is None for row in rows) else max((sum(row.scratch) for row in rows), default=0)
 
     def runtime_arena(self, target: Target) -> RuntimeArena | None:
         """The arena of a build with checks; None where there is none, and for a model that stops."""

@@ -293,7 +293,8 @@ def total_lines(total: Total) -> Iterator[str]:
     yield f"total: {every:,} {noun}, {macs} MACs, {cost}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
     arena = arena if total.arena_used is None else f"{total.arena_used:,}"
-    memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {total.scratch:,}"
+    scratch = "unknown" if total.scratch is None else f"{total.scratch:,}"
+    memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {scratch}"
     yield f"{memory}; instructions as measured on {total.measured_on}" if total.cost_known else memory
     if total.time:
         yield f"time: {total.time.text}"

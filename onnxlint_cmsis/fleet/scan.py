@@ -74,8 +74,8 @@ class TargetRow(NamedTuple):
     """Layers whose cost is not known and that `instructions` leaves out."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
-    scratch: int
-    """Bytes of the largest scratch buffer, as far as it is known."""
+    scratch: int | None
+    """Bytes of the largest scratch buffer, as far as sizes are known; null where the runtime asks for unknown ones."""
     arena: int | None
     """Bytes of the arena of TensorFlow Lite Micro, to the byte; null where the file does not tell."""
     ms_at_least: float | None

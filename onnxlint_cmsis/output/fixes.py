@@ -153,7 +153,7 @@ def _cost(summary: FileSummary) -> str:
     told = [target for target in summary.targets if target.cost_known]
     if not told:
         return "unknown"
-    known = _each(summary, [cost_text(target) if target.cost_known else "unknown" for target in summary.targets])
+    known = _each(summary, [cost_text(target) if target.cost_known else None for target in summary.targets])
     others = dict.fromkeys(one.measured_on for one in told if not one.target.startswith(one.measured_on))
     measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
@@ -194,8 +194,9 @@ def _memory(summary: FileSummary) -> str:
     if any(used is not None for used, _ in taken):
         arena = f"arena {_each(summary, [_taken(*one) for one in taken])}"
     constants = _each(summary, [target.constants for target in summary.targets])
-    scratch = _each(summary, [target.scratch for target in summary.targets])
-    return f"constants {constants}; {arena}; scratch {scratch} bytes"
+    sizes = [target.scratch for target in summary.targets]
+    unit = " bytes" if any(size is not None for size in sizes) else ""
+    return f"constants {constants}; {arena}; scratch {_each(summary, sizes)}{unit}"
 
 
 def _taken(used: int | None, needed: int | None) -> str:
@@ -205,8 +206,11 @@ def _taken(used: int | None, needed: int | None) -> str:
     return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"
 
 
-def _each(summary: FileSummary, numbers: Sequence[int | str]) -> str:
-    texts = [number if isinstance(number, str) else f"{number:,}" for number in numbers]
+def _each(summary: FileSummary, numbers: Sequence[int | str | None]) -> str:
+    """The numbers of the targets, once where they are alike; None is an unknown one."""
+    texts = [
+        "unknown" if number is None else f"{number:,}" if isinstance(number, int) else number for number in numbers
+    ]
     if len(set(texts)) == 1:
         return texts[0]
     return ", ".join(f"{text} on {_cpu(target)}" for text, target in zip(texts, summary.targets, strict=True))

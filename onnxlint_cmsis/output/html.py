@@ -649,7 +649,10 @@ def _facts(summary: FileSummary, target: TargetSummary) -> Iterator[Fact]:
         yield Fact("Time", target.time.range, target.time.basis if target.time.milliseconds else "")
     yield Fact("Flash for constants", f"{target.constants:,} bytes", "weights, biases, multipliers and shifts")
     yield _arena(summary, target)
-    yield Fact("Scratch", f"{target.scratch:,} bytes", "largest buffer of one layer")
+    if target.scratch is None:
+        yield Fact("Scratch", "unknown", "what an operator asks for is not known")
+    else:
+        yield Fact("Scratch", f"{target.scratch:,} bytes", "largest buffer of one layer")
 
 
 def _work(share: LayerShare, summary: FileSummary) -> str:

@@ -271,8 +271,8 @@ class Total(NamedTuple):
     """Multiply-accumulates of all layers, as far as these are known."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
-    scratch: int
-    """Bytes of the largest scratch buffer."""
+    scratch: int | None
+    """Bytes of the largest scratch buffer; None where the runtime asks for unknown ones."""
     arena: int | None
     """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
     arena_used: int | None = None

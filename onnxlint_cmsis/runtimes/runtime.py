@@ -293,7 +293,7 @@ class RuntimeFacts:
         return None
 
     def runtime_scratch(self, _target: Target, /) -> int | None:
-        """Bytes that the runtime takes at most for the scratch of one operator; None where the file does not tell."""
+        """Bytes that the runtime takes at most for the scratch of one operator; None where that is not known."""
         return None
 
     def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:

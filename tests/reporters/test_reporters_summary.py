@@ -8,14 +8,19 @@ from hypothesis import given, settings
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
+from onnxlint_cmsis.cli.layers_command import layers_text
 from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fleet.scan import ScanRow, summarized
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.formats import render
 from onnxlint_cmsis.output.layers import layers_report
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
 from support.models import text as model_text
 from support.random_models import GEOMETRY, random_models
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
 
 NONE = LayerShare(0, 0, ())
 
@@ -69,6 +74,23 @@ def test_targets_that_differ_are_told_apart():
     assert found[0] == "layers   cortex-m55: 3 of 3 in CMSIS-NN (91 % of 990 MACs)"
     assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): 'a'"
     assert "scratch 96 on cortex-m55, 0 on cortex-m4 bytes" in found[4]
+
+
+def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
+    """What a kernel of an audio front end asks for was never measured: no 0 stands beside an unknown arena."""
+    model = one_operator("CUSTOM", [tensor("x", [1, 8]), tensor("y", [1, 8])])
+    model["operator_codes"][0]["custom_code"] = "SignalRfft"
+    path = tmp_path / "m.tflite"
+    path.write_bytes(write(model))
+    settings = make_settings(targets=["cortex-m4"])
+    summary = summarize(open_model(str(path), settings.analysis))
+    assert (summary.targets[0].arena_used, summary.targets[0].scratch) == (None, None)
+    assert "memory   constants 0; arena unknown; scratch unknown" in lines(summary)
+    result = FileResult("m.tflite", (), Level.WARNING, summary=summary)
+    (told,) = json.loads(render("json", a_run(result)))["files"]
+    assert "scratch" not in told["summary"]["targets"][0]
+    assert layers_text(layers_report(str(path), settings), 0).endswith("arena unknown, scratch unknown\n")
+    assert summarized(ScanRow("file", "m.tflite", "ok"), summary).per_target[0].scratch is None
 
 
 def test_json_and_sarif_have_the_same_summary():
