@@ -322,7 +322,7 @@ def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
 
 
 def _hazards(state: Snapshot) -> int:
-    return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of(layer.call))
+    return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of_layer(layer))
 
 
 def _inputs(state: Snapshot | ModelAnalysis) -> Iterator[_Input]:
@@ -514,8 +514,8 @@ def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, made: Rep
         return bool(site.row.rule)
     if not _now(new, made):
         return False
-    had = [_risks(price.route) for price in state.prices.of(site.record.layer.call)]
-    prices = [new.prices.of(layer.call) for layer in _now(new, made)]
+    had = [_risks(price.route) for price in state.prices.of_layer(site.record.layer)]
+    prices = [new.prices.of_layer(layer) for layer in _now(new, made)]
     has = [set().union(*(_risks(row[place].route) for row in prices)) for place in range(len(had))]
     return has != had and all(one <= other for one, other in zip(has, had, strict=True))
 
@@ -530,8 +530,8 @@ def _layer(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -
     if layer is None:
         unknown = (None,) * len(state.prices.targets)
         return RewrittenLayer(site.row, node.outputs[0], node.label, (), made, unknown, unknown)
-    had = state.prices.of(layer.call)
-    prices = [new.prices.of(one.call) for one in _now(new, made)]
+    had = state.prices.of_layer(layer)
+    prices = [new.prices.of_layer(one) for one in _now(new, made)]
     return RewrittenLayer(
         site.row,
         node.outputs[0],
@@ -832,15 +832,15 @@ Cost = tuple[int, int, int]
 
 def cost_of(state: Snapshot) -> Cost:
     """What a model costs."""
-    return _summed(state.prices.of(layer.call) for layer in state.lowered.layers)
+    return _summed(state.prices.of_layer(layer) for layer in state.lowered.layers)
 
 
 def promised(found: ModelPlan) -> Cost:
     """What a model costs with the channel counts of a plan; a symbolic one stays."""
     sizes, prices = found.decision.sizes, found.prices
     after = [(site, site.channels(sizes)) for site in found.view.sites]
-    sized = [prices.of(site.layer.call) if new is None else prices.at(site, new) for site, new in after]
-    return _summed([*sized, *(prices.of(layer.call) for layer in found.view.others)])
+    sized = [prices.of_layer(site.layer) if new is None else prices.at(site, new) for site, new in after]
+    return _summed([*sized, *(prices.of_layer(layer) for layer in found.view.others)])
 
 
 def _summed(rows: Iterable[tuple[Price, ...]]) -> Cost:
@@ -933,7 +933,7 @@ def layer_changes(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iter
     """Layers with other channels or another call; a layer that became several is left out."""
     for old, (new, *more) in matched(before, after, rewrites):
         if not more and old.call._replace(bias=new.call.bias) != new.call:
-            had, has = before.prices.of(old.call), after.prices.of(new.call)
+            had, has = before.prices.of_layer(old), after.prices.of_layer(new)
             yield LayerChange(
                 old.node.label,
                 new.call.entry,
@@ -958,9 +958,9 @@ def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[R
     """Hazards of the old model's layers that the new one's do not have."""
     for old, new in matched(before, after, rewrites):
         for place, target in enumerate(before.prices.targets):
-            now = [after.prices.of(layer.call)[place].route.hazards for layer in new]
+            now = [after.prices.of_layer(layer)[place].route.hazards for layer in new]
             left = {hazard.id for hazards in now for hazard in hazards}
-            for hazard in before.prices.of(old.call)[place].route.hazards:
+            for hazard in before.prices.of_layer(old)[place].route.hazards:
                 if hazard.id not in left:
                     yield Repair(old.node.label, target.label, hazard.id, hazard.what)
 
@@ -968,7 +968,7 @@ def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[R
 def totals(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: Replaced) -> Iterator[TargetTotal]:
     """Predicted instructions of all layers whose cost is known before and after."""
     rows = [
-        (old, before.prices.of(old.call), [after.prices.of(layer.call) for layer in new])
+        (old, before.prices.of_layer(old), [after.prices.of_layer(layer) for layer in new])
         for old, new in matched(before, after, rewrites)
     ]
     decision = found.decision
@@ -998,8 +998,8 @@ def worse_clause(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: 
     """How the new model is worse than predicted, as one clause; empty where it is not."""
     for old, new in matched(before, after, rewrites):
         for place, target in enumerate(before.prices.targets):
-            had = before.prices.of(old.call)[place].route
-            has = [after.prices.of(layer.call)[place].route for layer in new]
+            had = before.prices.of_layer(old)[place].route
+            has = [after.prices.of_layer(layer)[place].route for layer in new]
             if len(set().union(*map(_risks, has))) > len(_risks(had)):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
     gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None

@@ -54,6 +54,8 @@ class Layer(NamedTuple):
     """Labels of Pad nodes whose padding the call includes."""
     fused: tuple[Node, ...] = ()
     """Nodes behind this one that its kernel computes along: clamps, and BatchNormalization in the weights."""
+    once: bool = False
+    """The first run alone computes it (`Graph.once`): it costs later runs nothing."""
 
     def resized(self, variable: str, size: int) -> KernelCall:
         """The call after a channel count changed, with every number that follows from it.

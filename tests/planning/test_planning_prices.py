@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.accepted import FixOptions
@@ -21,6 +23,8 @@ from onnxlint_cmsis.model.axes import leaves
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
+from support.tflite_models import streaming_model
+from support.tflite_writer import write
 
 MODELS = paths.SHARED / "models"
 TARGETS = tuple(parse_target(name, "7.0.0", "gcc") for name in ("cortex-m0", "cortex-m4", "cortex-m55"))
@@ -102,6 +106,26 @@ def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
     sizes = SizeProblem(domains, (factor,))
     assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))
     assert sizes.totals(sizes.present)[2] == prices.at(reader, (6, 6))[0].instructions
+
+
+def test_what_call_once_runs_has_no_price_but_its_hazards(tmp_path):
+    """Planning sums up what each run costs, as the summary does; 0 is a known cost along its classes."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(write(streaming_model()))
+    model = open_model(str(path), AnalysisSettings(TARGETS[1:2]))
+    prices = Prices(TARGETS[1:2], predicted, model.route, model.settings.runtime.library)
+    view = planning_input(model, prices)
+    (once,) = (layer for layer in model.lowered.layers if layer.once)
+    (alone,), (counted,) = prices.of(once.call), prices.of_layer(once)
+    assert once.node.op_type == "CONV_2D"
+    assert (counted.instructions, way(counted.route)) == (0, way(alone.route))
+    assert alone.instructions > 0
+    (site,) = (site for site in view.sites if site.layer is once)
+    assert not {leaf for leaf in site.leaves if view.unpriced.get(leaf) == once.node.label}
+    assert agree(view, prices, random.Random(1)) > 0
+    (summary,) = summarize(model).targets
+    problem = SizeProblem({}, factors_of(view, prices, {}, 1, None))
+    assert problem.totals({})[2] == summary.instructions > 0
 
 
 @pytest.mark.parametrize("field", ["stride", "padding", "pad_after", "dilation"])

@@ -257,7 +257,12 @@ class Prices:
 
     def at(self, site: Site, channels: Channels) -> tuple[Price, ...]:
         """Price on each target of a layer with these channel counts."""
-        return self.of(site.call(channels))
+        return self.of_layer(site.layer._replace(call=site.call(channels)))
+
+    def of_layer(self, layer: Layer) -> tuple[Price, ...]:
+        """Price on each target of a layer; one that the first run alone computes costs no instructions."""
+        found = self.of(layer.call)
+        return tuple(price._replace(instructions=0) for price in found) if layer.once else found
 
     def of(self, call: KernelCall) -> tuple[Price, ...]:
         """Price on each target of a call."""
@@ -282,10 +287,10 @@ class Prices:
 
         Layers that are the same but for their names share them.
         """
-        first = site.call((int(inputs[0]), int(outputs[0])))
+        first = int(inputs[0]), int(outputs[0])
         if inputs.size == 1:
-            return tuple(map(_alone, self.of(first)))
-        key = first, site.layer.groups, inputs.tobytes(), outputs.tobytes()
+            return tuple(map(_alone, self.at(site, first)))
+        key = site.call(first), site.layer.groups, site.layer.once, inputs.tobytes(), outputs.tobytes()
         if key not in self._columns:
             self._columns[key] = self._made(site, inputs, outputs)
         return self._columns[key]
@@ -309,7 +314,10 @@ class Prices:
         """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
         places = [int(np.argmax(which == number)) for number in range(int(which.max()) + 1)]
         routes = tuple(self._routed(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
-        found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.zeros(inputs.size, dtype=bool))
+        once = site.layer.once
+        found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.full(inputs.size, once))
+        if once:
+            return found
         works = _same_work(routes)
         for same in works:
             there = np.isin(which, same) if len(works) > 1 else np.ones(inputs.size, dtype=bool)
@@ -533,7 +541,7 @@ def _planning_input_unpriced(model: ModelAnalysis, sites: tuple[Site, ...], pric
     priced = {
         site.layer.node.index: set(site.leaves)
         for site in sites
-        if all(price.instructions is not None for price in prices.of(site.layer.call))
+        if all(price.instructions is not None for price in prices.of_layer(site.layer))
     }
     folded = {label for layer in lowered.layers for label in layer.folded}
     fused = {node.index for layer in lowered.layers for node in layer.fused}
@@ -541,7 +549,7 @@ def _planning_input_unpriced(model: ModelAnalysis, sites: tuple[Site, ...], pric
     found: dict[int, str] = {}
     for node in graph.nodes:
         free = node.index in fused or (operator_of(node) is PAD and node.label in folded) or _free(graph, node)
-        if node.index in foreign or not free:
+        if node.index not in graph.once and (node.index in foreign or not free):
             for leaf in _leaves(node, graph, dimensions):
                 if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
                     found.setdefault(leaf, node.label)
@@ -676,7 +684,7 @@ def factors_of(
     index = MeasureIndex(len(prices.targets))
     return (
         *(layer_factor(site, prices, domains, align, misses) for site in view.sites),
-        *(_fixed(prices.of(layer.call), index) for layer in view.others),
+        *(_fixed(prices.of_layer(layer), index) for layer in view.others),
         *stored_constants(view, index, domains),
         *unpriced_factors(view, index, domains),
     )
@@ -689,7 +697,7 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
     """
     wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
     for site in view.sites:
-        for place, (target, price) in enumerate(zip(prices.targets, prices.of(site.layer.call), strict=True)):
+        for place, (target, price) in enumerate(zip(prices.targets, prices.of_layer(site.layer), strict=True)):
             subject = layer_subject(view.model, site.layer, target, price.route)
             wanted[site.layer.node.index, place] = tuple(
                 check.run
@@ -721,7 +729,7 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
     """Measures of one layer on every target."""
     index = MeasureIndex(len(prices.targets))
     scope = tuple(leaf for leaf in site.leaves if leaf in domains)
-    present = prices.of(site.layer.call)
+    present = prices.of_layer(site.layer)
 
     def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
         shape = tuple(map(len, candidates))
@@ -929,7 +937,7 @@ def hazardous_classes(view: PlanningInput, prices: Prices) -> frozenset[int]:
     return frozenset(
         leaf
         for site in view.sites
-        if any(price.route.hazards for price in prices.of(site.layer.call))
+        if any(price.route.hazards for price in prices.of_layer(site.layer))
         for leaf in site.leaves
     )
 
@@ -959,7 +967,7 @@ def _candidates_wanted(site: Site, prices: Prices) -> Iterator[int]:
     """Input channels that some untaken branch asks for."""
     values = site.layer.call.variables()
     have = values["input_dims.c"]
-    tried = (pair for price in prices.of(site.layer.call) for pair in price.route.tried)
+    tried = (pair for price in prices.of_layer(site.layer) for pair in price.route.tried)
     for condition in dict.fromkeys(branch.when for branch, failed in tried if failed and have is not None):
         want = condition.solve(values, "input_dims.c", (have or 0) + REACH * site.factor)
         if want is not None:

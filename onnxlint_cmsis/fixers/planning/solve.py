@@ -877,7 +877,7 @@ def findings_of(model: ModelAnalysis, name: str) -> Iterator[Finding]:
 
 def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:
     """Findings on errors and wrong results of one layer, one for each target."""
-    for target, price in zip(prices.targets, prices.of(layer.call), strict=True):
+    for target, price in zip(prices.targets, prices.of_layer(layer), strict=True):
         subject = layer_subject(model, layer, target, price.route)
         for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.action is REPAIR):
             yield from check.findings(subject)
@@ -889,7 +889,7 @@ def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Fi
     held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})
     if after is None or held is None:
         return
-    prices = (found.prices.of(site.layer.call), found.prices.at(site, held), found.prices.at(site, after))
+    prices = (found.prices.of_layer(site.layer), found.prices.at(site, held), found.prices.at(site, after))
     for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
         subject = layer_subject(found.view.model, site.layer, target, present.route)
         for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.code in rules):

@@ -390,7 +390,8 @@ def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
     groups = 1
     if operator_of(node).roles.form is Form.CHANNELS_LAST and call.filter_dims.c:
         groups = (call.input_dims.c or 0) // call.filter_dims.c or 1
-    return Layer(node, call, _channels(graph, node, call, groups), groups, macs=tflite_macs(graph, node) or None)
+    channels, macs = _channels(graph, node, call, groups), tflite_macs(graph, node) or None
+    return Layer(node, call, channels, groups, macs=macs, once=node.index in graph.once)
 
 
 def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
