@@ -145,5 +145,7 @@ def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
 
 def _condition(row: ConditionRow) -> str:
     operators = ", ".join(row.ops) or "others"
-    reason = row.reason.replace("no operator {op}", "no such operator").format(op="the operator")
+    reason = row.reason.replace("no operator {op}", "no such operator").format(
+        op="the operator", refusal="it has a type, a number of axes or of inputs that its checks do not take"
+    )
     return f"| {operators} | {row.verdict.value} | {reason} | {row.since} | {row.until} | `{row.source}` |\n"

@@ -79,8 +79,6 @@ PRODUCTS_SINCE, EXTREMES_SINCE, MOVES_SINCE = "2024-09-09", "2025-02-05", "2025-
 """Days from which products of activations, extremes, pads and transpositions have kernels of CMSIS-NN."""
 POOL_CHECKS, CONCAT_CHECKS = "2025-04-04", "2024-12-16"
 """Days from which pools and concatenations check scales."""
-CURVES = ("EXP", "LOG")
-"""Curves that TensorFlow Lite's converter leaves in int8, as its files show, and writes in one way."""
 FREE = ("CAST",)
 """Operators of which nothing is said."""
 
@@ -96,20 +94,22 @@ def _per_channel_dense(facts: LayerFacts) -> bool:
     return facts.type in ("s16", "s4") and facts.several_weight_scales
 
 
-def _takes_no_int8(facts: LayerFacts) -> bool:
-    """Whether the reference kernel of a curve refuses int8."""
-    first = facts.record.inputs[0] if facts.record.inputs else None
-    if first is None or first.bits != 8:
-        return False
-    from onnxlint_cmsis.runtimes.tflm.reference_kernels import refuses_type
+def _refusal(facts: LayerFacts) -> str:
+    """What the reference kernel refuses in each type that converters may give the data, with its line; else empty."""
+    from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, refusal_of
+    from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
 
-    return refuses_type(facts.op, "INT8")
+    if facts.op not in LIMITS:
+        return ""
+    result, revision = facts.graph.shape(facts.node.outputs[0]), reviewed_revision(facts.commit)
+    texts = [refusal_of(facts.op, kind, facts.shapes, result, revision) for kind in facts.converted_types]
+    return texts[-1] if texts and all(texts) else ""
 
 
 def _registered(facts: LayerFacts) -> bool:
     from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
 
-    return facts.op in LIMITS or facts.op == "RESIZE"
+    return facts.op in LIMITS or facts.op == "RESIZE"  # of a mode that converters write in several ways
 
 
 def _missing(facts: LayerFacts) -> bool:
@@ -122,6 +122,14 @@ TFLM_ROWS = (
         "its activations get their scale at run time, of which converters make hybrid layers",
         f"{C}conv.cc:75-81, fully_connected.cc", sure=False,
         causes=(Cause.DYNAMIC_QUANTIZATION,),
+    ),
+    ConditionRow(
+        "runtime-operator", TFLM_REFUSED, ("REDUCE_MIN",), always, "it has no operator {op} in this revision",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h", until="2025-08-05", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", TFLM_REFUSED, (), lambda facts: bool(_refusal(facts)),
+        "its kernel of {op}, which converters make of it, refuses that {refusal}", K, sure=False,
     ),
     ConditionRow(
         "runtime-float", TFLM_CODE, KERNELS, always,
@@ -298,18 +306,9 @@ TFLM_ROWS = (
         f"{K}reduce.cc", sure=False,
     ),
     ConditionRow(
-        "runtime-operator", TFLM_REFUSED, ("REDUCE_MIN",), always, "it has no operator {op} in this revision",
-        "tensorflow/lite/micro/micro_mutable_op_resolver.h", until="2025-08-05", level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
         "runtime-operator", TFLM_REFUSED, (), _missing,
         "it has no operator {op}, which converters may make of it",
         "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, CURVES, _takes_no_int8,
-        "its kernel of {op} takes no int8, in which converters leave it", f"{K}exp.cc:41, elementwise.cc:201",
-        sure=False,
     ),
     ConditionRow(
         "runtime-float", TFLM_CODE, (), lambda facts: _registered(facts) and facts.op not in FREE,
@@ -692,7 +691,8 @@ class Judged(NamedTuple):
 
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
-    layers = tuple(_layer(LayerFacts(graph, record), runtime) for record in lowered.records)
+    commit = runtime.commit if runtime.name == "tflm" else ""
+    layers = tuple(_layer(LayerFacts(graph, record, commit), runtime) for record in lowered.records)
     decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
     return Judged(
         layers,
@@ -710,7 +710,8 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
         verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)
     else:
-        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name))
+        refusal = _refusal(facts) if "{refusal}" in row.reason else ""
+        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name, refusal=refusal))
     if judged.verdict in BESIDE:
         return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
     return _padded(judged) if runtime.name == "tflm" else judged

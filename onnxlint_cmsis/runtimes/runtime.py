@@ -11,8 +11,9 @@ from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level, Pair, Size, Target, entry_parts
-from onnxlint_cmsis.lower.layer import Cause, operands_of
+from onnxlint_cmsis.lower.layer import Cause, activations_of, operands_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 
@@ -375,8 +376,22 @@ TFLITE_NAMES = {
     "Where": "SELECT_V2", "LSTM": "LSTM", "GRU": "GRU", "RNN": "RNN",
 }  # fmt: skip
 """ONNX operator to the operator of TensorFlow Lite; RESIZE, LSTM, GRU and RNN stand for whatever becomes of them."""
+LEFT_QUANTIZED = ("EXP", "LOG", "MIRROR_PAD", "REDUCE_MAX", "REDUCE_MIN", "RESIZE_BILINEAR")
+"""Operators of which kernels refuse an integer type in which converters leave them, as converted files show; a
+converter may compute others in float in between."""
+WHOLE = {8: "INT8", 16: "INT16"}
+"""Types of quantized data by their bits."""
+REAL = ("float32", "float16", "float64")
 RECURRENT = ("LSTM", "GRU", "RNN")
 """Those that converters write in several ways."""
+BY_MODE = {
+    ("Pad", "reflect"): "MIRROR_PAD",
+    **{(op, "linear"): "RESIZE_BILINEAR" for op in ("Resize", "Upsample")},
+    **{(op, "nearest"): "RESIZE_NEAREST_NEIGHBOR" for op in ("Resize", "Upsample")},
+}
+"""Operator for an ONNX operator with a mode, where it is another one than without."""
+MODES = {"Resize": "nearest", "Upsample": "nearest"}
+"""Mode of an operator that names none."""
 _BY_CALL = {"depthwise": "DEPTHWISE_CONV_2D", "batch_matmul": "BATCH_MATMUL"}
 
 
@@ -387,7 +402,10 @@ def tflite_name(record: LoweredLayer) -> str:
 
 
 def _of_node(node: Node) -> str:
-    return TFLITE_NAMES.get(node.op_type, "") if node.domain in ("", "com.microsoft") else ""
+    if node.domain not in ("", "com.microsoft"):
+        return ""
+    mode = node.text("mode", MODES.get(node.op_type, ""))
+    return BY_MODE.get((node.op_type, mode)) or TFLITE_NAMES.get(node.op_type, "")
 
 
 # What the conditions of a runtime ask about a layer of an ONNX model.
@@ -396,7 +414,9 @@ def _of_node(node: Node) -> str:
 class LayerFacts:
     """One layer, who computes it, and its shapes."""
 
-    def __init__(self, graph: Graph, record: LoweredLayer) -> None:
+    def __init__(self, graph: Graph, record: LoweredLayer, commit: str = "") -> None:
+        """`commit` is the revision of TensorFlow Lite Micro, where that is the runtime; empty for the newest."""
+        self.commit = commit
         self.graph = graph
         self.record = record
         self.node = record.node
@@ -471,6 +491,20 @@ class LayerFacts:
         """Whether its weights have a scale for each output."""
         scales = self.record.weights.scales if self.record.weights else None
         return scales is not None and len(scales) > 1
+
+    @property
+    def converted_types(self) -> tuple[str, ...]:
+        """Types, in TensorFlow Lite's words, that converters may give its data; none where it is of whole numbers."""
+        if self.type == "float":
+            return ("FLOAT32",)
+        place = next(iter(activations_of(self.node)), 0)
+        source, made = of_input(self.graph, self.node, place), self.node.outputs[0]
+        readers = self.graph.consumers.get(made, ()) if made not in self.graph.outputs else ()
+        rounded = of_result(self.graph, self.node) or (readers and all(map(quantizes, readers)))
+        if source and rounded and source.bits in WHOLE and self.op in LEFT_QUANTIZED:
+            return (WHOLE[source.bits],)
+        real = source or self.graph.elem_type(self.node.inputs[place]) in REAL
+        return (*WHOLE.values(), "FLOAT32") if real else ()
 
     @property
     def activation_types(self) -> frozenset[str]:

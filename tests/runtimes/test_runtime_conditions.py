@@ -134,6 +134,44 @@ def activations(shape: tuple[int, ...]) -> Model:
     return lambda: Qdq(shape).layer("MatMul", "x_real").rounded(0.2).model()
 
 
+def joined(count: int, shape: tuple[int, ...] = IMAGE) -> Model:
+    """A quantized tensor, several times beside itself."""
+    return lambda: Qdq(shape).layer("Concat", *["x_real"] * (count - 1), axis=1).rounded(0.1).model()
+
+
+def stretched(mode: str, kind: type[np.generic]) -> Model:
+    """A quantized image of twice the size."""
+
+    def build() -> onnx.ModelProto:
+        made = Qdq(IMAGE, kind)
+        scales = made.constant("scales", np.array([1, 1, 2, 2], np.float32))
+        return made.layer("Resize", "", scales, mode=mode).rounded(0.1).model()
+
+    return build
+
+
+def mirrored(kind: type[np.generic]) -> Model:
+    def build() -> onnx.ModelProto:
+        made = Qdq(IMAGE, kind)
+        return made.layer("Pad", made.constant("pads", np.array([0, 0, 1, 1] * 2)), mode="reflect").rounded(0.1).model()
+
+    return build
+
+
+def sliced(shape: tuple[int, ...]) -> Model:
+    def build() -> onnx.ModelProto:
+        made = Qdq(shape)
+        ends = [made.constant(name, np.full(len(shape), at)) for name, at in (("starts", 0), ("ends", 2))]
+        return made.layer("Slice", *ends).rounded(0.1).model()
+
+    return build
+
+
+def slopes(kind: type[np.generic]) -> onnx.ModelProto:
+    made = Qdq(IMAGE, kind)
+    return made.layer("PRelu", made.weights("w", (4, 1, 1))).rounded(0.1).model()
+
+
 def plain(
     op_type: str, shape: tuple[int, ...], weights: dict[str, tuple[int, ...]] | None = None, **more: object
 ) -> Model:
@@ -279,6 +317,59 @@ def test_what_a_runtime_hands_over_is_left_alone(runtime, model):
     layers = judged(model(), runtime)
     assert {layer.verdict for layer in layers} == {CMSIS_NN}
     assert not any(layer.row and layer.row.kind for layer in layers)
+
+
+LARGEST_16 = moved("ReduceMax", IMAGE, np.int16, axes=[2, 3])
+NOT_TAKEN: list[tuple[str, Model, str, str]] = [
+    ("an int16 exponential", moved("Exp", IMAGE, np.int16), "EXP", "input is INT16; FLOAT32 alone is taken"),
+    ("an int16 logarithm", moved("Log", IMAGE, np.int16), "LOG", "input is INT16; FLOAT32 alone is taken"),
+    ("the largest of int16", LARGEST_16, "REDUCE_MAX", "input is INT16; FLOAT32 or INT8 is taken"),
+    ("the least of int16", moved("ReduceMin", IMAGE, np.int16, axes=[2]), "REDUCE_MIN", "input is INT16"),
+    ("a global max pool of int16", moved("GlobalMaxPool", IMAGE, np.int16), "REDUCE_MAX", "input is INT16"),
+    ("an int16 image, stretched", stretched("linear", np.int16), "RESIZE_BILINEAR", "output is INT16"),
+    ("an int16 image, mirrored", mirrored(np.int16), "MIRROR_PAD", "output is INT16"),
+    ("a place in int64", plain("ArgMax", IMAGE, axis=1), "ARG_MAX", "output is INT64; INT32 alone is taken"),
+    ("eleven inputs", joined(11), "CONCATENATION", "it has 11 inputs, where the kernel takes 1 to 10"),
+    ("seven dimensions", joined(2, (1,) * 7), "CONCATENATION", "input 0 has 7 dimensions; 0 to 6 are taken"),
+    ("a slice of five dimensions", sliced((1, 2, 3, 4, 5)), "STRIDED_SLICE", "has 5 dimensions; 0 to 4 are taken"),
+]
+TAKEN: list[tuple[str, Model]] = [
+    ("an exponential whose result is float", lambda: Qdq().layer("Exp").model()),
+    ("an exponential behind which float goes on", lambda: Qdq().layer("Exp").layer("Sqrt").rounded(0.1).model()),
+    ("a float exponential", plain("Exp", IMAGE)),
+    ("what converters compute in float in between", moved("Neg", IMAGE)),
+    ("the same in int16", moved("Sin", IMAGE, np.int16)),
+    ("a type of which no converted file tells", moved("Elu", IMAGE, np.int16)),
+    ("the largest of int8", moved("ReduceMax", IMAGE, axes=[2, 3])),
+    ("an int8 image, stretched", stretched("linear", np.int8)),
+    ("an int16 image, stretched by the nearest", stretched("nearest", np.int16)),
+    ("an int8 image, mirrored", mirrored(np.int8)),
+    ("ten inputs", joined(10)),
+    ("a slice of four dimensions", sliced((1, 2, 3, 4))),
+    ("an int16 sigmoid", moved("Sigmoid", IMAGE, np.int16)),
+    ("slopes", lambda: slopes(np.int8)),
+    ("slopes of int16", lambda: slopes(np.int16)),
+    ("a constant that is subtracted", lambda: constant_operand("Sub", (4, 1, 1)).model()),
+    ("a constant that divides", lambda: constant_operand("Div", (4, 1, 1)).model()),
+    ("a choice", lambda: Qdq().layer("Where", "x_real", "x_real").rounded(0.1).model()),
+]
+
+
+@pytest.mark.parametrize(("what", "model", "op", "refusal"), NOT_TAKEN, ids=[what for what, *_ in NOT_TAKEN])
+def test_a_reference_kernel_is_asked_about_types_and_ranks(what, model, op, refusal):
+    """The table of reference kernels answers for the operator that an ONNX operator becomes."""
+    (layer,) = judged(model(), "tflm")
+    assert layer.verdict is REFUSED, what
+    assert f"its kernel of {op}," in layer.reason
+    assert refusal in layer.reason
+    (remark,) = (each for each in analysed(model(), runtime_of("tflm")).remarks if each.kind == "runtime-stops")
+    assert "TensorFlow Lite Micro may refuse it" in remark.message
+    assert remark.converter
+
+
+@pytest.mark.parametrize(("what", "model"), TAKEN, ids=[what for what, _ in TAKEN])
+def test_what_a_reference_kernel_may_take_is_not_refused(what, model):
+    assert REFUSED not in {layer.verdict for layer in judged(model(), "tflm")}, what
 
 
 def in_operator_format(op_type: str, second: tuple[int, ...] = (1, 4, 6, 6)) -> onnx.ModelProto:

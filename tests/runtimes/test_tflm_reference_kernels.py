@@ -9,8 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, KernelOutcome, numbers_of
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import (
+    LIMITS,
+    SETTINGS,
+    KernelOutcome,
+    numbers_of,
+    refusal_of,
+)
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds, reviewed_revision
 from support import paths
 from support.tflite_models import one_operator, tensor
@@ -204,3 +211,39 @@ def test_a_constant_has_values_where_the_file_holds_them_all(sizes, numbers):
     constant = next(tensor for tensor in model.subgraphs[0].tensors if tensor.buffer)
     view = SimpleNamespace(model=model, constant=lambda tensor: tensor.buffer > 0)
     assert numbers_of(view, constant) == numbers
+
+
+@needs_cases
+def test_what_is_refused_before_conversion_is_refused_in_the_file():
+    """Types and shapes alone say of no operator of a converted file what the file itself does not say."""
+    asked = refused = 0
+    ops = {*TFLITE_NAMES.values(), *BY_MODE.values()} & {*LIMITS}
+    for path in sorted(CASES.glob("*.tflite")):
+        model = read_tflite(path)
+        rows = {(row.subgraph, row.index): row for row in interpret(model, REFERENCE).operators}
+        for number, index, operator in model.operators():
+            tensors = model.subgraphs[number].tensors
+            first, _ = SETTINGS.get(operator.op, (0, 0))
+            data = [tensors[place] for place in operator.inputs if place >= 0][first:]
+            if operator.op not in ops or not data:
+                continue
+            made = tensors[operator.outputs[0]]
+            shapes = [each.shape for each in data]
+            text = refusal_of(operator.op, data[0].elem_type, shapes, made.shape, REVISIONS[-1])
+            asked += 1
+            refused += bool(text)
+            if text:
+                row = rows[number, index]
+                assert row.verdict is RuntimeVerdict.REFUSED, (path.name, operator.op, text)
+                assert text.partition(" (")[0] in row.reason, (path.name, row.reason)
+    assert asked > 100
+    assert refused >= 7
+
+
+@pytest.mark.parametrize("op", sorted({*TFLITE_NAMES.values(), *BY_MODE.values()} & {*LIMITS}))
+def test_what_is_not_known_before_conversion_is_not_refused(op):
+    """Nothing is said of float data of unknown or of open sizes; a place in int64 alone is never taken."""
+    for shape in (None, (None,) * 4, (1, None, 6, 6)):
+        text = refusal_of(op, "FLOAT32", [shape, shape], shape, REVISIONS[-1])
+        assert bool(text) == (op in ("ARG_MAX", "ARG_MIN")), (shape, text)
+    assert bool(refusal_of(op, "INT8", [None], None, REVISIONS[-1])) or op not in ("EXP", "LOG")

@@ -6,16 +6,15 @@ what happens where that does not hold, and the line. Lines are those of revision
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise, zip_longest
 from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
+from typing import Any
 
-from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
-from onnxlint_cmsis.formats.tflite.flatbuffer import Span
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
@@ -31,13 +30,17 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     tensor_bytes,
     zero_point,
 )
-from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, TflmRevision, holds
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 
 Condition = Callable[[OperatorView], str]
 """What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
 
 Raises Unpredictable where the kernel reads a tensor that is not there.
 """
+
+
+Shape = Sequence[int | None] | None
+"""Sizes of a tensor of an ONNX model, None in place of an open one; None where its axes are not known."""
 
 
 class KernelOutcome(str, Enum):
@@ -1592,14 +1595,65 @@ def broken(
                 yield limit, text
 
 
-def refuses_type(op: str, kind: str) -> bool:
-    """Whether the newest kernel of an operator with one input refuses an element type, quantized, on both ends."""
-    steps = None if kind in FLOAT else StoredQuantization((1.0,), (0,), 0)
-    data = TfliteTensor("", kind, (1,), (), 0, steps, is_variable=False, encoding="")
-    operator = TfliteOperator(op, "", 1, (0,), (0,), (), "NONE", {}, Span(0, 0), Span(0, 0))
-    subgraph = Subgraph("", (data,), (0,), (0,), (operator,))
-    model = TfliteModel("", 3, "", (subgraph,), (Span(0, 0),), (), (), b"")
-    return any(broken(OperatorView(model, subgraph, operator, 0), LIMITS[op], REVISIONS[-1]))
+class NotYetKnown:
+    """What a converter decides: a check that looks at it has no answer."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unpredictable(f"the converter decides on {name}")
+
+    def _open(self, *_others: object) -> Any:
+        raise Unpredictable("the converter decides on it")
+
+    __len__ = __iter__ = __getitem__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _open
+
+
+OPEN: Any = NotYetKnown()
+SETTINGS = {
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN", "CUMSUM", "GATHER", "MEAN", "MIRROR_PAD", "PRELU"), (0, 1)),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SUM"), (0, 1)),
+    "SPLIT": (1, 1),
+    "STRIDED_SLICE": (0, 3),
+}
+"""Operators with inputs beside their data (axes, sizes, indices): how many of these come first, and how many in all."""
+RESULTS = {**dict.fromkeys(("ARG_MAX", "ARG_MIN"), "INT64"), **dict.fromkeys(("EQUAL", "GREATER", "LESS"), "BOOL")}
+"""Operators whose output has another type than their data, and which one ONNX gives it."""
+PAIRED = ("DIV", "EQUAL", "GREATER", "LESS", "SUB")
+"""Operators of two operands; CONCATENATION has any number, all others one."""
+NOT_ASKED = ("CAST", "SELECT_V2")
+"""Operators whose operands have several types."""
+RESHAPED = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+"""Operators around which converters reshape, so that no number of axes is asked about."""
+
+
+def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revision: TflmRevision) -> str:
+    """What a kernel refuses of an operator that is yet to be converted, as a clause with its line; empty for nothing.
+
+    `kind` is the element type of its data, `shapes` are those of its data and `result` that of its output; a size that
+    is left open counts as 1. Limits on scales, options and values are not asked: the converter writes these.
+    """
+
+    def tensor(sizes: Shape, elem_type: str = kind) -> TfliteTensor:
+        axes = OPEN if sizes is None or op in RESHAPED else tuple(1 if size is None else size for size in sizes)
+        return TfliteTensor(OPEN, elem_type, axes, (), OPEN, OPEN, is_variable=False, encoding=OPEN)
+
+    if op in NOT_ASKED:
+        return ""
+    first, settings = SETTINGS.get(op, (0, 0))
+    count = len(shapes) if op == "CONCATENATION" else 2 if op in PAIRED else 1
+    data = [tensor(sizes) for sizes in (*shapes, None)[:count]]
+    tensors = (*[OPEN] * first, *data, *[OPEN] * (settings - first), tensor(result, RESULTS.get(op, kind)))
+    count = len(tensors) - 1
+    operator = TfliteOperator(op, "", 1, tuple(range(count)), (count,), (), OPEN, OPEN, OPEN, OPEN)
+    view = OperatorView(OPEN, Subgraph("", tensors, (), (), (operator,)), operator, 0)
+    for limit in LIMITS[op]:
+        try:
+            texts = [text for _, text in broken(view, (limit,), revision)]
+        except Unpredictable:
+            continue
+        if texts and limit.outcome in (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS):
+            advice = f"; {limit.advice}" if limit.advice else ""
+            return f"{texts[0]} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
+    return ""
 
 
 def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
