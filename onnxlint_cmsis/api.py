@@ -43,7 +43,7 @@ def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: objec
     resolved = _settings(path, settings)
     analysis = _opened(path, resolved, data)
     from onnxlint_cmsis.cli.lint_command import Job, Linted, conclude
-    from onnxlint_cmsis.fixers.engine import lint_file
+    from onnxlint_cmsis.linting.engine import lint_file
 
     result = lint_file(path, resolved, data, analysis)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]

@@ -23,9 +23,9 @@ from onnxlint_cmsis.fixers.attempt import (  # noqa: E402
     fix_model,
     fix_request,
 )
-from onnxlint_cmsis.fixers.planning.problem import POLICIES  # noqa: E402
 from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 from onnxlint_cmsis.output.fixes import proof_text  # noqa: E402
+from onnxlint_cmsis.planning.problem import POLICIES  # noqa: E402
 
 TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 

@@ -13,8 +13,8 @@ import pytest
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.engine import lint_file
 from onnxlint_cmsis.ground.types import Freedom, Level
+from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.output.layers import layers_table
 from support import paths
 

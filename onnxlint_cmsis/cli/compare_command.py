@@ -60,7 +60,7 @@ def run(argv: list[str]) -> int:
 
 def _version(text: str, configuration: Configuration) -> ModelVersion:
     """A version of the model, linted. Raises UsageError."""
-    from onnxlint_cmsis.fixers.engine import lint_file
+    from onnxlint_cmsis.linting.engine import lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion, operand
     from onnxlint_cmsis.output.layers import layers_report

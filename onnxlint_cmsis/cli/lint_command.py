@@ -96,7 +96,7 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
 
 def lint_one(job: Job, model: ModelAnalysis | None = None) -> Linted:
     """Lint one file, whose analysis may be at hand; an exception becomes the result's `error`."""
-    from onnxlint_cmsis.fixers import engine
+    from onnxlint_cmsis.linting import engine
 
     try:
         return Linted(job, engine.lint_file(job.path, job.settings, job.data, model))
@@ -115,8 +115,8 @@ def fix_one(job: Job) -> Linted:
         missing = litert_missing()
         if missing:
             return _not_fixed(job, missing)
-    from onnxlint_cmsis.fixers import engine
     from onnxlint_cmsis.fixers.fix_file import fix_file
+    from onnxlint_cmsis.linting import engine
 
     try:
         fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")

@@ -1,1 +1,1 @@
-"""From a finding to a proven new file: planning, repairs, edits, proof, and the order of it all."""
+"""From a finding to a proven new file: repairs, edits, proof, and the order of it all."""

@@ -28,10 +28,22 @@ from onnxlint_cmsis.checks.facts import missing_sizes
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
 from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
-from onnxlint_cmsis.fixers.edits.layouts import check_model, refused
 from onnxlint_cmsis.fixers.edits.resize import InputPad, check_external_data, resized, with_input_pad
-from onnxlint_cmsis.fixers.planning.problem import Plan, PlanningInput, Price, Prices, planning_input
-from onnxlint_cmsis.fixers.planning.solve import (
+from onnxlint_cmsis.fixers.proof.compare import PlanStep, RuntimeRefusalError, element_map
+from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
+from onnxlint_cmsis.fixers.repairs.table import needed, repaired_model, repairs_for
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequantizes, of_input, of_integers
+from onnxlint_cmsis.model.axes import AxisForm, leaves
+from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.planning.layouts import check_model, refused
+from onnxlint_cmsis.planning.problem import Plan, PlanningInput, Price, Prices, planning_input
+from onnxlint_cmsis.planning.solve import (
     Asked,
     ModelPlan,
     PlanLimits,
@@ -48,18 +60,6 @@ from onnxlint_cmsis.fixers.planning.solve import (
     movable_classes,
     unprovable,
 )
-from onnxlint_cmsis.fixers.proof.compare import PlanStep, RuntimeRefusalError, element_map
-from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
-from onnxlint_cmsis.fixers.repairs.table import needed, repaired_model, repairs_for
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.lower.layer import Verdict
-from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequantizes, of_input, of_integers
-from onnxlint_cmsis.model.axes import AxisForm, leaves
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place

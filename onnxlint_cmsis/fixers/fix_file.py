@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FixResult
 from onnxlint_cmsis.config import settings as codes
 from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
-from onnxlint_cmsis.fixers.planning.problem import POLICIES
 from onnxlint_cmsis.formats.onnx.wire import open_buffer
 from onnxlint_cmsis.ground.atomic import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.planning.problem import POLICIES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

@@ -295,8 +295,8 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
 
 
 def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
-    from onnxlint_cmsis.fixers.engine import lint_file
     from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
+    from onnxlint_cmsis.linting.engine import lint_file
 
     model = _opened(job, data)
     result = lint_file(job.url, job.settings, data, model)

@@ -16,9 +16,9 @@ from onnxlint_cmsis.checks.rule_registry import MODULES, RULES, check_of_kind, r
 from onnxlint_cmsis.cmsis_nn.families import all_hazards
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.engine import lint_file
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Level, Pair
+from onnxlint_cmsis.linting.engine import lint_file
 from support.models import finished, one_node, qdq
 
 

@@ -9,9 +9,9 @@ from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.engine import lint_file
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.linting.engine import lint_file
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import LIMIT, ROUNDING, Snapshot, attempt, fix_model, fix_request, prover_of
-from onnxlint_cmsis.fixers.planning.problem import Prices
 from onnxlint_cmsis.fixers.proof.compare import Optimization
+from onnxlint_cmsis.planning.problem import Prices
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed

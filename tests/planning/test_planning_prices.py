@@ -15,11 +15,11 @@ from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.planning.problem import LARGEST, Prices, SizeProblem, factors_of, planning_input
-from onnxlint_cmsis.fixers.planning.solve import decide
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Pair
 from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.planning.problem import LARGEST, Prices, SizeProblem, factors_of, planning_input
+from onnxlint_cmsis.planning.solve import decide
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models

@@ -18,9 +18,9 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.edits.resize import resized
-from onnxlint_cmsis.fixers.planning import solve
-from onnxlint_cmsis.fixers.planning.problem import Plan, Prices, planning_input
-from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep, staircases
+from onnxlint_cmsis.planning import solve
+from onnxlint_cmsis.planning.problem import Plan, Prices, planning_input
+from onnxlint_cmsis.planning.solve import Staircase, WidthStep, staircases
 from support.models import text
 from support.random_models import GEOMETRY, random_models
 from support.third_party_models import SHARED, needs_models

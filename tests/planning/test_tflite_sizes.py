@@ -14,12 +14,12 @@ from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.fixers.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.model.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret, nodes_of
 from support import paths

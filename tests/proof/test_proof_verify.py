@@ -13,9 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.analysis.results import Difference, Proof
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
-from onnxlint_cmsis.fixers.edits.layouts import refused
 from onnxlint_cmsis.fixers.edits.resize import apply
-from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.fixers.proof import compare
 from onnxlint_cmsis.fixers.proof import inputs as feeds
 from onnxlint_cmsis.fixers.proof import prove as inner_tensors
@@ -25,6 +23,8 @@ from onnxlint_cmsis.fixers.proof.models import OnnxModel
 from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.planning.layouts import refused
+from onnxlint_cmsis.planning.problem import Plan
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of

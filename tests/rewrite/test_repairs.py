@@ -16,11 +16,11 @@ from onnxlint_cmsis.cmsis_nn.families import all_hazards
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
-from onnxlint_cmsis.fixers.engine import lint_file
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.repairs import requantized
 from onnxlint_cmsis.fixers.repairs.table import REPAIRS, UNREPAIRED
 from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.linting.engine import lint_file
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
 from onnxlint_cmsis.runtimes.tflm.preparation import HIGHEST_VERSION
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS

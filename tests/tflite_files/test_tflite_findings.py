@@ -11,8 +11,8 @@ import pytest
 from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
-from onnxlint_cmsis.fixers.engine import lint_file
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.output.layers import layers_table
 from onnxlint_cmsis.output.memory import memory_reports
 from support import paths

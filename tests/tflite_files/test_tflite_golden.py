@@ -8,7 +8,7 @@ import os
 import pytest
 
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
-from onnxlint_cmsis.fixers.engine import lint_file
+from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.output.fixes import summary_fields
 from onnxlint_cmsis.output.layers import layers_report
 from support import paths

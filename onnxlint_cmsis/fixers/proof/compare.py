@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from onnxlint_cmsis.analysis.classes import Dimensions
-    from onnxlint_cmsis.fixers.planning.problem import Plan
     from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.planning.problem import Plan
 
 
 # What a proof asks of a model, whatever format it has and whatever runs it.

@@ -44,7 +44,6 @@ from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.ground.bounded_reading import MODEL, read_regular
 from onnxlint_cmsis.ground.errors import CalibrationError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.operators.control import IF
 
 if TYPE_CHECKING:
@@ -55,14 +54,10 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
     from onnxlint_cmsis.ground.types import InputShapes
-    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.model.graph import Graph
 
 
 # A `.tflite` file as LiteRT takes it, where it only objects to something that counts for nothing.
-
-
-CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostProcess")
-"""Custom operators that LiteRT brings (core/kernels/register.cc)."""
 
 
 def runnable(model: TfliteModel) -> bytes:
@@ -75,18 +70,6 @@ def runnable(model: TfliteModel) -> bytes:
     for position in _axes(model):
         struct.pack_into("<i", made, position, 0)
     return bytes(made)
-
-
-def refused(node: Node) -> bool:
-    """Whether LiteRT 2.3.0 refuses an operator of a `.tflite` file, so that no fix of the file can be proven.
-
-    CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
-    computes both.
-    """
-    if node.domain == f"{TFLITE}.custom":
-        return node.op_type not in CUSTOM
-    convolves = node.domain == TFLITE and node.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D")
-    return convolves and (not all(node.inputs[:3]) or len(node.inputs) < 2 + (node.op_type == "CONV_2D"))
 
 
 def _axes(model: TfliteModel) -> Iterator[int]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.edits.layouts import check_constant
 from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.lower.layer import operands
@@ -16,6 +15,7 @@ from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.movement import CONCAT, SLICE
 from onnxlint_cmsis.operators.record import Form
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.planning.layouts import check_constant
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx import GraphEdit

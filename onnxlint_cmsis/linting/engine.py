@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.fixers.size_search import (
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.findings import Finding, Location
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.planning.size_search import (
     NO_SIZES,
     can_fix,
     size_codes,
@@ -17,11 +22,6 @@ from onnxlint_cmsis.fixers.size_search import (
     skip_notes,
     too_large_for_sizes,
 )
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
-from onnxlint_cmsis.ground.findings import Finding, Location
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _fit(model: ModelAnalysis) -> _Fit:
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
     if is_tflite_path(model.path):
-        from onnxlint_cmsis.fixers.tflite_fit import tflite_fit
+        from onnxlint_cmsis.linting.tflite_fit import tflite_fit
 
         return _Fit(*tflite_fit(model))
     from onnxlint_cmsis.analysis.coverage import device_fits
@@ -180,7 +180,7 @@ def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding], data
         return found
     if not can_fix(model.graph):
         return found
-    from onnxlint_cmsis.fixers.mark_fixable import Promises
+    from onnxlint_cmsis.linting.mark_fixable import Promises
 
     promises = Promises(model, settings, data)
     return [promises.marked(each) for each in found]

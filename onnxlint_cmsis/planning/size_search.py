@@ -38,9 +38,9 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     from onnxlint_cmsis.checks.facts import unpromised
     from onnxlint_cmsis.cmsis_nn.cost import predicted
     from onnxlint_cmsis.config.accepted import Consent, fix_options
-    from onnxlint_cmsis.fixers.edits.layouts import refused
-    from onnxlint_cmsis.fixers.planning.problem import Prices
-    from onnxlint_cmsis.fixers.planning.solve import PlanLimits, agreed_plan, class_findings, repair_prices, unprovable
+    from onnxlint_cmsis.planning.layouts import refused
+    from onnxlint_cmsis.planning.problem import Prices
+    from onnxlint_cmsis.planning.solve import PlanLimits, agreed_plan, class_findings, repair_prices, unprovable
 
     consent = Consent(settings, model.path)
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
@@ -55,13 +55,11 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
 
 def can_fix(graph: Graph) -> bool:
     """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
-    from onnxlint_cmsis.fixers.edits.layouts import can_change
+    from onnxlint_cmsis.planning.layouts import can_change, litert_refuses
 
     if not is_tflite_path(graph.path) or not can_change(graph):
         return can_change(graph)
-    from onnxlint_cmsis.fixers.proof.models import refused
-
-    return not any(map(refused, graph.nodes))
+    return not any(map(litert_refuses, graph.nodes))
 
 
 def size_codes() -> tuple[str, ...]:

@@ -1,1 +1,0 @@
-"""Which sizes the classes of a model get."""

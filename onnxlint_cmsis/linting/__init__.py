@@ -1,0 +1,1 @@
+"""One file from bytes to findings."""
