@@ -31,18 +31,17 @@ from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
 from onnxlint_cmsis.fixers.edits.resize import InputPad, check_external_data, resized, with_input_pad
 from onnxlint_cmsis.fixers.proof.compare import PlanStep, RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
-from onnxlint_cmsis.fixers.repairs.table import needed, repaired_model, repairs_for
+from onnxlint_cmsis.fixers.repairs.table import repaired_model
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequantizes, of_input, of_integers
 from onnxlint_cmsis.model.axes import AxisForm, leaves
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.layouts import check_model, refused
 from onnxlint_cmsis.planning.problem import Plan, PlanningInput, Price, Prices, planning_input
+from onnxlint_cmsis.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
 from onnxlint_cmsis.planning.solve import (
     Asked,
     ModelPlan,
@@ -67,14 +66,13 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import ValueChange
     from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
-    from onnxlint_cmsis.fixers.repairs.table import RepairSite
-    from onnxlint_cmsis.ground.findings import Finding, Resize
+    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.axes import Axis
-    from onnxlint_cmsis.model.graph import Constant, Graph, Node
+    from onnxlint_cmsis.model.graph import Constant, Graph
+    from onnxlint_cmsis.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
 
 
 # The request to fix one file.
@@ -249,10 +247,6 @@ def plan_of(found: ModelPlan, options: FixOptions) -> Plan:
 
 PADDED = "input"
 """First part of the name that an input with a Pad has among classes."""
-REACH = 16
-"""Channels that may be added; see checks.subject.REACH."""
-SINCE = 11
-"""First operator set whose Pad takes the padding as an input."""
 
 
 class Unlocked(NamedTuple):
@@ -266,17 +260,6 @@ class Unlocked(NamedTuple):
     """What was added, for the report."""
 
 
-class _Input(NamedTuple):
-    """A graph input with channels that only the interface locks."""
-
-    name: str
-    """The input."""
-    group: DimensionClass
-    """Class of its axis 1."""
-    real: str
-    """Tensor in float that carries it: itself, or what DequantizeLinear makes of it."""
-
-
 def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
     """The model with a Pad behind the first input where that lowers the number of known hazards.
 
@@ -286,7 +269,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     if is_tflite_path(state.path):  # a PAD would be one more operator, which the application may not have registered
         return None
     view = planning_input(state.analysis, state.prices)
-    for given in _inputs(state):
+    for given in paddable_inputs(state.graph, state.dimensions):
         found = hazards_along(view, state.prices, given.group)
         asked = any(state.request.fixable(state.graph, finding) for finding in found)
         more = _more(state, view, given) if asked else 0
@@ -299,15 +282,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     return None
 
 
-def pad_would_do(model: ModelAnalysis, resize: Resize) -> bool:
-    """Whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
-    if is_tflite_path(model.path) or resize.freedom is not Freedom.LOCKED or resize.want - resize.have > REACH:
-        return False
-    group = model.dimensions.class_of(resize.tensor, resize.axis)
-    return group is not None and any(given.group.id == group.id for given in _inputs(model))
-
-
-def _behind(state: Snapshot, given: _Input, more: int) -> Snapshot | None:
+def _behind(state: Snapshot, given: PaddableInput, more: int) -> Snapshot | None:
     """The model with the Pad; None where that fails or does not lower the number of known hazards."""
     try:
         rank = len(state.dimensions.axes(given.name) or ())
@@ -325,31 +300,7 @@ def _hazards(state: Snapshot) -> int:
     return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of_layer(layer))
 
 
-def _inputs(state: Snapshot | ModelAnalysis) -> Iterator[_Input]:
-    """Inputs of the default operator set's models that may be padded."""
-    for name in state.graph.inputs:
-        axes, readers = state.dimensions.axes(name), state.graph.consumers.get(name, ())
-        if axes is None or len(axes) not in (3, 4) or axes[1].form is not AxisForm.LEAF or name in state.graph.outputs:
-            continue
-        group = state.dimensions.class_with_id(axes[1].leaf)
-        locks = {str(lock) for lock in group.locks} if group else set()
-        real = _real(state, name, readers)
-        if group and group.freedom is Freedom.LOCKED and locks <= {f"graph input {name}"} and real:
-            yield _Input(name, group, real)
-
-
-def _real(state: Snapshot | ModelAnalysis, name: str, readers: tuple[Node, ...]) -> str:
-    """The float tensor that carries an input; empty where there is none."""
-    if any(node.opset < SINCE or node.graph for node in readers) or not readers:
-        return ""
-    if state.graph.elem_type(name) == "float32":
-        return name
-    alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
-    made = readers[0].outputs[:1] if alone else ()
-    return made[0] if made and made[0] not in state.graph.outputs else ""
-
-
-def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:
+def _more(state: Snapshot, view: PlanningInput, given: PaddableInput) -> int:
     """Fewest channels to add for the fewest hazards; 0 where none helps."""
     sites = [site for site in view.sites if given.group.id in site.leaves]
 
@@ -359,7 +310,9 @@ def _more(state: Snapshot, view: PlanningInput, given: _Input) -> int:
         return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
 
     present = hazards(0)
-    better = [more for more in range(REACH + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))]
+    better = [
+        more for more in range(MOST_ADDED + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))
+    ]
     return min(better, key=lambda more: (sum(hazards(more)), more))
 
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.checks.facts import RESCALE, REWRITE
 from onnxlint_cmsis.checks.rule_registry import rule
 from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.fixers.repairs.table import repair_for
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY
 from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.planning.repairable import pad_would_do, repair_for
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.repairs.repair import RepairRow
     from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.planning.repairable import RepairRow
 
 
 class Promises:
@@ -50,8 +50,6 @@ class Promises:
             return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
         if finding.resize is None or "hazard" not in finding.properties:
             return ()
-        from onnxlint_cmsis.fixers.attempt import pad_would_do
-
         if not pad_would_do(self._model, finding.resize):
             return ()
         return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)

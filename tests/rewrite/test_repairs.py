@@ -17,10 +17,10 @@ from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.repairs import requantized
-from onnxlint_cmsis.fixers.repairs.table import REPAIRS, UNREPAIRED
+from onnxlint_cmsis.fixers.repairs.table import APPLIED, TFLITE_APPLIED, UNREPAIRED
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.linting.engine import lint_file
+from onnxlint_cmsis.planning.repairable import REPAIRS, TFLITE_REPAIRS, not_done, useless_nodes
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 
@@ -240,6 +240,12 @@ def test_rows_name_hazards_or_rules_that_exist(row):
     assert row.hazards <= {hazard.id for hazard in all_hazards()}
 
 
+def test_each_repair_that_may_fit_is_one_that_can_be_done():
+    assert APPLIED.keys() == {row.name for row in REPAIRS}
+    done = {row.name for row in TFLITE_REPAIRS if row.refusal is not not_done}
+    assert TFLITE_APPLIED.keys() == done == {"zero-bias", "wider-window"}
+
+
 def test_each_hazard_has_a_repair_or_a_reason_why_none_is_exact():
     repaired = {hazard for row in REPAIRS for hazard in row.hazards}
     assert not repaired & UNREPAIRED.keys()
@@ -387,4 +393,4 @@ def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
         }
     """)
     graph = ModelAnalysis("m.onnx", AnalysisSettings(targets("7.0.0")), model.SerializeToString()).graph
-    assert list(requantized.useless_nodes(graph)) == []
+    assert list(useless_nodes(graph)) == []

@@ -7,8 +7,8 @@ import pytest
 
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import Fixed, fix_model, fix_request
-from onnxlint_cmsis.fixers.repairs.table import repairs_for
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
+from onnxlint_cmsis.planning.repairable import repairs_for
 from support.tflite_chains import Chain
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
-from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.movement import CONCAT, SLICE
-from onnxlint_cmsis.operators.record import Form
 from onnxlint_cmsis.operators.registry import operator_of
-from onnxlint_cmsis.planning.layouts import check_constant
+from onnxlint_cmsis.planning.repairable import (
+    RepairMade,
+    channel_axis,
+    check_cut,
+    cut_parameters,
+    layer_nodes,
+    quantization_step,
+)
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.model.graph import Node
 
 
 # The operands of a grouped layer and of what follows it, cut along the output channels for one group.
@@ -43,12 +46,12 @@ class GroupParts:
         ]
 
     def _operand(self, node: Node, position: int, group: int) -> str:
-        axis = _channel_axis(self._edit.graph, node, position, self._channels)
+        axis = channel_axis(self._edit.graph, node, position, self._channels)
         return self._edit.inputs(node)[position] if axis is None else self._part(node, position, axis, group)
 
     def _part(self, node: Node, position: int, axis: int, group: int) -> str:
         """The channels of one group of an operand, made as the operand is. Raises NotAppliedError."""
-        step = _quantization_step(self._edit.graph, node.inputs[position])
+        step = quantization_step(self._edit.graph, node.inputs[position])
         return self._cut(node, position, axis, group) if step is None else self._stepped(step, axis, group)
 
     def _stepped(self, step: Node, axis: int, group: int) -> str:
@@ -58,7 +61,7 @@ class GroupParts:
         """
         names = self._edit.inputs(step)
         names[0] = self._part(step, 0, axis, group)
-        for position in _cut_parameters(self._edit.graph, step):
+        for position in cut_parameters(self._edit.graph, step):
             names[position] = self._cut(step, position, 0, group)
         made = self._edit.fresh(f"{step.outputs[0]}_group{group + 1}")
         self._edit.insert_like(self._before, step, f"{made}_node", names, [made])
@@ -66,7 +69,7 @@ class GroupParts:
 
     def _cut(self, node: Node, position: int, axis: int, group: int) -> str:
         """A new constant: the channels of one group of a stored one. Raises NotAppliedError."""
-        _check_cut(self._edit.graph, node, position, axis, self._channels)
+        check_cut(self._edit.graph, node, position, axis, self._channels)
         producer = self._edit.graph.producers.get(node.inputs[position])
         if producer is not None and operator_of(producer) is CONSTANT_OF_SHAPE:
             return self._filled(producer, axis, group)
@@ -85,83 +88,6 @@ class GroupParts:
         return made
 
 
-def refusal_of_parts(graph: Graph, nodes: Sequence[Node], channels: int) -> str:
-    """Why the operands of a layer and of what follows it cannot be cut along its output channels; empty if they can.
-
-    `nodes` are the layer and what follows it, each of which reads what the one before it makes.
-    """
-    source = nodes[0].inputs[operator_of(nodes[0]).roles.data[0]]
-    try:
-        for node in nodes:
-            for position, key in enumerate(node.inputs):
-                if key and key != source:
-                    _check_operand(graph, node, position, channels)
-            source = node.outputs[0]
-    except NotAppliedError as reason:
-        return str(reason)
-    return ""
-
-
-def _check_operand(graph: Graph, node: Node, position: int, channels: int) -> None:
-    """Raise NotAppliedError where an operand cannot be cut along the output channels."""
-    axis = _channel_axis(graph, node, position, channels)
-    if axis is None:
-        return
-    while (step := _quantization_step(graph, node.inputs[position])) is not None:
-        for parameter in _cut_parameters(graph, step):
-            _check_cut(graph, step, parameter, 0, channels)
-        node, position = step, 0
-    _check_cut(graph, node, position, axis, channels)
-
-
-def _channel_axis(graph: Graph, node: Node, position: int, channels: int) -> int | None:
-    """Axis of an operand along which the output channels lie; None where it is the same for all of them."""
-    operator, shape = operator_of(node), graph.shape(node.inputs[position])
-    if shape is None or None in shape:
-        raise NotAppliedError(f"the shape of `{node.inputs[position]}` is not known")
-    layer = operator.roles.form is Form.CONVOLUTION
-    if layer and position == operator.roles.second:
-        return 0
-    if all(size == 1 for size in shape):
-        return None
-    rank = len(graph.shape(node.outputs[0]) or ())
-    axis = 0 if layer or operator is BATCH_NORMALIZATION else len(shape) - (rank - 1)
-    if axis < 0 or shape[axis] != channels or any(size != 1 for size in shape[:axis] + shape[axis + 1 :]):
-        raise _other_numbers(node, position)
-    return axis
-
-
-def _quantization_step(graph: Graph, tensor: str) -> Node | None:
-    """The QuantizeLinear or DequantizeLinear that makes a tensor; None where it is stored or made otherwise."""
-    producer = graph.producers.get(tensor)
-    if producer is None or graph.stores(tensor):
-        return None
-    return producer if operator_of(producer).dequantizes or operator_of(producer).quantizes else None
-
-
-def _cut_parameters(graph: Graph, step: Node) -> list[int]:
-    """Inputs of a QuantizeLinear or DequantizeLinear that have a number for each output channel."""
-    places = [place for place, key in enumerate(step.inputs) if place and key]
-    return [place for place in places if graph.shape(step.inputs[place]) not in ((), (1,))]
-
-
-def _check_cut(graph: Graph, node: Node, position: int, axis: int, channels: int) -> None:
-    """Raise NotAppliedError for an operand that is no stored constant or has other numbers than one per channel."""
-    key = node.inputs[position]
-    producer, shape = graph.producers.get(key), graph.shape(key) or ()
-    filled = producer is not None and operator_of(producer) is CONSTANT_OF_SHAPE
-    if not filled and not graph.stores(key):
-        raise NotAppliedError(f"`{key}` of {node.label} is not stored as it is used")
-    if not filled:
-        check_constant(graph, key)
-    if axis >= len(shape) or shape[axis] != channels:
-        raise _other_numbers(node, position)
-
-
-def _other_numbers(node: Node, position: int) -> NotAppliedError:
-    return NotAppliedError(f"`{node.inputs[position]}` of {node.label} has other numbers than one per channel")
-
-
 # A grouped convolution as one convolution per group between Slices and a Concat.
 #
 # What follows the layer up to the tensor that its kernel writes is repeated in each group, with constants that have
@@ -171,27 +97,6 @@ def _other_numbers(node: Node, position: int) -> NotAppliedError:
 
 BOUNDS_AS_INPUTS = 10
 """First operator set whose Slice takes its bounds as inputs."""
-MOST_GROUPS = 64
-"""Groups above which splitting makes more nodes than anyone wants."""
-
-
-def refusal_of_split_groups(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer cannot be split."""
-    layer = record.layer
-    if layer is None or record.epilogue is None or layer.groups < 2:
-        return "what follows it is not known"
-    call = layer.call
-    if not call.output_dims.c or not call.input_dims.c:
-        return "its channels are symbolic"
-    if call.output_dims.c % layer.groups or call.input_dims.c % layer.groups:
-        return f"its channels do not divide by its {layer.groups} groups"
-    if layer.groups > MOST_GROUPS:
-        return f"it has {layer.groups} groups, and splitting them would make more than {MOST_GROUPS} convolutions"
-    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
-        return "several nodes quantize its result"
-    wrong = next((node for node in layer_nodes(record) if node.graph), None)
-    parts = refusal_of_parts(graph, layer_nodes(record), call.output_dims.c)
-    return parts if wrong is None else f"{wrong.label} is in a subgraph"
 
 
 def apply_split_groups(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -229,11 +134,6 @@ def _copied(edit: GraphEdit, parts: GroupParts, nodes: tuple[Node, ...], part: s
     return made[1:]
 
 
-def layer_nodes(record: LoweredLayer) -> tuple[Node, ...]:
-    """The layer's node, and those behind it up to the tensor that its kernel writes."""
-    return (record.node, *(record.epilogue.absorbed if record.epilogue else ()))
-
-
 def cut_input(edit: GraphEdit, record: LoweredLayer, count: int, size: int, *, axis: int) -> list[str]:
     """Put so many Slices along an axis in front of the layer, of integers where these are dequantized.
 
@@ -267,43 +167,7 @@ def _slice(edit: GraphEdit, before: Node, tensors: tuple[str, str], lanes: tuple
     edit.insert(before, SLICE.name, [source, *bounds], [made])
 
 
-HAZARDS = (
-    "conv-grouped-as-dense",
-    "conv-s16-grouped-as-dense",
-    "conv-s4-grouped-as-dense",
-    "conv-grouped-no-scratch",
-    "conv-grouped-1xn-scratch",
-)
-"""Releases that compute groups wrongly or not at all."""
-SPLIT_GROUPS = RepairRow(
-    name="split-groups",
-    what="makes one convolution per group of a grouped one, between Slices and a Concat",
-    hazards=frozenset(HAZARDS),
-    price="a call for each group, and copies of input and output by Slice and Concat",
-    free=False,
-    refusal=refusal_of_split_groups,
-    apply=apply_split_groups,
-)
-
-
 # A pool over a batch as one pool per image, between Slices and a Concat of integers.
-
-
-MOST_IMAGES = 16
-"""Images above which splitting makes more nodes than anyone wants."""
-
-
-def refusal_of_split_batch(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer cannot be split."""
-    images = record.layer.call.input_dims.n if record.layer else None
-    if not images or record.epilogue is None:
-        return "the size of its batch is not known"
-    if images > MOST_IMAGES:
-        return f"its batch has {images} images, and splitting it would make more than {MOST_IMAGES} pools"
-    if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
-        return "several nodes quantize its result"
-    wrong = next((node for node in layer_nodes(record) if node.graph), None)
-    return f"{wrong.label} is in a subgraph" if wrong is not None else ""
 
 
 def apply_split_batch(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -324,14 +188,3 @@ def apply_split_batch(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
         edit.remove(node)
     text = f"becomes {images} pools, one per image, between Slices and a Concat"
     return RepairMade(text, (*made_by, last.outputs[0]))
-
-
-SPLIT_BATCH = RepairRow(
-    name="split-batch",
-    what="makes one pool per image of one over a batch, between Slices and a Concat",
-    hazards=frozenset({"avgpool-one-image", "avgpool-s16-one-image", "max-pool-one-image", "max-pool-s16-one-image"}),
-    price="a call for each image, and copies of input and output by Slice and Concat",
-    free=False,
-    refusal=refusal_of_split_batch,
-    apply=apply_split_batch,
-)

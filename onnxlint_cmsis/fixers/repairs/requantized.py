@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import DEQUANTIZED, FLOAT, INT32, bias_slot
-from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
+from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.checks import common_of, function_output, holds, linked_groups, real_range
 from onnxlint_cmsis.lower.epilogue import CLAMPING, is_clamp
-from onnxlint_cmsis.lower.layer import Cause, operands, parameters_of
+from onnxlint_cmsis.lower.layer import operands, parameters_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import (
     MOVES,
@@ -23,14 +22,14 @@ from onnxlint_cmsis.lower.quantization import (
     keeps_scale,
     of_integers,
     quantizes,
-    useless_pairs,
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
-from onnxlint_cmsis.operators.record import MOVING, Elements
+from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.planning.repairable import RepairMade, filled_with, hands_on, unsigned_tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,15 +105,7 @@ def _rescaled_bias_stored(edit: GraphEdit, tensor: str, numbers: NDArray[np.floa
 # A bias of zeros for a convolution without one, where the kernel adds offsets to the address of a missing bias.
 
 
-def refusal(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer can take no bias."""
-    slot = bias_slot(graph, record.node)
-    if slot is None or slot.kind == FLOAT:
-        return "the unit of its sums is not known, so that a bias cannot be quantized"
-    return "it has a bias" if slot.tensor else ""
-
-
-def apply(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+def apply_zero_bias(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     """Store int32 zeros, behind a DequantizeLinear of input scale times weight scale where the layer wants reals."""
     node, slot = record.node, bias_slot(edit.graph, record.node)
     channels = record.layer.call.output_dims.c if record.layer else None
@@ -144,17 +135,6 @@ def _domain(graph: Graph, node: Node) -> str:
     while not operator_of(producer).dequantizes:
         producer = graph.producers[producer.inputs[0]]
     return producer.domain
-
-
-ZERO_BIAS = RepairRow(
-    name="zero-bias",
-    what="gives the layer a bias of zeros",
-    hazards=frozenset({"conv-grouped-no-bias", "dw-opt-no-bias", "dw-s4-opt-no-bias"}),
-    price="4 bytes for each output channel, and their addition",
-    free=True,
-    refusal=refusal,
-    apply=apply,
-)
 
 
 # Integer tensors that nodes read and make, and tensors with the same integers, moved or clamped.
@@ -439,13 +419,6 @@ class Requantizing:
 # The scale and zero-point that CMSIS-NN gives Softmax's result, given to the model's.
 
 
-def refusal_of_softmax_output(_graph: Graph, record: LoweredLayer) -> str:
-    """Why the result cannot get that scale."""
-    if function_output(record) is None:
-        return "its result is not quantized to int8, uint8 or int16"
-    return ""
-
-
 def apply_softmax_output(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     """Change the scale and zero-point of the result and of all that reads it. Raises NotAppliedError."""
     fixed = function_output(record)
@@ -472,28 +445,7 @@ def _zero(numbers: AffineQuantization) -> int:
     return (numbers.zero_points or (0,))[0]
 
 
-SOFTMAX_OUTPUT = RepairRow(
-    name="softmax-output",
-    what="gives the result of Softmax scale 1/256 and the lowest integer as zero-point, in int16 1/32768 and 0, behind"
-    " int8 1/65536 and -32768",
-    hazards=frozenset(),
-    price="a change of the outputs, of at most one step",
-    free=True,
-    refusal=refusal_of_softmax_output,
-    apply=apply_softmax_output,
-    rule="softmax-scale",
-    causes=frozenset({Cause.SOFTMAX_SCALE.value}),
-    exact=False,
-)
-
-
 # One scale and zero-point for all that a function copies integers between: pools, Concat, Pad, Transpose, Max, Min.
-
-
-def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str:
-    """Why input and output cannot get one scale."""
-    known = all(each is not None and each.known and len(each.scales or ()) == 1 for each in record.inputs)
-    return "" if record.output is not None and known else "a scale of it is not known or not one for the whole tensor"
 
 
 def apply_equal_scales(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -536,124 +488,6 @@ def _rounded(numbers: AffineQuantization) -> AffineQuantization:
     return numbers._replace(scales=tuple(float(np.float32(scale)) for scale in numbers.scales or ()))
 
 
-EQUAL_SCALES = RepairRow(
-    name="equal-scales",
-    what="gives what pools, Concat, Pad, Transpose, Max and Min read and write one scale and zero-point",
-    hazards=frozenset(),
-    price="a change of the outputs, of at most one step",
-    free=True,
-    refusal=refusal_of_equal_scales,
-    apply=apply_equal_scales,
-    rule="unequal-scales",
-    causes=frozenset({Cause.UNEQUAL_SCALES.value}),
-    exact=False,
-)
-
-
-# uint8 tensors that can be int8: those that operators tie to one type go together, or stay together.
-
-
-_BETWEEN = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
-"""Elements of operators that hand integers on, whatever their zero-point."""
-BOUNDS = {Elements.PADDED: (2,)}
-"""Inputs of such operators that hold an integer to compare or fill with."""
-CLIP_BOUNDS = (1, 2)
-"""Inputs of Clip with its bounds."""
-
-
-def unsigned_tensors(graph: Graph) -> Iterator[str]:
-    """uint8 tensors that can be int8, in file order."""
-    found = [name for name in _tensors(graph) if graph.elem_type(name) == "uint8"]
-    groups = {name: place for place, name in enumerate(found)}
-    for node in graph.nodes:
-        tied = [name for name in tied_tensors(node) if name in groups]
-        first = {groups[name] for name in tied}
-        groups.update({name: min(first) for name, group in groups.items() if first and group in first})
-    barred = {groups[name] for name in found if not _movable(graph, name)}
-    yield from (name for name in found if groups[name] not in barred)
-
-
-def tied_tensors(node: Node) -> tuple[str, ...]:
-    """Values of a node that have to be of one type; those of QuantizeLinear and DequantizeLinear go alone."""
-    if quantizes(node) or dequantizes(node):
-        return ()
-    if hands_on(node):
-        return (*(name for name in _handed(node) if name), *node.outputs[:1])
-    places = operator_of(node).roles.quantized_of(len(node.inputs))
-    return tuple(
-        node.inputs[each.value] if each.value >= 0 else node.outputs[0] for each in places if _has(node, each.value)
-    )
-
-
-def hands_on(node: Node) -> bool:
-    """Whether a node gives out integers that it reads, so that 128 may be taken off before as well as behind."""
-    operator = operator_of(node)
-    if operator is CLIP:
-        return True
-    if operator.elements not in _BETWEEN:
-        return keeps_scale(node) and node.text("mode", "nearest") == "nearest"  # an operator that resizes
-    return operator is not RELU and not operator.roles.quantized
-
-
-def filled_with(node: Node) -> tuple[int, ...]:
-    """Inputs of a node that hands integers on which hold such integers themselves, to clamp to or to fill with."""
-    if operator_of(node) is CLIP:
-        return CLIP_BOUNDS
-    return BOUNDS.get(operator_of(node).elements, ())
-
-
-def _handed(node: Node) -> tuple[str, ...]:
-    if operator_of(node).elements is Elements.JOINED:
-        return tuple(node.inputs)
-    return (node.inputs[0],) if node.inputs else ()
-
-
-def _has(node: Node, value: int) -> bool:
-    return bool(node.outputs) if value < 0 else value < len(node.inputs) and bool(node.inputs[value])
-
-
-def _tensors(graph: Graph) -> Iterator[str]:
-    """Tensors of the main graph that some node reads as quantized integers or hands on."""
-    seen: dict[str, None] = {}
-    for node in graph.nodes:
-        dequantized = node.inputs[:1] if dequantizes(node) else ()
-        seen.update(dict.fromkeys(name for name in (*dequantized, *tied_tensors(node)) if name))
-    return iter(seen)
-
-
-def _movable(graph: Graph, tensor: str) -> bool:
-    """Whether all that makes and reads a tensor can do so in int8."""
-    producer, readers = graph.producers.get(tensor), graph.consumers.get(tensor, ())
-    if tensor in graph.outputs or tensor in graph.inputs:
-        return False
-    if graph.stores(tensor):
-        constant = graph.constants[tensor]
-        makes = not constant.overridable and constant.editable
-    else:
-        makes = producer is not None and not producer.graph and _takes(graph, producer, -1)
-    places = [(node, place) for node in readers for place, name in enumerate(node.inputs) if name == tensor]
-    return makes and all(not node.graph and not node.bodies and _takes(graph, node, place) for node, place in places)
-
-
-def _takes(graph: Graph, node: Node, value: int) -> bool:
-    """Whether a node can read or make a value in int8; what it is filled with or shifted by has to be stored."""
-    if hands_on(node) and (value < 0 or node.inputs[value] in _handed(node)):
-        return all(
-            place >= len(node.inputs) or _unsigned_tensors_stored(graph, node.inputs[place])
-            for place in filled_with(node)
-        )
-    ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
-    carried = parameters_of(node, value)
-    if carried is None and not ends:
-        return False
-    place = carried.zero_point if carried is not None else 2
-    return place >= len(node.inputs) or _unsigned_tensors_stored(graph, node.inputs[place])
-
-
-def _unsigned_tensors_stored(graph: Graph, name: str) -> bool:
-    return not name or (graph.stores(name) and not graph.constants[name].overridable)
-
-
 # uint8 as int8: 128 off each integer and off each zero-point.
 #
 # Every real number stays what it was. Inputs and outputs of the model keep their type, and so does what an operator
@@ -663,18 +497,6 @@ def _unsigned_tensors_stored(graph: Graph, name: str) -> bool:
 
 OFFSET = 0x80
 """128, which is added to or taken off the bit pattern of 8 bits by flipping the highest one."""
-
-
-def unsigned_nodes(graph: Graph) -> Iterator[Node]:
-    """The first node that reads or makes a uint8 tensor which can be int8: one repair is for the whole model."""
-    first = next(unsigned_tensors(graph), "")
-    users = (*graph.consumers.get(first, ()), graph.producers.get(first)) if first else ()
-    return (node for node in users[:1] if node is not None)
-
-
-def refusal_of_signed_integers(_graph: Graph, _record: LoweredLayer) -> str:
-    """Nothing keeps the tensors from being int8 that `nodes` answers for."""
-    return ""
 
 
 def apply_signed_integers(edit: GraphEdit, _record: LoweredLayer) -> RepairMade:
@@ -754,38 +576,7 @@ def _count(graph: Graph, node: Node, place: int) -> tuple[int, ...]:
     return tuple(size or 1 for size in scale or ())
 
 
-SIGNED_INTEGERS = RepairRow(
-    name="signed-integers",
-    what="makes int8 of uint8 tensors: 128 off integers and zero-points",
-    hazards=frozenset(),
-    price="nothing",
-    free=True,
-    refusal=refusal_of_signed_integers,
-    apply=apply_signed_integers,
-    rule="unsigned-integers",
-    nodes=unsigned_nodes,
-    whole=True,
-    as_written=True,
-)
-
-
 # DequantizeLinear and QuantizeLinear taken out where the second gives back the integers that the first reads.
-
-
-def useless_nodes(graph: Graph) -> Iterator[Node]:
-    """The QuantizeLinear of each pair whose result is read or leaves the model."""
-    found = (node for _, node in useless_pairs(graph))
-    return (node for node in found if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
-
-
-def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str:
-    """Why a pair has to stay."""
-    result = record.node.outputs[0]
-    readers = graph.consumers.get(result, ())
-    if result in graph.outputs:
-        return "its result is an output of the model"
-    inside = next((node.label for node in (record.node, *readers) if node.graph or node.bodies), "")
-    return f"{inside} is in a subgraph or has one" if inside else ""
 
 
 def apply_useless_pairs(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -797,16 +588,3 @@ def apply_useless_pairs(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
             if name == node.outputs[0]:
                 edit.connect(reader, position, source)
     return RepairMade("goes, with the DequantizeLinear before it", ())
-
-
-USELESS_PAIRS = RepairRow(
-    name="useless-pairs",
-    what="takes out a DequantizeLinear and QuantizeLinear that give back the integers they read",
-    hazards=frozenset(),
-    price="nothing",
-    free=True,
-    refusal=refusal_of_useless_pairs,
-    apply=apply_useless_pairs,
-    rule="useless-quantization",
-    nodes=useless_nodes,
-)

@@ -1,146 +1,46 @@
-"""Every repair by rewriting, which one answers a hazard, and applying it."""
+"""What does each repair by rewriting, and hazards that none answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import FLOAT, bias_slot
+from onnxlint_cmsis.analysis.classes import bias_slot
 from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS as CHECKED
 from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_WRONG_RESULTS as UNCHECKED
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
-from onnxlint_cmsis.fixers.repairs.groups import SPLIT_BATCH, SPLIT_GROUPS
-from onnxlint_cmsis.fixers.repairs.repair import RepairMade, RepairRow
+from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
 from onnxlint_cmsis.fixers.repairs.requantized import (
-    EQUAL_SCALES,
-    SIGNED_INTEGERS,
-    SOFTMAX_OUTPUT,
-    USELESS_PAIRS,
-    ZERO_BIAS,
+    apply_equal_scales,
+    apply_signed_integers,
+    apply_softmax_output,
+    apply_useless_pairs,
+    apply_zero_bias,
 )
 from onnxlint_cmsis.fixers.repairs.window import (
-    EXPLICIT_PAD,
-    MORE_COLUMNS,
-    OUTPUT_PADDING,
-    SHIFTED_TAPS,
-    SPREAD_TAPS,
-    WIDER_WINDOW,
     WIDEST_WINDOW,
+    apply_explicit_pad,
+    apply_more_columns,
+    apply_output_padding,
+    apply_shifted_taps,
+    apply_spread_taps,
+    apply_wider_window,
     wider,
 )
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.planning.repairable import WEIGHTS, WIDTH, RepairMade, RepairSite
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph
-
-
-# Every repair by rewriting, and which one answers a hazard.
-
-
-REPAIRS: tuple[RepairRow, ...] = (
-    SOFTMAX_OUTPUT,
-    EQUAL_SCALES,
-    USELESS_PAIRS,
-    SIGNED_INTEGERS,
-    ZERO_BIAS,
-    SPLIT_GROUPS,
-    WIDER_WINDOW,
-    EXPLICIT_PAD,
-    OUTPUT_PADDING,
-    SHIFTED_TAPS,
-    SPREAD_TAPS,
-    MORE_COLUMNS,
-    SPLIT_BATCH,
-)
-"""In the order in which they are tried; a layer that two could mend takes the first one that does."""
-
-
-def repairs_of(hazard: str) -> Iterator[RepairRow]:
-    """Repairs that answer a hazard, by its name."""
-    return (row for row in REPAIRS if hazard in row.hazards)
-
-
-# The repairs of a file's format.
-
-
-def repairs_for(path: str) -> tuple[RepairRow, ...]:
-    """Repairs that a file's format has, in the order in which they are tried."""
-    if not is_tflite_path(path):
-        return REPAIRS
-
-    return TFLITE_REPAIRS
-
-
-# Layers of a model that a known hazard meets and that a repair fits.
-
-
-class RepairSite(NamedTuple):
-    """One layer that needs a repair."""
-
-    row: RepairRow
-    """The repair."""
-    record: LoweredLayer
-    """The layer."""
-    hazards: tuple[str, ...]
-    """Names of its hazards that the repair answers."""
-
-
-def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
-    """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
-    met = {id(record): _hazards(model, record) for record in _records(model)}
-    for row in repairs_for(model.path):
-        for node in row.nodes(model.graph) if row.nodes else ():
-            yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
-        for record in model.lowered.beside if row.causes else ():
-            if record.cause is not None and record.cause.value in row.causes:
-                yield RepairSite(row, record, ())
-        for record in _records(model) if row.hazards else ():
-            found = tuple(name for name in met[id(record)] if name in row.hazards)
-            if found:
-                yield RepairSite(row, record, found)
-
-
-def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
-    """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
-    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.nodes):
-        fitting = row.nodes(model.graph) if row.nodes else iter(())
-        return row if any(fitting) else None
-    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.causes):
-        for record in model.lowered.beside:
-            cause = record.cause.value if record.cause else ""
-            if record.node.label == finding.location.node and cause in row.causes:
-                return None if row.refusal(model.graph, record) else row
-    hazard = finding.properties.get("hazard")
-    for row in repairs_for(model.path) if hazard else ():
-        if hazard in row.hazards:
-            for record in _records(model):
-                if record.node.label == finding.location.node and not row.refusal(model.graph, record):
-                    return row
-    return None
-
-
-def _records(model: ModelAnalysis) -> Iterator[LoweredLayer]:
-    return (record for record in model.lowered.records if record.verdict is Verdict.CMSIS_NN and record.layer)
-
-
-def _hazards(model: ModelAnalysis, record: LoweredLayer) -> tuple[str, ...]:
-    """Names of the hazards of a layer, on any target."""
-    if record.layer is None:
-        return ()
-    routes = (route for _, route in model.routes(record.layer))
-    return tuple(dict.fromkeys(hazard.id for route in routes for hazard in route.hazards))
 
 
 # Hazards that no repair by rewriting answers, each with the reason.
@@ -261,7 +161,7 @@ def repaired_model(
         edit, made = _edit(data, graph, clean, records), []
         for site in left:
             try:
-                made.append((site, site.row.apply(edit, site.record)))
+                made.append((site, _applied(edit, site)))
             except NotAppliedError as reason:
                 refused.append((site, str(reason)))
                 break
@@ -269,6 +169,14 @@ def repaired_model(
             edit.drop_unread()
             return RepairedBytes(edit.data() if made else data, tuple(made), tuple(refused))
         left.remove(refused[-1][0])
+
+
+def _applied(edit: GraphEdit | TfliteGraphEdit, site: RepairSite) -> RepairMade:
+    """Do a repair to an edit of its format. Raises NotAppliedError."""
+    apply = (TFLITE_APPLIED if is_tflite_path(edit.graph.path) else APPLIED).get(site.row.name)
+    if apply is None:
+        raise NotAppliedError(site.row.refusal(edit.graph, site.record))
+    return apply(edit, site.record)
 
 
 def _edit(
@@ -282,19 +190,7 @@ def _edit(
     return TfliteGraphEdit(data, graph, clean)
 
 
-# Repairs of layers of a `.tflite` file: a bias of zeros and wider windows; all others say why they are not done.
-
-
-WEIGHTS, WIDTH = 1, 2
-"""Input with the weights of a convolution, and their axis along the width."""
-
-
-def no_bias(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer can take no bias."""
-    slot = bias_slot(graph, record.node)
-    if slot is None or slot.kind == FLOAT:
-        return "the unit of its sums is not known, so that a bias cannot be quantized"
-    return "it has a bias" if slot.tensor else ""
+# Repairs of layers of a `.tflite` file: a bias of zeros and wider windows.
 
 
 def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
@@ -305,13 +201,6 @@ def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
         raise NotAppliedError(f"the output channels of {node.label} are not known")
     edit.add_bias(node, slot.position, np.zeros(channels, np.int64))
     return RepairMade("gets a bias of zeros", (node.outputs[0],))
-
-
-def no_window(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer's window cannot be wider."""
-    if record.layer is None or record.layer.call.dilation.w != 1:
-        return "it is dilated"
-    return "" if graph.stores(record.node.inputs[WEIGHTS]) else "its weights are computed"
 
 
 def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
@@ -340,22 +229,25 @@ def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
     return RepairMade(text, (record.node.outputs[0],))
 
 
-def not_done(graph: Graph, record: LoweredLayer) -> str:  # noqa: ARG001 - no layer is different
-    """Why a repair that needs more operators is not done."""
-    return "in a .tflite file it would need operators that the application may not have registered"
-
-
-def _left(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
-    raise NotAppliedError(not_done(edit.graph, record))
-
-
-DONE = {
-    ZERO_BIAS.name: ZERO_BIAS._replace(refusal=no_bias, apply=add_bias),
-    WIDER_WINDOW.name: WIDER_WINDOW._replace(refusal=no_window, apply=widen),
-}
-TFLITE_REPAIRS: tuple[RepairRow, ...] = tuple(
-    DONE.get(row.name, row._replace(refusal=not_done, apply=_left))
-    for row in REPAIRS
-    if row.hazards and row.exact and not (row.rule or row.as_written)
+Applied = Callable[[Any, LoweredLayer], RepairMade]
+"""Does a repair to an edit of its format (GraphEdit, TfliteGraphEdit). Raises NotAppliedError."""
+APPLIED: Mapping[str, Applied] = MappingProxyType(
+    {
+        "softmax-output": apply_softmax_output,
+        "equal-scales": apply_equal_scales,
+        "useless-pairs": apply_useless_pairs,
+        "signed-integers": apply_signed_integers,
+        "zero-bias": apply_zero_bias,
+        "split-groups": apply_split_groups,
+        "wider-window": apply_wider_window,
+        "explicit-pad": apply_explicit_pad,
+        "output-padding": apply_output_padding,
+        "shifted-taps": apply_shifted_taps,
+        "spread-taps": apply_spread_taps,
+        "more-columns": apply_more_columns,
+        "split-batch": apply_split_batch,
+    }
 )
-"""In the order of the repairs of ONNX models."""
+"""What does each repair of an ONNX model, by its name."""
+TFLITE_APPLIED: Mapping[str, Applied] = MappingProxyType({"zero-bias": add_bias, "wider-window": widen})
+"""What does a repair of a `.tflite` file; no other one is done there."""
