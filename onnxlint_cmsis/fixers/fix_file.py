@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FixResult
 from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.onnx.wire import open_buffer
 from onnxlint_cmsis.ground.atomic import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -61,8 +61,8 @@ class Promises:
         return self._repaired[repair.name]
 
     def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.attempt import Snapshot, fix_request, rewritten_by
         from onnxlint_cmsis.fixers.edits.resize import check_external_data
+        from onnxlint_cmsis.fixers.rewriting import Snapshot, fix_request, rewritten_by
         from onnxlint_cmsis.formats.onnx.wire import open_buffer
 
         path, settings = self._model.path, self._settings

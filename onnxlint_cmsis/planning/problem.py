@@ -176,6 +176,17 @@ class Plan:
         return {leaf: len(lanes) for leaf, lanes in self.kept.items()}
 
 
+class PlanStep(NamedTuple):
+    """One plan and the model that it is for."""
+
+    graph: Graph
+    """The model before the plan."""
+    dimensions: Dimensions
+    """Its classes."""
+    plan: Plan
+    """What changes."""
+
+
 # The price of a layer at given channel counts on every target: known hazards and predicted instructions.
 
 

@@ -8,9 +8,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.edits.onnx import _set
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, UnfedError, model_inputs
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import models
 from support.quantized_models import convolution
 

@@ -9,7 +9,8 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.onnx import document
 from support.fix_command import run, text
 from support.fixable_models import gaining

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.prove import prove
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import paths
 from support.versions import needs_right_products
 

@@ -10,9 +10,10 @@ from onnx import TensorProto
 from onnxlint_cmsis.analysis.results import Proof
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers import attempt
-from onnxlint_cmsis.fixers.attempt import LATE, fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import LATE, fix_model
 from onnxlint_cmsis.fixers.proof.compare import Optimization
 from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover, Spot
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder
 

@@ -15,9 +15,10 @@ from model_mutations import mutated
 from onnxlint_cmsis.cli import lint_command
 from onnxlint_cmsis.cli.lint_command import Job
 from onnxlint_cmsis.config.files import make_settings, resolve_layers
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED

@@ -12,19 +12,20 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.results import Difference, Proof
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.fixers.proof import compare
 from onnxlint_cmsis.fixers.proof import inputs as feeds
 from onnxlint_cmsis.fixers.proof import prove as inner_tensors
-from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, PlanStep, Spread, aligned, element_map
+from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, Spread, aligned, element_map
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.proof.models import OnnxModel
 from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.planning.layouts import refused
-from onnxlint_cmsis.planning.problem import Plan
+from onnxlint_cmsis.planning.problem import Plan, PlanStep
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of

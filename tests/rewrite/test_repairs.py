@@ -15,9 +15,10 @@ from onnxlint_cmsis.checks.rule_registry import RULES
 from onnxlint_cmsis.cmsis_nn.families import all_hazards
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.repairs.table import APPLIED, TFLITE_APPLIED, UNREPAIRED
+from onnxlint_cmsis.fixers.rewriting import FixRequest
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.planning.repairable import REPAIRS, TFLITE_REPAIRS, not_done, useless_nodes

@@ -10,8 +10,9 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.rewriting import FixRequest
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.checks import linked_groups
 from onnxlint_cmsis.lower.lowering import lower

@@ -9,8 +9,9 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings
 from onnxlint_cmsis.analysis.results import Difference, Proof
 from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.attempt import FixRequest, fix_model
+from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.rewriting import FixRequest
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.output.fixes import proof_text
 from support.fix_command import run, text

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import Fixed, fix_model, fix_request
+from onnxlint_cmsis.fixers.attempt import Fixed, fix_model
+from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
 from onnxlint_cmsis.planning.repairable import repairs_for
 from support.tflite_chains import Chain

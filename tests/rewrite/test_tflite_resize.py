@@ -13,14 +13,14 @@ from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.analysis.results import Proof
 from onnxlint_cmsis.fixers.edits.resize import resized
-from onnxlint_cmsis.fixers.proof.compare import PlanStep, element_map
+from onnxlint_cmsis.fixers.proof.compare import element_map
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, read_tflite
 from onnxlint_cmsis.formats.tflite.tensors import reader
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
-from onnxlint_cmsis.planning.problem import Plan
+from onnxlint_cmsis.planning.problem import Plan, PlanStep
 from support.tflite_chains import Chain
 from support.tflite_steps import as_converted, conv, flat_dense
 

@@ -27,9 +27,8 @@ from onnxlint_cmsis.operators.registry import UNKNOWN, derived_values, operator_
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.analysis.classes import Dimensions
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.planning.problem import Plan
+    from onnxlint_cmsis.planning.problem import Plan, PlanStep
 
 
 # What a proof asks of a model, whatever format it has and whatever runs it.
@@ -197,17 +196,6 @@ class Held(NamedTuple):
     """One for each axis, None where it stays as it is; empty where all do, whatever the rank."""
     read: Mask | None = None
     """Elements after the plans that count for some output, with length 1 where nothing differs; None for all."""
-
-
-class PlanStep(NamedTuple):
-    """One plan and the model that it is for."""
-
-    graph: Graph
-    """The model before the plan."""
-    dimensions: Dimensions
-    """Its classes."""
-    plan: Plan
-    """What changes."""
 
 
 ElementMap = Mapping[str, Held]

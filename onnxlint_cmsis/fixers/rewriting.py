@@ -1,0 +1,470 @@
+"""One model read, planned, resized and rewritten in memory; nothing is proven or written here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.open_model import open_model
+from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
+from onnxlint_cmsis.fixers.edits.resize import InputPad, resized, with_input_pad
+from onnxlint_cmsis.fixers.repairs.table import repaired_model
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.planning.layouts import refused
+from onnxlint_cmsis.planning.problem import Plan, PlanningInput, PlanStep, Prices, planning_input
+from onnxlint_cmsis.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
+from onnxlint_cmsis.planning.solve import (
+    Asked,
+    ModelPlan,
+    PlanLimits,
+    agreed_plan,
+    findings_of,
+    hazards_along,
+    kept_lanes,
+    layer_hazards,
+    unprovable,
+)
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.model.graph import Constant, Graph
+    from onnxlint_cmsis.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
+
+
+# The request to fix one file.
+
+
+class FixRequest(NamedTuple):
+    """Request of a fix."""
+
+    analysis: AnalysisSettings
+    """What the model is analysed for."""
+    options: FixOptions
+    """Policy and bounds."""
+    fixable: Asked = lambda _graph, _finding: True
+    """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    accepted: Asked = lambda _graph, _finding: False
+    """Whether a finding is accepted; a class whose size is stays as it is."""
+
+
+def fix_request(settings: Settings, path: str = "") -> FixRequest:
+    """The request that a file's settings make; with a path, accepted findings are not acted on."""
+    request = FixRequest(settings.analysis, fix_options(settings))
+    if not path:
+        return request
+    consent = Consent(settings, path)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
+
+
+# One model between two rounds of fixing, read anew from its bytes each time.
+
+
+_BITS = dict(ELEM_TYPES.values())
+
+ClassName = tuple[str, ...]
+"""A class by what stays the same from round to round: see `name_of`."""
+Reasons = dict[ClassName, str]
+"""Classes, each with a clause about it."""
+
+
+class Snapshot:
+    """The bytes of a model, with its analysis."""
+
+    def __init__(
+        self,
+        path: str,
+        data: bytes,
+        request: FixRequest,
+        prices: Prices | None = None,
+        analysis: ModelAnalysis | None = None,
+    ) -> None:
+        """Read the model, unless its analysis is at hand. Raises ModelError."""
+        self.path, self.data, self.request = path, data, request
+        self.analysis = analysis or open_model(path, request.analysis, data)
+        self.prices = prices or Prices(
+            request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
+        )
+        self.left_alone: Mapping[ClassName, str] = {}
+        """Classes that stay as they are, with the reason."""
+        self.source: tuple[Snapshot, Plan] | None = None
+        """What this one was made from, and how; None for the file itself."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its nodes, tensors and constants."""
+        return self.analysis.graph
+
+    @property
+    def lowered(self) -> Lowered:
+        """Its layers."""
+        return self.analysis.lowered
+
+    @property
+    def dimensions(self) -> Dimensions:
+        """Its classes."""
+        return self.analysis.dimensions
+
+    @cached_property
+    def stored(self) -> int:
+        """Bytes of the constants that the file stores."""
+        return sum(map(bytes_of, self.graph.constants.values()))
+
+    @cached_property
+    def repair_sites(self) -> tuple[RepairSite, ...]:
+        """Its layers that a known hazard meets and that a repair fits."""
+        return tuple(needed(self.analysis))
+
+    def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
+        """The same model with some classes kept."""
+        same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
+        same.left_alone = dict(left_alone)
+        return same
+
+    @cached_property
+    def refusals(self) -> dict[int, str]:
+        """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
+        names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.left_alone else {}
+        asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
+        return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
+
+    def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
+        """The plan of the model; classes without a finding that may be acted on stay."""
+        limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
+        return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
+
+    def _options(self) -> FixOptions:
+        """The request, with the budget reduced by the bytes of earlier rounds."""
+        options = self.request.options
+        if options.budget is None or options.weights or self.source is None:
+            return options
+        return options._replace(budget=max(0, options.budget - (self.stored - self.first.stored)))
+
+    @property
+    def first(self) -> Snapshot:
+        """The model of the file, before all plans."""
+        snapshot = self
+        while snapshot.source is not None:
+            snapshot = snapshot.source[0]
+        return snapshot
+
+    def steps(self) -> list[PlanStep]:
+        """The plans that made it from the model of the file, the first one first."""
+        if self.source is None:
+            return []
+        before, plan = self.source
+        return [*before.steps(), PlanStep(before.graph, before.dimensions, plan)]
+
+    def changed(self, plan: Plan) -> Snapshot:
+        """The model with a plan applied. Raises NotAppliedError."""
+        return self.followed(resized(self.data, self.graph, self.dimensions, plan), plan)
+
+    def followed(self, data: bytes, plan: Plan) -> Snapshot:
+        """The model after a plan."""
+        new = Snapshot(self.path, data, self.request, self.prices)
+        new.left_alone, new.source = self.left_alone, (self, plan)
+        return new
+
+
+def bytes_of(constant: Constant) -> int:
+    """Bytes that the elements of a constant take in a file."""
+    elements = 1
+    for size in constant.shape:
+        elements *= size
+    return (elements * _BITS.get(constant.elem_type, 8) + 7) // 8
+
+
+def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:
+    """A class by its tensors that no fix renames: those that nodes make, and the first outputs of its layers."""
+    graph = snapshot.graph
+    members = [f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers]
+    layers = [graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers)]
+    return (*members, "", *layers)
+
+
+def plan_of(found: ModelPlan, options: FixOptions) -> Plan:
+    """The decision as lanes to keep and amounts to add to biases."""
+    kept, removed = {}, {}
+    for leaf, want in found.decision.sizes.items():
+        have = found.view.dimensions.classes[leaf].size
+        kept[leaf] = kept_lanes(found.lanes, leaf, have, want, options)
+        gone = set(range(have)) - set(kept[leaf])
+        if gone:
+            removed[leaf] = sorted(gone)
+    if found.lanes is None or not removed:
+        return Plan(kept)
+    return Plan(kept, found.lanes.increments(removed), found.lanes.read)
+
+
+# A Pad node behind a model's input, where only more input channels step around a known hazard.
+#
+# The input keeps its name, type and shape. A Pad node costs instructions, how many is unknown before CMSIS-NN 7.0.0.
+# So it is added for no other gain, and only with --unsafe-fixes.
+
+
+PADDED = "input"
+"""First part of the name that an input with a Pad has among classes."""
+
+
+class Unlocked(NamedTuple):
+    """A model with a Pad behind an input."""
+
+    state: Snapshot
+    """The model."""
+    name: ClassName
+    """The input and the channels that were added: PADDED, tensor, number."""
+    text: str
+    """What was added, for the report."""
+
+
+def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
+    """The model with a Pad behind the first input where that lowers the number of known hazards.
+
+    Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
+    of `without`. Raises UnreadableError.
+    """
+    if is_tflite_path(state.path):  # a PAD would be one more operator, which the application may not have registered
+        return None
+    view = planning_input(state.analysis, state.prices)
+    for given in paddable_inputs(state.graph, state.dimensions):
+        found = hazards_along(view, state.prices, given.group)
+        asked = any(state.request.fixable(state.graph, finding) for finding in found)
+        more = _more(state, view, given) if asked else 0
+        name = (PADDED, given.name, str(more))
+        barred = not more or name in state.left_alone or name in without
+        new = None if barred else _behind(state, given, more)
+        if new is not None:
+            text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
+            return Unlocked(new, name, text)
+    return None
+
+
+def _behind(state: Snapshot, given: PaddableInput, more: int) -> Snapshot | None:
+    """The model with the Pad; None where that fails or does not lower the number of known hazards."""
+    try:
+        rank = len(state.dimensions.axes(given.name) or ())
+        pad = InputPad(given.name, given.real, rank, given.group.size, more)
+        padded = with_input_pad(state.data, state.path, state.request.analysis.input_shapes, pad)
+    except UnreadableError:
+        raise
+    except NotAppliedError:
+        return None
+    new = state.followed(padded, Plan({})) if padded is not None else state
+    return new if _hazards(new) < _hazards(state) else None
+
+
+def _hazards(state: Snapshot) -> int:
+    return sum(price.hazards for layer in state.lowered.layers for price in state.prices.of_layer(layer))
+
+
+def _more(state: Snapshot, view: PlanningInput, given: PaddableInput) -> int:
+    """Fewest channels to add for the fewest hazards; 0 where none helps."""
+    sites = [site for site in view.sites if given.group.id in site.leaves]
+
+    def hazards(more: int) -> tuple[int, ...]:
+        found = (site.channels({given.group.id: given.group.size + more}) for site in sites)
+        prices = [state.prices.at(site, channels) for site, channels in zip(sites, found, strict=True) if channels]
+        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
+
+    present = hazards(0)
+    better = [
+        more for more in range(MOST_ADDED + 1) if all(a <= b for a, b in zip(hazards(more), present, strict=True))
+    ]
+    return min(better, key=lambda more: (sum(hazards(more)), more))
+
+
+# Layers with a known hazard rewritten where an exact way round needs other nodes, not other channel counts.
+
+
+REWRITTEN = "rewritten"
+"""First part of the name that a repair of a layer has among classes."""
+MAX_REWRITINGS = 4
+"""Rounds over all repairs: what one of them makes may need another one."""
+REWRITING_STAYS = "it was tried, and the layer would still meet a known hazard"
+
+
+class RewrittenLayer(NamedTuple):
+    """One layer that was rewritten."""
+
+    row: RepairRow
+    """The repair."""
+    output: str
+    """First output of the layer before."""
+    label: str
+    """The layer before, as messages name it."""
+    hazards: tuple[str, ...]
+    """Names of the hazards that the repair answers."""
+    made: RepairMade
+    """What was done."""
+    instructions: tuple[int | None, ...]
+    """Predicted instructions on each target before; None where unknown."""
+    new_instructions: tuple[int | None, ...]
+    """The same after, of the layers that do the work now; None where that of one is unknown."""
+    steps: float | None = None
+    """Largest change of a value seen, in its steps; None for an exact repair."""
+
+    @property
+    def name(self) -> ClassName:
+        """Its name among classes."""
+        return REWRITTEN, self.row.name, self.output
+
+
+class Rewritten(NamedTuple):
+    """A model after its rewriting."""
+
+    state: Snapshot
+    """The model; the same one where nothing was rewritten."""
+    layers: tuple[RewrittenLayer, ...]
+    """What was rewritten, in the order in which it was done."""
+    left: Reasons
+    """Repairs that were needed and not done, with the reason as a clause."""
+
+
+def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
+    """The model with its layers rewritten, by the free repairs only where that is asked for.
+
+    `room` is by how many bytes constants may grow; None for as many as it takes. Raises UnreadableError.
+    """
+    done: list[RewrittenLayer] = []
+    left: Reasons = {}
+    first, rows = state, [row for row in repairs_for(state.path) if _here(row) and (row.free or not free)]
+    for _ in range(MAX_REWRITINGS):
+        before = len(done)
+        for row in rows:
+            new = rewritten_by(row, state, None if room is None else room - (state.stored - first.stored))
+            state = new.state
+            done += new.layers
+            left |= new.left
+        if len(done) == before:
+            break
+    return Rewritten(state, tuple(done), {name: why for name, why in left.items() if _still(state, name)})
+
+
+def _here(row: RepairRow) -> bool:
+    """Whether a repair is exact, and proven with all others."""
+    return row.exact and not row.as_written
+
+
+def _still(state: Snapshot, name: ClassName) -> bool:
+    """Whether the layer of a repair that was not done still needs one."""
+    return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
+
+
+def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
+    """The model rewritten by one repair: all layers at once, less those that it does not help.
+
+    `room` is as for `rewritten`. Raises UnreadableError.
+    """
+    left: Reasons = {}
+    sites = []
+    for site in asked(row, state):
+        why = state.left_alone.get(name_of_site(site)) or row.refusal(state.graph, site.record)
+        if why:
+            left[name_of_site(site)] = why
+        else:
+            sites.append(site)
+    while sites:
+        found = repaired_model(state.data, state.graph, sites, partial(clean, state))
+        left |= {name_of_site(site): why for site, why in found.refused}
+        if not found.made:
+            break
+        new = state.followed(found.data, Plan({}))
+        useless = [site for site, made in found.made if not _rewriting_helps(state, new, site, made)]
+        if not useless and (room is None or new.stored - state.stored <= room):
+            return Rewritten(new, tuple(_layer(state, new, *one) for one in found.made), left)
+        if not useless and room is not None:
+            useless = [found.made[-1][0]]
+            left[name_of_site(useless[0])] = _rewriting_over_budget(state, new)
+        left |= {name_of_site(site): REWRITING_STAYS for site in useless if name_of_site(site) not in left}
+        sites = [site for site, _ in found.made if site not in useless]
+    return Rewritten(state, (), left)
+
+
+def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
+    """Layers that need a repair and have a finding on which a fix may act."""
+    for site in state.repair_sites:
+        if site.row is row and any(state.request.fixable(state.graph, finding) for finding in _findings(state, site)):
+            yield site
+
+
+def _findings(state: Snapshot, site: RepairSite) -> Iterator[Finding]:
+    """Findings that tell of what a repair answers."""
+    if site.row.rule:
+        found = findings_of(state.analysis, site.row.rule)
+        return (one for one in found if one.location.node == site.record.node.label or site.row.whole)
+    if site.record.layer is None:
+        return iter(())
+    hazards = layer_hazards(state.analysis, state.prices, site.record.layer)
+    return (one for one in hazards if one.properties.get("hazard") in site.row.hazards)
+
+
+def _rewriting_over_budget(state: Snapshot, new: Snapshot) -> str:
+    budget = state.request.options.budget
+    return f"--fix-budget-bytes {budget} does not allow it: {new.stored - state.stored:,} bytes more"
+
+
+def name_of_site(site: RepairSite) -> ClassName:
+    """The name of a repair among classes."""
+    return REWRITTEN, site.row.name, site.record.node.outputs[0]
+
+
+def clean(state: Snapshot, call: KernelCall) -> bool:
+    """Whether no target meets a known hazard in a call, nor may for sizes that are not known."""
+    return not any(price.risks for price in state.prices.of(call))
+
+
+def _now(new: Snapshot, made: RepairMade) -> list[Layer]:
+    """The layers that do the work of a rewritten one."""
+    return [layer for layer in new.lowered.layers if layer.node.outputs[0] in made.made_by]
+
+
+def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> bool:
+    """Whether the layers that do the work now meet fewer hazards, and more on no target."""
+    if site.record.layer is None:
+        return bool(site.row.rule)
+    if not _now(new, made):
+        return False
+    had = [risks(price.route) for price in state.prices.of_layer(site.record.layer)]
+    prices = [new.prices.of_layer(layer) for layer in _now(new, made)]
+    has = [set().union(*(risks(row[place].route) for row in prices)) for place in range(len(had))]
+    return has != had and all(one <= other for one, other in zip(has, had, strict=True))
+
+
+def risks(route: Route) -> set[str]:
+    """Names of the hazards of a route, and of those that symbolic sizes leave open."""
+    return {hazard.id for hazard in (*route.hazards, *route.open_hazards)}
+
+
+def _layer(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> RewrittenLayer:
+    node, layer = site.record.node, site.record.layer
+    if layer is None:
+        unknown = (None,) * len(state.prices.targets)
+        return RewrittenLayer(site.row, node.outputs[0], node.label, (), made, unknown, unknown)
+    had = state.prices.of_layer(layer)
+    prices = [new.prices.of_layer(one) for one in _now(new, made)]
+    return RewrittenLayer(
+        site.row,
+        node.outputs[0],
+        node.label,
+        site.hazards,
+        made,
+        tuple(price.instructions for price in had),
+        tuple(_total([row[place].instructions for row in prices]) for place in range(len(had))),
+    )
+
+
+def _total(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
