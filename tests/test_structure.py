@@ -6,13 +6,17 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from support.models import one_node
 from support.paths import ROOT, SHARED
+from support.repairable_models import convolution
+from support.tflite_models import conv_model
+from support.tflite_writer import write
 
 PACKAGE = ROOT / "onnxlint_cmsis"
 
@@ -115,26 +119,56 @@ def test_only_reading_and_fixing_touch_protobufs() -> None:
             assert "from onnx " not in path.read_text(encoding="utf-8"), path
 
 
-def test_linting_loads_only_what_it_needs(tmp_path: Path) -> None:
-    from support.models import one_node
-
-    model = tmp_path / "m.onnx"
-    model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
-    sizing = ("onnxlint_cmsis.analysis.lanes",)
-    writing = ("fixers.attempt", "fixers.proof.prove", "fixers.edits.onnx")
-    unwanted = ("onnxruntime", "sarif_om", *(f"onnxlint_cmsis.{module}" for module in writing), *sizing)
+def loaded_by_lint(model: Path, *options: str) -> set[str]:
+    """Modules that linting one file loads, as a process that does nothing else."""
     code = (
         "import sys; from onnxlint_cmsis.cli.main import main; main(sys.argv[1:]); "
-        f"print([name for name in {unwanted} if name in sys.modules])"
+        "print(*sorted(sys.modules), file=sys.stderr)"
     )
+    command = [sys.executable, "-c", code, "--isolated", *options, str(model)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
 
-    def loaded(*options: str) -> str:
-        command = [sys.executable, "-c", code, "--isolated", *options, str(model)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
 
-    assert loaded("--size-checks-limit", "0") == "[]"
-    assert loaded("--ignore", "CNN201,CNN202") == "[]"
-    assert loaded() == str(list(sizing))
+def test_sizes_are_searched_only_where_a_rule_on_sizes_runs(tmp_path: Path) -> None:
+    model = tmp_path / "m.onnx"
+    model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
+    sizing = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.planning.solve"}
+    assert not loaded_by_lint(model, "--size-checks-limit", "0") & sizing
+    assert not loaded_by_lint(model, "--ignore", "CNN201,CNN202") & sizing
+    assert loaded_by_lint(model) >= sizing
+
+
+WRITING = ("onnxlint_cmsis.fixers", "onnxruntime", "ai_edge_litert", "sarif_om")
+"""What writes, repairs and proves, and what a proof or another format of output needs."""
+
+
+SOUND: Mapping[str, Callable[[], bytes]] = {
+    "float.onnx": lambda: one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString(),
+    "qdq.onnx": lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(),
+    "conv.tflite": lambda: write(conv_model()),
+}
+"""Models that no repair fits."""
+MOST_MODULES = 192
+"""Modules of the package that linting one of them may load."""
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_linting_a_model_without_anything_to_repair_loads_no_fixer(tmp_path: Path, name: str) -> None:
+    model = tmp_path / name
+    model.write_bytes(SOUND[name]())
+    loaded = loaded_by_lint(model)
+    assert not [module for module in loaded if module.startswith(WRITING)]
+    ours = [module for module in loaded if module.partition(".")[0] == PACKAGE.name]
+    print(f"{name}: {len(ours)} modules")
+    assert len(ours) <= MOST_MODULES
+
+
+def test_trying_a_repair_while_linting_loads_no_proof(tmp_path: Path) -> None:
+    model = tmp_path / "m.onnx"
+    model.write_bytes(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString())
+    loaded = loaded_by_lint(model)
+    assert "onnxlint_cmsis.fixers.rewriting" in loaded
+    assert not [module for module in loaded if module.startswith(("onnxlint_cmsis.fixers.proof", "onnxruntime"))]
 
 
 def test_lanes_are_found_without_running_anything() -> None:
