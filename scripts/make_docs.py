@@ -19,7 +19,7 @@ from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
 from firmware_check.reading.read import OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.facts import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
-from onnxlint_cmsis.checks.rule_registry import RULES, codes_of  # noqa: E402
+from onnxlint_cmsis.checks.rule_registry import codes_of, every_rule  # noqa: E402
 from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
 from onnxlint_cmsis.cmsis_nn.families import all_hazards  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
@@ -37,7 +37,7 @@ from onnxlint_cmsis.planning.repairable import REPAIRS  # noqa: E402
 from report_page import report_page  # noqa: E402
 from runtimes_page import runtimes_page  # noqa: E402
 
-CODES = {rule.name: rule.code for rule in RULES}
+CODES = {rule.name: rule.code for rule in every_rule()}
 
 CONFIG_HEAD = """# Configuration
 
@@ -187,7 +187,7 @@ limits `unlimited`.
 def pages() -> dict[Path, str]:
     """Every generated page by its path."""
     docs = ROOT / "docs"
-    result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in RULES}
+    result = {docs / "rules" / f"{rule.code}.md": rule_page(rule) for rule in every_rule()}
     result[docs / "firmware.md"] = firmware_page()
     result[docs / "fix-report.md"] = report_page()
     result[docs / "runtimes.md"] = runtimes_page()
@@ -227,7 +227,7 @@ def index_page() -> str:
     head = "# Rules\n\n| code | name | level | what |\n|---|---|---|---|\n"
     return head + "".join(
         f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.level.name.lower()} | {rule.summary} |\n"
-        for rule in RULES
+        for rule in every_rule()
     )
 
 

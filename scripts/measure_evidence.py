@@ -18,7 +18,7 @@ from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import COMPILER, pair_values
 from onnxlint_cmsis.checks.rule import Evidence
-from onnxlint_cmsis.checks.rule_registry import CHECKS
+from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
@@ -65,7 +65,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
 
 def rows(folder: Path) -> Iterator[Evidence]:
     """Every row of the table, checks in code order, files in name order."""
-    checks = [check.run for check in CHECKS if isinstance(check.run, RoutingCheck) and check.run.gain.rule]
+    checks = [check.run for check in every_check() if isinstance(check.run, RoutingCheck) and check.run.gain.rule]
     for path in sorted(folder.glob("*.jsonl.gz")):
         name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
         target = Target(isa, Isa(isa), normalise_release(name), COMPILER)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.rule import Subject
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
@@ -31,7 +31,6 @@ RULE = Rule(
     code="CNN116",
     name="odd-channels",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A layer has an odd number of output channels.",
     docs=__doc__,
     bad=Example("""

@@ -68,8 +68,6 @@ class Rule(NamedTuple):
     """Kebab name; its module has it with underscores."""
     level: Level
     """Highest level it reports at; a finding may be milder."""
-    scope: RuleScope
-    """What its check looks at."""
     summary: str
     """One sentence."""
     docs: str | None

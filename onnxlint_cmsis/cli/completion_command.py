@@ -73,12 +73,12 @@ def _fill_in(action: argparse.Action) -> None:
 
 def _values() -> dict[str, tuple[str, ...]]:
     """Values of the settings that have known ones, and of the words that commands take."""
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import every_rule
     from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED
     from onnxlint_cmsis.config.settings import KEYS, KNOWN_BOARDS
     from onnxlint_cmsis.runtimes.runtime import NAMES
 
-    codes = tuple(rule.code for rule in RULES)
+    codes = tuple(rule.code for rule in every_rule())
     of_codes = ("select", "ignore", "extend_select", "extend_ignore", "fixable", "unfixable", "extend_fixable", "rule")
     return {
         **{key.attribute: tuple(key.allowed) for key in KEYS if key.allowed},

@@ -43,14 +43,14 @@ def run(argv: list[str]) -> int:
 
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import every_rule
     from onnxlint_cmsis.config.settings import resolve
 
     try:
         prefixes = tuple(resolve(name) for name in names)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return [rule for rule in RULES if not names or rule.code.startswith(prefixes)]
+    return [rule for rule in every_rule() if not names or rule.code.startswith(prefixes)]
 
 
 def _row(rule: Rule) -> str:

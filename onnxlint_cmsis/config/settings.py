@@ -65,13 +65,13 @@ def resolve(text: str) -> str:
     wanted = text.strip()
     if wanted.upper() == EVERY:
         return EVERY
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import every_rule
 
-    for rule in RULES:
+    for rule in every_rule():
         if wanted.lower() == rule.name:
             return rule.code
     prefix = wanted.upper()
-    if _CODE.fullmatch(prefix) and any(rule.code.startswith(prefix) for rule in RULES):
+    if _CODE.fullmatch(prefix) and any(rule.code.startswith(prefix) for rule in every_rule()):
         return prefix
     raise ValueError(f"no rule has the code, prefix or name {text!r}; {_existing(wanted)}")
 
@@ -80,13 +80,13 @@ def _existing(wanted: str) -> str:
     """The names that come close, or all codes."""
     import difflib
 
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import every_rule
 
-    words = [word for rule in RULES for word in (rule.code, rule.name)]
+    words = [word for rule in every_rule() for word in (rule.code, rule.name)]
     close = difflib.get_close_matches(wanted, words, cutoff=0.75)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"there are {', '.join(rule.code for rule in RULES)}"
+    return f"there are {', '.join(rule.code for rule in every_rule())}"
 
 
 def longest(code: str, prefixes: Iterable[str]) -> int:
@@ -104,15 +104,13 @@ def enabled(code: str, settings: Settings, path: str) -> bool:
 
 def fixable(settings: Settings, path: str) -> frozenset[str]:
     """Codes that a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import acting_rules
 
     able = settings.fixable + settings.extend_fixable
     return frozenset(
         rule.code
-        for rule in RULES
-        if rule.action
-        and enabled(rule.code, settings, path)
-        and longest(rule.code, able) > longest(rule.code, settings.unfixable)
+        for rule in acting_rules()
+        if enabled(rule.code, settings, path) and longest(rule.code, able) > longest(rule.code, settings.unfixable)
     )
 
 

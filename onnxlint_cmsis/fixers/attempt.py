@@ -526,8 +526,8 @@ def worse_clause(before: Snapshot, after: Snapshot, found: ModelPlan, rewrites: 
     """How the new model is worse than predicted, as one clause; empty where it is not."""
     for old, new in matched(before, after, rewrites):
         for place, target in enumerate(before.prices.targets):
-            had = before.prices.of(old.call)[place].route
-            has = [after.prices.of(layer.call)[place].route for layer in new]
+            had = before.prices.of_layer(old)[place].route
+            has = [after.prices.of_layer(layer)[place].route for layer in new]
             if len(set().union(*map(risks, has))) > len(risks(had)):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
     gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None

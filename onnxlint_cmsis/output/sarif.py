@@ -71,9 +71,9 @@ SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def descriptors() -> list[Any]:
     """One descriptor for each rule of the table."""
-    from onnxlint_cmsis.checks.rule_registry import RULES
+    from onnxlint_cmsis.checks.rule_registry import every_rule
 
-    return [_descriptor(rule) for rule in RULES]
+    return [_descriptor(rule) for rule in every_rule()]
 
 
 def _descriptor(rule: Rule) -> Any:

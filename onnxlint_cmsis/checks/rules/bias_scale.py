@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import BiasNumbers, bias_of
@@ -42,7 +42,6 @@ RULE = Rule(
     code="CNN508",
     name="bias-scale",
     level=Level.WARNING,
-    scope=RuleScope.MODEL,
     summary="A bias has another type, scale or zero-point than the sums it is added to.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.02")),

@@ -16,7 +16,7 @@ hold zeros between the groups.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1
 from onnxlint_cmsis.ground.types import Level
 
@@ -24,7 +24,6 @@ RULE = Rule(
     code="CNN101",
     name="conv-1x1",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A 1x1 convolution misses the 1x1 kernels.",
     docs=__doc__,
     bad=Example("""

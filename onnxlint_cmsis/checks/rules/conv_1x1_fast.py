@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION, all_of
 from onnxlint_cmsis.ground.types import Level
 
@@ -21,7 +21,6 @@ RULE = Rule(
     code="CNN102",
     name="conv-1x1-fast",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A 1x1 convolution misses the fast 1x1 kernel.",
     docs=__doc__,
     bad=Example("""

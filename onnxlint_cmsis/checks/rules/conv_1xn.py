@@ -22,7 +22,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import (
     FILTER_H,
     FILTER_W,
@@ -45,7 +45,6 @@ RULE = Rule(
     code="CNN103",
     name="conv-1xn",
     level=Level.WARNING,
-    scope=RuleScope.LAYER,
     summary="A one-dimensional convolution misses the 1xN kernel.",
     docs=__doc__,
     bad=Example(

@@ -21,7 +21,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import (
     FILTER_1X1,
     FILTER_W,
@@ -43,7 +43,6 @@ RULE = Rule(
     code="CNN106",
     name="conv-legacy-fast",
     level=Level.WARNING,
-    scope=RuleScope.LAYER,
     summary="A q7 or q15 convolution misses the fast function of the legacy API.",
     docs=__doc__,
     bad=Example(

@@ -10,7 +10,7 @@ releases is a plain loop over single outputs. From 6.0.0 on there is one s16 ker
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.ground.types import Level
 
@@ -18,7 +18,6 @@ RULE = Rule(
     code="CNN104",
     name="conv-s16-fast",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="An s16 convolution misses the fast s16 kernel.",
     docs=__doc__,
     bad=Example(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.ground.types import Level
 
@@ -19,7 +19,6 @@ RULE = Rule(
     code="CNN105",
     name="conv-s4-even",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="An s4 convolution misses the kernel for even column counts.",
     docs=__doc__,
     bad=Example(

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import REMOVE, ClassFact, about_class, about_size, dead_text
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Freedom, Level
 
@@ -30,7 +30,6 @@ RULE = Rule(
     code="CNN202",
     name="dead-channels",
     level=Level.WARNING,
-    scope=RuleScope.CLASS,
     summary="Channels are constant or unread.",
     docs=__doc__,
     bad=Example("""

@@ -11,7 +11,7 @@ count helps.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, FILTER_H, FILTER_W, all_of, equal
 from onnxlint_cmsis.ground.types import Level
 
@@ -19,7 +19,6 @@ RULE = Rule(
     code="CNN111",
     name="depthwise-3x3",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A 3x3 depthwise layer misses the 3x3 kernel.",
     docs=__doc__,
     bad=Example("""

@@ -10,7 +10,7 @@ CPU.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, equal
 from onnxlint_cmsis.ground.types import Level
 
@@ -18,7 +18,6 @@ RULE = Rule(
     code="CNN112",
     name="depthwise-opt",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A depthwise layer misses the optimized kernel.",
     docs=__doc__,
     bad=Example(

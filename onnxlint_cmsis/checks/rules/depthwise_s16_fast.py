@@ -9,7 +9,7 @@ times width, in 4.0.0 also times the input channels. Others take `arm_depthwise_
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, equal
 from onnxlint_cmsis.ground.types import Level
 
@@ -17,7 +17,6 @@ RULE = Rule(
     code="CNN115",
     name="depthwise-s16-fast",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="An s16 depthwise layer misses the fast s16 kernel.",
     docs=__doc__,
     bad=Example(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import IN_C, equal
 from onnxlint_cmsis.ground.types import Level
 
@@ -22,7 +22,6 @@ RULE = Rule(
     code="CNN114",
     name="depthwise-to-conv",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A depthwise layer of one channel is not run as a convolution.",
     docs=__doc__,
     bad=Example(

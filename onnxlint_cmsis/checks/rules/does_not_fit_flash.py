@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory import FlashNeed, listed
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 
@@ -29,7 +29,6 @@ RULE = Rule(
     code="CNN602",
     name="does-not-fit-flash",
     level=Level.ERROR,
-    scope=RuleScope.FLASH,
     summary="The model's constants need more flash than the device has.",
     docs=__doc__,
     bad=Example(_MODEL, options="--flash 32K"),

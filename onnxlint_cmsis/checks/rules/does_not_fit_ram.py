@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory import RamNeed, listed
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 
@@ -35,7 +35,6 @@ RULE = Rule(
     code="CNN601",
     name="does-not-fit-ram",
     level=Level.ERROR,
-    scope=RuleScope.RAM,
     summary="The model needs more RAM than the device has.",
     docs=__doc__,
     bad=Example(_MODEL, options="--ram 16K"),

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import offences, statements
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
@@ -27,7 +27,6 @@ RULE = Rule(
     code="CNN507",
     name="dynamic-quantization",
     level=Level.ERROR,
-    scope=RuleScope.MODEL,
     summary="Scales are known only at run time.",
     docs=__doc__,
     bad=Example("""

@@ -11,14 +11,13 @@ The graph is linted all the same; what depends on values that are not read stays
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN006",
     name="external-data",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="External data is missing, short or outside the model's folder.",
     docs=__doc__,
     bad=Example("""

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import described, is_much, share_of_macs
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
@@ -48,7 +48,6 @@ RULE = Rule(
     code="CNN513",
     name="float-island",
     level=Level.WARNING,
-    scope=RuleScope.MODEL,
     summary="Layers compute in float in a quantized model.",
     docs=__doc__,
     bad=Example(_MODEL.replace("BETWEEN", "e = Sqrt(c)")),

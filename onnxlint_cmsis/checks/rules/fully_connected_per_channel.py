@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
@@ -21,7 +21,6 @@ RULE = Rule(
     code="CNN131",
     name="fully-connected-per-channel",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="Per-channel fully connected weights have no kernel in the release.",
     docs=__doc__,
     bad=Example(

@@ -10,14 +10,13 @@ dimension. The rest of the model is linted all the same, since converters often 
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN004",
     name="invalid-model",
     level=Level.WARNING,
-    scope=RuleScope.FILE,
     summary="The model breaks a rule of ONNX.",
     docs=__doc__,
     bad=Example("""

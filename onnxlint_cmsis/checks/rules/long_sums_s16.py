@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
@@ -38,7 +38,6 @@ RULE = Rule(
     code="CNN516",
     name="long-sums-s16",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="An int16 layer adds more than 512 products at a time.",
     docs=__doc__,
     bad=Example(_MODEL.replace("COLUMNS", "520")),

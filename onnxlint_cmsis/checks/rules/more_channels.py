@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import GROW, ClassFact, about_size
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 
@@ -33,7 +33,6 @@ RULE = Rule(
     code="CNN201",
     name="more-channels",
     level=Level.WARNING,
-    scope=RuleScope.CLASS,
     summary="The same kernel runs fewer instructions with more channels.",
     docs=__doc__,
     bad=Example("""

@@ -9,7 +9,7 @@ loaded by no tool that uses protobuf. The exit code is 2.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 
@@ -25,7 +25,6 @@ RULE = Rule(
     code="CNN007",
     name="nested-too-deep",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="Subgraphs are nested deeper than protobuf reads.",
     docs=__doc__,
     bad=Example(_nested(31), shown="31 If nodes, each in a branch of another"),

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -36,7 +36,6 @@ RULE = Rule(
     code="CNN190",
     name="no-entry-point",
     level=Level.WARNING,
-    scope=RuleScope.MODEL,
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""

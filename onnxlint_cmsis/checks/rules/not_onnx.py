@@ -9,14 +9,13 @@ The message says what was found. The exit code is 2; other files of the same run
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN002",
     name="not-onnx",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="The file is not an ONNX model.",
     docs=__doc__,
     bad=Example(b"A text, no model.\n"),

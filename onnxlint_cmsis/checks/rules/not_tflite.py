@@ -10,14 +10,13 @@ the same run are still linted.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN009",
     name="not-tflite",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="The file is not a TensorFlow Lite model.",
     docs=__doc__,
     bad=Example(b"A text, no model.\n", name="model.tflite"),

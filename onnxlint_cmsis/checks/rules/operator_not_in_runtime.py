@@ -10,7 +10,7 @@ ONNX operator shows in the converted file: lint that, too.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.rules.operator_version import KNOWN
 from onnxlint_cmsis.ground.types import Level
 
@@ -21,7 +21,6 @@ RULE = Rule(
     code="CNN412",
     name="operator-not-in-runtime",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime does not have the operator.",
     docs=__doc__,
     bad=Example(POWER, name="model.tflite", shown="a .tflite file with one operator: y = POW(a, b)"),

@@ -10,14 +10,13 @@ judges that layer.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN411",
     name="padding-becomes-pad",
     level=Level.NOTE,
-    scope=RuleScope.RUNTIME,
     summary="Padding that TensorFlow Lite cannot express becomes an operator.",
     docs=__doc__,
     bad=Example(

@@ -10,14 +10,13 @@ a grouped convolution of a depthwise one with a batch, and TVM does not hand ove
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN408",
     name="runtime-batch",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime takes one image at a time for this layer.",
     docs=__doc__,
     bad=Example(

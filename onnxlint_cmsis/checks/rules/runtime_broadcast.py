@@ -10,14 +10,13 @@ shape.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN404",
     name="runtime-broadcast",
     level=Level.WARNING,
-    scope=RuleScope.RUNTIME,
     summary="A runtime adds or multiplies tensors of different shapes in reference code.",
     docs=__doc__,
     bad=Example(

@@ -10,14 +10,13 @@ Where a rule on quantization (CNN5xx) knows the cause, that rule says what the r
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN407",
     name="runtime-float",
     level=Level.WARNING,
-    scope=RuleScope.RUNTIME,
     summary="A layer computes in float, in the runtime's reference code.",
     docs=__doc__,
     bad=Example(

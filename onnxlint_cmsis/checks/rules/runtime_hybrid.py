@@ -12,14 +12,13 @@ Where a rule on quantization (CNN5xx) knows the cause, that rule says what the r
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN406",
     name="runtime-hybrid",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime takes no layer of float activations and integer weights.",
     docs=__doc__,
     bad=Example(

@@ -13,14 +13,13 @@ Where a rule on quantization (CNN5xx) knows the cause, that rule says what the r
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN410",
     name="runtime-per-channel-dense",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime takes no dense layer with a scale for each output.",
     docs=__doc__,
     bad=Example(

@@ -10,14 +10,13 @@ height, width] and exchange the first two.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN409",
     name="runtime-rank",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime has no kernel for so many dimensions.",
     docs=__doc__,
     bad=Example(

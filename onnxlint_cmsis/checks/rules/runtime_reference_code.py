@@ -11,14 +11,13 @@ costs more the larger its tensors are.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN403",
     name="runtime-reference-code",
     level=Level.WARNING,
-    scope=RuleScope.RUNTIME,
     summary="The runtime runs reference code, not CMSIS-NN.",
     docs=__doc__,
     bad=Example(

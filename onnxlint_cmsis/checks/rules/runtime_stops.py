@@ -13,14 +13,13 @@ equal scales around pools and concatenations, int16 activations with zero-point 
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN401",
     name="runtime-stops",
     level=Level.ERROR,
-    scope=RuleScope.RUNTIME,
     summary="The runtime refuses a layer, or halts.",
     docs=__doc__,
     bad=Example(

@@ -27,7 +27,7 @@ from math import isfinite
 
 from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
 from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -50,7 +50,6 @@ RULE = Rule(
     code="CNN512",
     name="scale-out-of-range",
     level=Level.ERROR,
-    scope=RuleScope.MODEL,
     summary="A scale cannot be computed with.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.0")),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 
@@ -27,7 +27,6 @@ RULE = Rule(
     code="CNN603",
     name="scratch-exceeds-stack",
     level=Level.WARNING,
-    scope=RuleScope.LAYER,
     summary="A layer's scratch buffer is larger than the stack that is left for it.",
     docs=__doc__,
     bad=Example(_MODEL, options="--target cortex-m4 --stack 1K"),

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Isa, Level
@@ -48,7 +48,6 @@ RULE = Rule(
     code="CNN515",
     name="sum-overflow",
     level=Level.WARNING,
-    scope=RuleScope.MODEL,
     summary="A layer's sums can overflow for some input.",
     docs=__doc__,
     bad=Example(_MODEL.replace("BIAS", "2147483000")),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.ground.types import Level
 
@@ -23,7 +23,6 @@ RULE = Rule(
     code="CNN121",
     name="transpose-conv-reversed",
     level=Level.NOTE,
-    scope=RuleScope.LAYER,
     summary="A transpose convolution misses the reversed-convolution route.",
     docs=__doc__,
     bad=Example("""

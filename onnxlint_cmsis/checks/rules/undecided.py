@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import FileProblem, missing_sizes, report
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.ground.findings import Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
@@ -28,7 +28,6 @@ RULE = Rule(
     code="CNN005",
     name="undecided",
     level=Level.NOTE,
-    scope=RuleScope.MODEL,
     summary="Symbolic sizes leave questions about layers open.",
     docs=__doc__,
     asks=True,

@@ -20,7 +20,7 @@ from functools import partial
 
 from onnxlint_cmsis.checks.facts import RESCALE, advice, float_name, overrides
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import one_scale
@@ -49,7 +49,6 @@ RULE = Rule(
     code="CNN510",
     name="unequal-scales",
     level=Level.ERROR,
-    scope=RuleScope.MODEL,
     summary="Input and output have different scales where a function copies integers.",
     docs=__doc__,
     action=RESCALE,

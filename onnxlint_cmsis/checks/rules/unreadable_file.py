@@ -9,14 +9,13 @@ Nothing else is known of the model. The exit code is 2; other files of the same 
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN001",
     name="unreadable-file",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="The file cannot be read.",
     docs=__doc__,
     bad=Example(None),

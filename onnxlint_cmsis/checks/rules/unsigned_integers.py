@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import REWRITE, advice
 from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -34,7 +34,6 @@ RULE = Rule(
     code="CNN504",
     name="unsigned-integers",
     level=Level.NOTE,
-    scope=RuleScope.MODEL,
     summary="Activations or weights are uint8.",
     docs=__doc__,
     action=REWRITE,

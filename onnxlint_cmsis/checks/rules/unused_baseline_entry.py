@@ -8,14 +8,13 @@ The baseline file lists a finding that is no longer there: it was mended, or the
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN091",
     name="unused-baseline-entry",
     level=Level.NOTE,
-    scope=RuleScope.FILE,
     summary="A baseline entry matches no finding.",
     docs=__doc__,
     asks=True,

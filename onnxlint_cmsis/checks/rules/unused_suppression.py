@@ -9,14 +9,13 @@ node, names a rule that reported nothing there.
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN090",
     name="unused-suppression",
     level=Level.NOTE,
-    scope=RuleScope.FILE,
     summary="A suppression matches no finding.",
     docs=__doc__,
     asks=True,

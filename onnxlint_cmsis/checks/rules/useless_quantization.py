@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import REWRITE
 from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.quantization import useless_pairs
@@ -32,7 +32,6 @@ RULE = Rule(
     code="CNN514",
     name="useless-quantization",
     level=Level.NOTE,
-    scope=RuleScope.MODEL,
     summary="A DequantizeLinear and QuantizeLinear pair does nothing.",
     docs=__doc__,
     action=REWRITE,

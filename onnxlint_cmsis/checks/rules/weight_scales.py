@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause, operands
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -38,7 +38,6 @@ RULE = Rule(
     code="CNN502",
     name="weight-scales",
     level=Level.ERROR,
-    scope=RuleScope.MODEL,
     summary="Weights have other scales than one for each output channel.",
     docs=__doc__,
     bad=Example(_MODEL.replace("AXIS", "1")),

@@ -9,14 +9,13 @@ number for a size that the model fixes. The exit code is 2, since the findings w
 from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
-from onnxlint_cmsis.checks.rule import Example, Rule, RuleScope
+from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN008",
     name="wrong-input-shape",
     level=Level.ERROR,
-    scope=RuleScope.FILE,
     summary="A given input shape does not fit the model.",
     docs=__doc__,
     bad=Example(
