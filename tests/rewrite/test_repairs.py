@@ -12,6 +12,7 @@ from onnx import parser
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.rule_registry import every_rule
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.families import all_hazards
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
@@ -395,3 +396,14 @@ def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
     """)
     graph = ModelAnalysis("m.onnx", AnalysisSettings(targets("7.0.0")), model.SerializeToString()).graph
     assert list(useless_nodes(graph)) == []
+
+
+def test_weights_that_no_flash_holds_are_not_written(tmp_path, capsys):
+    """An output_padding of 2^31 in a damaged file would take 96 GB of zeros."""
+    path = tmp_path / "wide.onnx"
+    paddings = {"strides": [1, 4], "output_padding": [0, 2**31 - 1]}
+    model = convolution((1, 8, 4, 4), (8, 3, 2, 2), op_type="ConvTranspose", **paddings)
+    path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+    for options in ((), ("--diff",)):
+        assert main(["--isolated", *options, str(path)]) in (0, 1)
+        assert "internal error" not in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,10 @@ Taps = tuple[tuple[int, int], ...]
 """Zeros before and after, for each spatial axis."""
 
 
+MOST_WEIGHTS = 1 << 24
+"""Weights of a repaired layer; no flash of a Cortex-M holds more."""
+
+
 def surround(edit: GraphEdit, record: LoweredLayer, taps: Taps) -> None:
     """Give a layer weights with zeros around them, or with fewer where a number is negative. Raises NotAppliedError."""
 
@@ -74,6 +79,11 @@ def surround(edit: GraphEdit, record: LoweredLayer, taps: Taps) -> None:
         ends = zip(taps, codes.shape[2:], strict=True)
         kept = tuple(slice(max(0, -before), size - max(0, -after)) for (before, after), size in ends)
         zeros = tuple((max(0, before), max(0, after)) for before, after in taps)
+        numbers = prod(codes.shape[:2]) * prod(
+            size + sum(more) for size, more in zip(codes.shape[2:], zeros, strict=True)
+        )
+        if numbers > MOST_WEIGHTS:
+            raise NotAppliedError(f"its weights would be {numbers:,} numbers; at most {MOST_WEIGHTS:,} are written")
         window = (slice(None), slice(None), *kept)
         return np.pad(codes[window], ((0, 0), (0, 0), *zeros), constant_values=filler)
 
