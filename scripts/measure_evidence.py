@@ -85,7 +85,7 @@ def rows(folder: Path) -> Iterator[Evidence]:
 def text(folder: Path) -> str:
     """Text of the module."""
     head = (
-        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see gain.py."""\n\n'
+        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see near_by.py."""\n\n'
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )

@@ -12,19 +12,7 @@ from functools import cache
 from math import ceil, prod
 
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, table_for
-from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise
-from onnxlint_cmsis.cmsis_nn.integer import convolution as convolution_s16
-from onnxlint_cmsis.cmsis_nn.integer import convolution as four_bit
-from onnxlint_cmsis.cmsis_nn.integer import convolution as one_by_n
-from onnxlint_cmsis.cmsis_nn.integer import depthwise as depthwise_s4
-from onnxlint_cmsis.cmsis_nn.integer import depthwise as depthwise_s16
-from onnxlint_cmsis.cmsis_nn.integer import others as elementwise
-from onnxlint_cmsis.cmsis_nn.integer import others as extreme
-from onnxlint_cmsis.cmsis_nn.integer import others as pad
-from onnxlint_cmsis.cmsis_nn.integer import others as pooling
-from onnxlint_cmsis.cmsis_nn.integer import others as sixteen_bit
-from onnxlint_cmsis.cmsis_nn.integer import others as transpose
-from onnxlint_cmsis.cmsis_nn.integer import transposed as transpose_conv
+from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, add, sizes_of, without_bias
 from onnxlint_cmsis.cmsis_nn.releases import holds
@@ -113,9 +101,9 @@ KERNELS = (
     Kernel("arm_convolve_s8", convolution.convolve_s8_core_4x, MVE_ONLY, until="4.1.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8, NOT_MVE, since="4.1.0", covers=_dense),
     Kernel("arm_convolve_s8", convolution.convolve_s8, MVE_ONLY, since="4.1.0", covers=_dense),
-    Kernel("arm_convolve_1_x_n_s8", one_by_n.fours, MVE_ONLY, until="4.1.0", covers=_dense),
-    Kernel("arm_convolve_1_x_n_s8", one_by_n.single_columns, MVE_ONLY, since="4.1.0", until="6.0.0", covers=_dense),
-    Kernel("arm_convolve_1_x_n_s8", one_by_n.strips, MVE_ONLY, since="6.0.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", convolution.fours, MVE_ONLY, until="4.1.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", convolution.single_columns, MVE_ONLY, since="4.1.0", until="6.0.0", covers=_dense),
+    Kernel("arm_convolve_1_x_n_s8", convolution.strips, MVE_ONLY, since="6.0.0", covers=_dense),
     Kernel("arm_depthwise_conv_3x3_s8", depthwise.conv_3x3_s8, NOT_MVE),
     Kernel("arm_depthwise_conv_s8_opt", depthwise.s8_opt, (Isa.DSP, Isa.MVE)),
     Kernel("depthwise_conv_s8_mult_4", depthwise.s8_mult_4),
@@ -123,36 +111,38 @@ KERNELS = (
     Kernel("arm_fully_connected_s8", dense.fully_connected_s8, NOT_MVE),
     Kernel("arm_fully_connected_s8", dense.by_three, MVE_ONLY, until="5.0.0"),
     Kernel("arm_fully_connected_s8", dense.fully_connected_s8, MVE_ONLY, since="5.0.0"),
-    Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
-    Kernel("arm_avgpool_s8", pooling.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
-    Kernel("arm_max_pool_s8", pooling.max_pool_s8, covers=_one_image),
-    Kernel("arm_elementwise_add_s8", elementwise.add_s8, several=True),
-    Kernel("arm_elementwise_mul_s8", elementwise.mul_s8, several=True),
-    Kernel("arm_softmax_s8", elementwise.softmax_s8, covers=_rows, several=True),
-    Kernel(REVERSED, transpose_conv.reversed_convolution, since=MEASURED, several=True),
-    Kernel("arm_transpose_conv_s8", transpose_conv.direct_by_strides, since=MEASURED, until="main", several=True),
-    Kernel("arm_transpose_conv_s8", transpose_conv.direct, since="main", several=True),
-    Kernel("arm_pad_s8", pad.pad_s8, since=MEASURED, several=True),
-    Kernel("arm_transpose_s8", transpose.transpose_s8, since=MEASURED, covers=_ordered, several=True),
-    Kernel("arm_maximum_s8", extreme.maximum_s8, since=MEASURED, several=True),
-    Kernel("arm_minimum_s8", extreme.minimum_s8, since=MEASURED, several=True),
+    Kernel("arm_avgpool_s8", others.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
+    Kernel("arm_avgpool_s8", others.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
+    Kernel("arm_max_pool_s8", others.max_pool_s8, covers=_one_image),
+    Kernel("arm_elementwise_add_s8", others.add_s8, several=True),
+    Kernel("arm_elementwise_mul_s8", others.mul_s8, several=True),
+    Kernel("arm_softmax_s8", others.softmax_s8, covers=_rows, several=True),
+    Kernel(REVERSED, transposed.reversed_convolution, since=MEASURED, several=True),
+    Kernel("arm_transpose_conv_s8", transposed.direct_by_strides, since=MEASURED, until="main", several=True),
+    Kernel("arm_transpose_conv_s8", transposed.direct, since="main", several=True),
+    Kernel("arm_pad_s8", others.pad_s8, since=MEASURED, several=True),
+    Kernel("arm_transpose_s8", others.transpose_s8, since=MEASURED, covers=_ordered, several=True),
+    Kernel("arm_maximum_s8", others.maximum_s8, since=MEASURED, several=True),
+    Kernel("arm_minimum_s8", others.minimum_s8, since=MEASURED, several=True),
     Kernel("arm_fully_connected_per_channel_s8", dense.per_channel_s8, since=MEASURED, several=True),
-    Kernel("arm_convolve_s16", convolution_s16.convolve_s16, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_depthwise_conv_s16", depthwise_s16.s16_generic, since=MEASURED, several=True),
-    Kernel("arm_depthwise_conv_fast_s16", depthwise_s16.s16_fast, (Isa.DSP, Isa.MVE), since=MEASURED, several=True),
-    Kernel("arm_fully_connected_s16", sixteen_bit.fully_connected_s16, since=MEASURED, several=True),
-    Kernel("arm_avgpool_s16", sixteen_bit.avgpool_s16, since=MEASURED, covers=_touching, several=True),
-    Kernel("arm_max_pool_s16", sixteen_bit.max_pool_s16, since=MEASURED, covers=_touching, several=True),
-    Kernel("arm_elementwise_add_s16", sixteen_bit.add_s16, since=MEASURED, several=True),
-    Kernel("arm_elementwise_mul_s16", sixteen_bit.mul_s16, since=MEASURED, several=True),
-    Kernel("arm_convolve_1x1_s4_fast", four_bit.convolve_1x1_s4_fast, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_convolve_1x1_s4", four_bit.convolve_1x1_s4, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_convolve_1_x_n_s4", four_bit.convolve_1_x_n_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_convolve_even_s4", four_bit.convolve_even_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_convolve_s4", four_bit.convolve_s4, since=MEASURED, several=True, covers=_dense),
-    Kernel("arm_depthwise_conv_s4", depthwise_s4.s4_generic, since=MEASURED, several=True),
-    Kernel("arm_depthwise_conv_s4_opt", depthwise_s4.s4_opt, since=MEASURED, several=True),
-    Kernel("arm_fully_connected_s4", four_bit.fully_connected_s4, since=MEASURED, several=True),
+    Kernel("arm_convolve_s16", convolution.convolve_s16, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_depthwise_conv_s16", depthwise.s16_generic, since=MEASURED, several=True),
+    Kernel("arm_depthwise_conv_fast_s16", depthwise.s16_fast, (Isa.DSP, Isa.MVE), since=MEASURED, several=True),
+    Kernel("arm_fully_connected_s16", others.fully_connected_s16, since=MEASURED, several=True),
+    Kernel("arm_avgpool_s16", others.avgpool_s16, since=MEASURED, covers=_touching, several=True),
+    Kernel("arm_max_pool_s16", others.max_pool_s16, since=MEASURED, covers=_touching, several=True),
+    Kernel("arm_elementwise_add_s16", others.add_s16, since=MEASURED, several=True),
+    Kernel("arm_elementwise_mul_s16", others.mul_s16, since=MEASURED, several=True),
+    Kernel("arm_convolve_1x1_s4_fast", convolution.convolve_1x1_s4_fast, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_1x1_s4", convolution.convolve_1x1_s4, since=MEASURED, several=True, covers=_dense),
+    Kernel(
+        "arm_convolve_1_x_n_s4", convolution.convolve_1_x_n_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense
+    ),
+    Kernel("arm_convolve_even_s4", convolution.convolve_even_s4, MVE_ONLY, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_convolve_s4", convolution.convolve_s4, since=MEASURED, several=True, covers=_dense),
+    Kernel("arm_depthwise_conv_s4", depthwise.s4_generic, since=MEASURED, several=True),
+    Kernel("arm_depthwise_conv_s4_opt", depthwise.s4_opt, since=MEASURED, several=True),
+    Kernel("arm_fully_connected_s4", convolution.fully_connected_s4, since=MEASURED, several=True),
 )
 """No two rows of a kernel share an instruction set and a release."""
 

@@ -69,31 +69,25 @@ def hazards_near(entry: str) -> tuple[Hazard, ...]:
 
 @cache
 def _current() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others
-    from onnxlint_cmsis.cmsis_nn.integer import convolution as one_by_n
-    from onnxlint_cmsis.cmsis_nn.integer import convolution as one_by_one
-    from onnxlint_cmsis.cmsis_nn.integer import others as sixteen_bit
-    from onnxlint_cmsis.cmsis_nn.integer import others as transpose
-    from onnxlint_cmsis.cmsis_nn.integer import transposed as transpose_conv
+    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
 
     return (
-        *one_by_n.ONE_BY_N_HAZARDS,
-        *one_by_one.ONE_BY_ONE_HAZARDS,
+        *convolution.ONE_BY_N_HAZARDS,
+        *convolution.ONE_BY_ONE_HAZARDS,
         *convolution.CONVOLUTION_HAZARDS,
         *depthwise.DEPTHWISE_HAZARDS,
-        *sixteen_bit.SIXTEEN_BIT_HAZARDS,
-        *transpose_conv.TRANSPOSE_CONV_HAZARDS,
-        *transpose.TRANSPOSE_HAZARDS,
+        *others.SIXTEEN_BIT_HAZARDS,
+        *transposed.TRANSPOSE_CONV_HAZARDS,
+        *others.TRANSPOSE_HAZARDS,
         *others.OTHERS_HAZARDS,
     )
 
 
 @cache
 def _legacy() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.legacy import hazards as checked
-    from onnxlint_cmsis.cmsis_nn.legacy import hazards as unchecked
+    from onnxlint_cmsis.cmsis_nn.legacy import hazards
 
-    return (*checked.LEGACY_HAZARDS, *unchecked.LEGACY_WRONG_RESULTS)
+    return (*hazards.LEGACY_HAZARDS, *hazards.LEGACY_WRONG_RESULTS)
 
 
 @cache

@@ -366,7 +366,7 @@ class Verdict(str, Enum):
     CMSIS_NN = "CMSIS-NN"
     """A function of CMSIS-NN."""
     PLAIN = "plain code"
-    """Code beside CMSIS-NN; `plain_code` lists it."""
+    """Code beside CMSIS-NN; `in_plain_code` knows it."""
     REFUSED = "refused"
     """Neither of both."""
     UNDECIDED = "undecided"

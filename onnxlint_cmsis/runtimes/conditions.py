@@ -428,7 +428,7 @@ EXECUTORCH_ROWS = (
 # The patterns by which TVM's partitioner finds layers for CMSIS-NN, as its RFC 0015 planned them.
 #
 # Read at 513c2be0 (python/tvm/relay/op/contrib/cmsisnn.py).
-# tvm_conditions.py has the layers that a pattern does not take.
+# The rows below have the layers that a pattern does not take.
 
 
 FILE = "python/tvm/relay/op/contrib/cmsisnn.py"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import bias_slot
-from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS as CHECKED
-from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_WRONG_RESULTS as UNCHECKED
+from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
 from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
 from onnxlint_cmsis.fixers.repairs.requantized import (
@@ -127,7 +126,7 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "svdf-null-context": _CALLER,
         "batch-matmul-null-context": _CALLER,
         "avgpool-null-context": _CALLER,
-        **{row.id: _LEGACY for row in (*CHECKED, *UNCHECKED)},
+        **{row.id: _LEGACY for row in (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)},
     }
 )
 """Names of hazards, each with the reason as a clause."""

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.formats.onnx import wire
-from onnxlint_cmsis.formats.onnx import wire as strip
-from onnxlint_cmsis.formats.onnx import wire as walk
 from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES, TYPED_FIELDS, decode, elem_bits, elem_name, tensor_values
 from onnxlint_cmsis.formats.onnx.wire import Buffer, External, Payload, all_tensors
@@ -165,7 +163,7 @@ class Document:
         self.problems: list[Problem] = []
         """What is wrong with it."""
         wire.reject_other_files(buffer)
-        self.stripped = strip.strip(buffer)
+        self.stripped = wire.strip(buffer)
         """Copy without weights."""
         self.model = self._parse()
         """The parsed copy; tensors with large payloads have none."""
@@ -220,21 +218,21 @@ class Document:
         try:
             model: ModelProto = ModelProto.FromString(self.stripped.model)
         except Exception as error:  # protobuf's DecodeError, whose module has no types
-            strip.explain_rejection(self.buffer, self.stripped.nodes)
+            wire.explain_rejection(self.buffer, self.stripped.nodes)
             raise ModelError("not-onnx", f"not an ONNX model: protobuf says {error}") from None
         if not self.stripped.has_graph or not (model.ir_version or model.opset_import):
             raise ModelError(
                 "not-onnx",
                 "not an ONNX model: a ModelProto has a graph and an IR or operator set version, this has not",
             )
-        require_text(walk.all_names(model))
+        require_text(wire.all_names(model))
         return model
 
     def _detach_external(self) -> None:
         """Take external tensors out of the copy, so that no code of ONNX goes looking for their files."""
         if b"location" not in self.stripped.model:
             return
-        outside = [t for t in walk.all_tensors(self.model) if t.data_location == t.EXTERNAL]
+        outside = [t for t in wire.all_tensors(self.model) if t.data_location == t.EXTERNAL]
         for tensor in outside:
             self._detach(tensor)
         if outside and self.checkable:
@@ -242,20 +240,20 @@ class Document:
 
     def _detach(self, tensor: TensorProto) -> None:
         """One zero element in place of a tensor that is in another file."""
-        require_text(walk.external_names(tensor))
+        require_text(wire.external_names(tensor))
         payload = Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
         payload.external = location(tensor, self.path, self.problems)
         link = f"{self.stripped.link}{len(self.stripped.payloads)}"
         self.stripped.payloads.append(payload)
         name, data_type = tensor.name, tensor.data_type
-        tensor.ParseFromString(strip.placeholder(data_type == strip.STRING, link))
+        tensor.ParseFromString(wire.placeholder(data_type == wire.STRING, link))
         tensor.name, tensor.data_type = name, data_type
 
     def _restore_dims(self) -> None:
         """Give stripped tensors their dims back."""
         if not self.stripped.payloads:
             return
-        for tensor in walk.all_tensors(self.model):
+        for tensor in wire.all_tensors(self.model):
             payload = self.payload(tensor)
             if payload is not None:
                 del tensor.dims[:]

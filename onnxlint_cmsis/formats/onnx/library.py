@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 # ONNX's shape inference and checker, which are written in C++: called here, or in a process apart.
 #
-# Inference of onnx before 1.23 may end its process on damaged nodes that guards.py does not know of. So these
+# Inference of onnx before 1.23 may end its process on damaged nodes that `hide_dangerous` does not know of. So these
 # versions
 # run in a process apart, which is started anew after such an end.
 
 
 TRUSTED = (1, 23)
-"""First version of onnx whose inference returns from every node that guards.py lets through."""
+"""First version of onnx whose inference returns from every node that `hide_dangerous` lets through."""
 
 
 class OnnxLibraryError(Exception):

@@ -354,7 +354,7 @@ def _decoded(name: str, raw: bytes) -> NDArray[Any] | None:
 OVERRIDABLE_IR = 4
 """IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""
 FIXED = (CONSTANT, IDENTITY, CONSTANT_OF_SHAPE)
-"""Operators whose results `constant_nodes` knows whatever their size."""
+"""Operators whose results `constants.py` knows whatever their size."""
 
 
 class Flattener:

@@ -18,7 +18,6 @@ from onnxlint_cmsis.operators.record import Form
 from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
 from onnxlint_cmsis.runtimes.tflm import plain_kernels
-from onnxlint_cmsis.runtimes.tflm import plain_kernels as plain_layer_kernels
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
 from onnxlint_cmsis.runtimes.tflm.kernels import (
     add,
@@ -87,11 +86,11 @@ KERNELS: dict[str, Callable[[Preparation], None]] = {
 
 
 PLAIN: dict[str, Callable[[Preparation], None]] = {
-    "CONV_2D": plain_layer_kernels.conv_2d,
-    "DEPTHWISE_CONV_2D": plain_layer_kernels.depthwise_conv_2d,
-    "TRANSPOSE_CONV": plain_layer_kernels.transpose_conv,
-    "FULLY_CONNECTED": plain_layer_kernels.fully_connected,
-    "BATCH_MATMUL": plain_layer_kernels.batch_matmul,
+    "CONV_2D": plain_kernels.conv_2d,
+    "DEPTHWISE_CONV_2D": plain_kernels.depthwise_conv_2d,
+    "TRANSPOSE_CONV": plain_kernels.transpose_conv,
+    "FULLY_CONNECTED": plain_kernels.fully_connected,
+    "BATCH_MATMUL": plain_kernels.batch_matmul,
     "AVERAGE_POOL_2D": plain_kernels.pool,
     "MAX_POOL_2D": plain_kernels.pool,
     "SOFTMAX": plain_kernels.softmax,
