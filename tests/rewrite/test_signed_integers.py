@@ -48,8 +48,8 @@ def model(between: str, weights: str = "uint8") -> onnx.ModelProto:
     )
 
 
-def fixed(given: onnx.ModelProto):
-    request = FixRequest(AnalysisSettings((Target("cortex-m4", Isa.DSP, "7.0.0"),)), FixOptions())
+def fixed(given: onnx.ModelProto, cpu: str = "cortex-m4", isa: Isa = Isa.DSP):
+    request = FixRequest(AnalysisSettings((Target(cpu, isa, "7.0.0"),)), FixOptions())
     return fix_model("m.onnx", given.SerializeToString(), request)
 
 
@@ -79,6 +79,26 @@ def test_what_onnx_runtime_itself_computes_otherwise_in_int8_stays():
     assert data is None
     assert "output `y` differs by 0.05" in result.reason
 
+
+def test_an_unread_concat_that_split_groups_leaves_becomes_int8_in_the_same_run():
+    given = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1, 6, 5, 5] x) => (float[1, 6, 5, 5] y)
+        <float s = {0.05}, int8 z = {3}, float ws = {0.02}, int8 wz = {0}, uint8 uz = {0}, float us = {0.04},
+         int8[4, 3, 1, 1] w = {1, -3, 100, 60, 5, 6, -7, 80, 9, 10, -11, 12}> {
+            q = QuantizeLinear(x, s, z)
+            d = DequantizeLinear(q, s, z)
+            dw = DequantizeLinear(w, ws, wz)
+            c = Conv<group = 2>(d, dw)
+            r = Relu(c)
+            u = QuantizeLinear(r, us, uz)
+            y = DequantizeLinear(q, s, z)
+        }"""
+    )
+    result, data, _ = fixed(given, "cortex-m0", Isa.SCALAR)
+    assert [rewrite.repair for rewrite in result.rewrites] == ["split-groups", "signed-integers"]
+    assert result.proof.equal
+    assert fixed(onnx.ModelProto.FromString(data), "cortex-m0", Isa.SCALAR).model is None
 
 def test_what_an_operator_ties_to_an_input_of_the_model_stays():
     given = onnx.parser.parse_model(
