@@ -27,7 +27,7 @@ are fitted to measurements of the real library: about 3,700 layers for each rele
 shapes for kernels that were measured later.
 
 ```sh
-python scripts/fit_cost.py [FOLDER] [--check]
+python lab/fit_cost.py [FOLDER] [--check]
 ```
 
 `onnxlint_cmsis/cmsis_nn/instructions/` has the results, one file for each release and instruction set, with their
@@ -124,7 +124,7 @@ bounds were moved to hold them. Code for Cortex-M3 ran on a Cortex-M4. Other rev
 Cortex-M0, M0+ and M23, whose code multiplies in other ways, stay unknown. The memory order in which a converter writes
 an image is not known: the range of an ONNX layer holds both.
 
-`python scripts/measure_tflm_reference.py CPU LIBRARY FLAG...` measures these calls again in another build. LIBRARY is
+`python lab/measure_tflm_reference.py CPU LIBRARY FLAG...` measures these calls again in another build. LIBRARY is
 its `libtensorflow-microlite.a`, FLAGs are its include folders and the flags that choose the CPU. The script says which
 calls leave their range. It needs gcc for Arm with libstdc++, and QEMU.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "onnxlint_cmsis"
-FOLDERS = (PACKAGE, "firmware_check", "tests", "scripts", "bench")
+FOLDERS = (PACKAGE, "firmware_check", "tests", "scripts", "lab", "bench")
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

@@ -109,7 +109,7 @@ def test_the_firmware_check_stands_on_the_package_alone() -> None:
         for node in ast.walk(tree):
             names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {name.split(".")[0] for name in names} & {"tests", "scripts", "bench"}, path
+            assert not {name.split(".")[0] for name in names} & {"tests", "scripts", "lab", "bench"}, path
 
 
 def test_only_reading_and_fixing_touch_protobufs() -> None:
@@ -189,7 +189,7 @@ def test_docs_are_not_stale() -> None:
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the cost vectors in a folder `shared` beside the project")
 def test_the_evidence_table_is_what_the_vectors_say() -> None:
-    script = [sys.executable, "scripts/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
+    script = [sys.executable, "lab/measure_evidence.py", str(SHARED / "vectors" / "cost"), "--check"]
     assert subprocess.run(script, cwd=ROOT, check=False).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""Pairs of q7 and q15 layers measured before and after a pad; written by scripts/measure_legacy.py."""
+"""Pairs of q7 and q15 layers measured before and after a pad; written by lab/measure_legacy.py."""
 
 from __future__ import annotations
 

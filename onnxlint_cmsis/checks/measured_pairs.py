@@ -1,4 +1,4 @@
-"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see near_by.py."""
+"""Measured pairs behind the routing checks; made by lab/measure_evidence.py, see near_by.py."""
 
 from __future__ import annotations
 

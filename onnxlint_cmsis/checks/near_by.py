@@ -90,8 +90,8 @@ def _shape_words_shown(size: Size) -> str:
 # entry point, and so of one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers
 # are
 # instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
-# not cycles. They are in `measured_pairs.py`, which `scripts/measure_evidence.py` makes, and for q7 and q15 in
-# `measured_legacy_pairs.py`, which `scripts/measure_legacy.py` makes.
+# not cycles. They are in `measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in
+# `measured_legacy_pairs.py`, which `lab/measure_legacy.py` makes.
 
 
 COMPILER = "gcc"

@@ -2,7 +2,7 @@
 
 A prediction counts how often each loop of the kernel that a route ends in runs (`kernels.py` and the modules it
 names) and multiplies with the instructions of one turn. Those were fitted to measurements of the real library by
-`scripts/fit_cost.py`; `instructions/` has one file for each release and instruction set, with its provenance and error.
+`lab/fit_cost.py`; `instructions/` has one file for each release and instruction set, with its provenance and error.
 """
 
 from __future__ import annotations

@@ -100,6 +100,7 @@ def test_an_unread_concat_that_split_groups_leaves_becomes_int8_in_the_same_run(
     assert result.proof.equal
     assert fixed(onnx.ModelProto.FromString(data), "cortex-m0", Isa.SCALAR).model is None
 
+
 def test_what_an_operator_ties_to_an_input_of_the_model_stays():
     given = onnx.parser.parse_model(
         f"""{HEAD}

@@ -57,7 +57,7 @@ def test_every_measured_call_of_a_reference_kernel_lies_in_its_range(isa: Isa) -
 
 
 def test_every_measured_call_becomes_a_model_again() -> None:
-    """The models that scripts/measure_tflm_reference.py runs have the operator and the shapes of the records."""
+    """The models that lab/measure_tflm_reference.py runs have the operator and the shapes of the records."""
     for number, row in enumerate(recorded()):
         (graph,) = read_tflite("model.tflite", model_of(call_of(row), number)).subgraphs
         (operator,) = graph.operators

@@ -19,7 +19,7 @@ from support.tflite_writer import restore, write
 from support.tflm_rows import build_of, differences
 
 SAMPLE = paths.DATA / "tflm_sample.jsonl.gz"
-"""Made by scripts/sample_tflm.py from rows recorded with real firmware."""
+"""Made by lab/sample_tflm.py from rows recorded with real firmware."""
 SHARED = paths.SHARED / "vectors" / "tflm"
 needs_vectors = pytest.mark.skipif(not SHARED.exists(), reason="the complete firmware rows are not beside the project")
 FLOAT_STEPS = {"pretrainedResnet.tflite"}

@@ -103,7 +103,7 @@ def operator_code(op: str, version: int = 1, custom_code: str | None = None) -> 
 
 
 def restore(described: dict[str, Any]) -> dict[str, Any]:
-    """The model of a row of the sample (scripts/sample_tflm.py) for `write`, weights all zero."""
+    """The model of a row of the sample (lab/sample_tflm.py) for `write`, weights all zero."""
     return {
         "version": 3,
         "operator_codes": [operator_code(op, version, custom or None) for op, custom, version in described["codes"]],

@@ -1,4 +1,4 @@
-"""Makes onnxlint_cmsis/checks/measured_pairs.py from cost vectors: python scripts/measure_evidence.py FOLDER [--check].
+"""Makes onnxlint_cmsis/checks/measured_pairs.py from cost vectors: python lab/measure_evidence.py FOLDER [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
 library (see onnxlint_cmsis/checks/near_by.py for how they were counted). A pair is two rows that differ in one channel
@@ -85,7 +85,7 @@ def rows(folder: Path) -> Iterator[Evidence]:
 def text(folder: Path) -> str:
     """Text of the module."""
     head = (
-        '"""Measured pairs behind the routing checks; made by scripts/measure_evidence.py, see near_by.py."""\n\n'
+        '"""Measured pairs behind the routing checks; made by lab/measure_evidence.py, see near_by.py."""\n\n'
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )

@@ -1,9 +1,9 @@
-"""Makes onnxlint_cmsis/cmsis_nn/instructions/ from cost vectors: python scripts/fit_cost.py [FOLDER] [--check].
+"""Makes onnxlint_cmsis/cmsis_nn/instructions/ from cost vectors: python lab/fit_cost.py [FOLDER] [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
 The loops are counted as onnxlint_cmsis/cmsis_nn/cost.py says; what one turn costs is found by non-negative
 least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
-Pieces that FOLDER has no rows for are fitted to tests/data/cost_later.jsonl.gz (scripts/fit_later_costs.py), all that
+Pieces that FOLDER has no rows for are fitted to tests/data/cost_later.jsonl.gz (lab/fit_later_costs.py), all that
 is done without FOLDER.
 """
 

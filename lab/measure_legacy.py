@@ -1,6 +1,6 @@
 """Measures the fast functions for q7 and q15 against the basic ones; writes checks/measured_legacy_pairs.py.
 
-`python scripts/measure_legacy.py DIR...` with checkouts of CMSIS 5; needs arm-none-eabi-gcc and qemu-system-arm.
+`python lab/measure_legacy.py DIR...` with checkouts of CMSIS 5; needs arm-none-eabi-gcc and qemu-system-arm.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main(folders: list[str]) -> None:
     rows = [row for folder in folders for row in evidence(Bench(board_named(CPU), open_cmsis_5(folder), 600.0, jobs=1))]
     lines = [f"    Evidence({', '.join(repr(value) for value in row)}),".replace("'", '"') for row in rows]
     TARGET.write_text(
-        '"""Pairs of q7 and q15 layers measured before and after a pad; written by scripts/measure_legacy.py."""\n\n'
+        '"""Pairs of q7 and q15 layers measured before and after a pad; written by lab/measure_legacy.py."""\n\n'
         "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
         "LEGACY_EVIDENCE: tuple[Evidence, ...] = (\n" + "\n".join(lines) + "\n)\n",
         encoding="utf-8",

@@ -130,7 +130,11 @@ def main(cpu: str, library: str, *flags: str) -> int:
     with gzip.open(SHAPES, "rt") as lines:
         rows = [json.loads(line) for line in lines]
     calls = [ReferenceCall(row["op"], row["type"], row["inputs"], row["output"]) for row in rows]
-    found = measured(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
+    try:
+        found = measured(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"nothing was measured: {error}", file=sys.stderr)
+        return 2
     outside = len(calls) - len(found)
     for number, instructions in sorted(found.items()):
         least, most = min(instructions), max(instructions)

@@ -4,8 +4,8 @@ Every stratum keeps rows at even steps. Strata of dispatch vectors are file, wra
 scratch was overrun, so that the sample has every way a wrapper can go in every release, instruction set and compiler;
 strata of cost vectors are file, kind of layer, kernel called and function that does the work:
 
-    python scripts/sample_vectors.py FOLDER tests/data/dispatch_sample.jsonl.gz
-    python scripts/sample_vectors.py FOLDER tests/data/cost_sample.jsonl.gz --rows 12
+    python lab/sample_vectors.py FOLDER tests/data/dispatch_sample.jsonl.gz
+    python lab/sample_vectors.py FOLDER tests/data/cost_sample.jsonl.gz --rows 12
 """
 
 from __future__ import annotations
