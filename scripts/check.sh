@@ -9,4 +9,4 @@ ruff check .
 ruff format --check .
 mypy
 python -m pytest -n 2 --dist worksteal --ignore tests/firmware_check --ignore tests/docs --ignore tests/fleet \
-    --ignore tests/html_report --ignore tests/test_digest.py "$@"
+    --ignore tests/output/html --ignore tests/test_digest.py "$@"
