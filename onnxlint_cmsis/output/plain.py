@@ -154,8 +154,8 @@ def counted(number: int, noun: str) -> str:
 # Text in lines that are no wider than the terminal.
 
 
-_TIED = "\N{NO-BREAK SPACE}%"
-"""A percent sign that stays with its number."""
+_TIE = "\N{NO-BREAK SPACE}"
+"""Keeps a percent sign with its number while lines are broken; printable text has none."""
 INDENT = 4
 """Columns that the lines after the first are moved in by."""
 LABELS = {"proof": "good", "left": "warning", "do": "path"}
@@ -174,14 +174,14 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
         return text
     escapes = 3 if "::" in text else 0  # columns for a `:` that is written as an escape where a name is broken
     lines = textwrap.wrap(
-        text.replace(" %", _TIED),
+        text.replace(" %", f"{_TIE}%"),
         max(width, NARROWEST) - escapes,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,
         drop_whitespace=True,
     )
-    return "\n".join(map(no_command, lines)).replace(_TIED, " %")
+    return "\n".join(map(no_command, lines)).replace(_TIE, " ")
 
 
 def fits(lines: str, more: str, run: Run) -> bool:

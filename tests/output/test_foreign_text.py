@@ -242,6 +242,13 @@ def test_marks_inside_a_line_stay_as_they_are(words: str) -> None:
     assert (markdown(words), markdown(f"of {words}")) == (words, f"of {words}")
 
 
+@pytest.mark.parametrize("width", [40, 41, 63])
+def test_a_name_that_is_broken_at_a_percent_sign_keeps_its_space(width: int) -> None:
+    name = f"{'x' * (width - 3)}|0 %"
+    assert wrapped(name, width).replace("\n    ", "") in (name, name.replace(" ", ""))
+    check_lines(wrapped(name, width))
+
+
 @given(names | st.text())
 def test_each_function_leaves_nothing_that_acts(name: str) -> None:
     check_lines(printable(name))
