@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.version import __version__
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.results import FileResult, FixResult
     from onnxlint_cmsis.api import fix, layers, lint
     from onnxlint_cmsis.ground.errors import UsageError
@@ -23,6 +24,7 @@ __all__ = [
     "FileResult",
     "Finding",
     "FixResult",
+    "LayerReport",
     "LayersReport",
     "Level",
     "ModelError",
@@ -37,6 +39,7 @@ _MODULES = {
     "FileResult": "analysis.results",
     "Finding": "ground.findings",
     "FixResult": "analysis.results",
+    "LayerReport": "analysis.layers",
     "LayersReport": "output.layers",
     "Level": "ground.types",
     "ModelError": "model.graph",

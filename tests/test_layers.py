@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from onnxlint_cmsis.cli.layers_command import layers_text
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.lower.layer import UNDECIDED
-from onnxlint_cmsis.output.layers import layers_report, layers_table
+from onnxlint_cmsis.output.layers import layers_report
 from support.models import text
-from support.quantized_models import CASES
+from support.quantized_models import CASES, Qdq
 from support.tflite_models import streaming_model
 from support.tflite_writer import write
 
@@ -51,7 +54,7 @@ FOREIGN = """
 
 def rows(source: str, **settings: object) -> list[dict[str, object]]:
     chosen = make_settings(**{"targets": ["cortex-m4"], **settings})
-    return layers_table("-", chosen, text(source).SerializeToString())
+    return layers_report("-", chosen, text(source).SerializeToString()).rows
 
 
 def classes(source: str) -> list[object]:
@@ -104,6 +107,19 @@ def test_rows_have_the_multiply_accumulates_that_the_totals_count() -> None:
     assert [row["macs"] for row in report.rows] == [7 * 12 * (3 + 4)] == [report.totals[0].macs]
 
 
+@pytest.mark.parametrize("runtime", ["direct", "tflm", "executorch"])
+def test_rows_have_the_cost_that_the_totals_count(runtime: str) -> None:
+    """A runtime may bring a library that is behind the release in some entry points, such as transpose_conv_s8."""
+    start = Qdq((1, 15, 2, 6))
+    weights, bias = start.weights("w", (15, 3, 2, 4)), start.constant("bias", np.ones(3, np.float32))
+    model = start.layer("ConvTranspose", weights, bias, strides=[2, 2]).rounded(0.2).model()
+    settings = make_settings(targets=["cortex-m4", "cortex-m55"], runtime=runtime)
+    report = layers_report("-", settings, model.SerializeToString())
+    costs = [layer.instructions for layer in report.layers]
+    assert all(costs)
+    assert costs == [total.instructions for total in report.totals]
+
+
 def test_every_row_has_the_same_keys() -> None:
     conv, sigmoid, _ = rows(FOREIGN)
     assert [*conv, "instructions_range"] == list(sigmoid)  # plain code has a range in place of one number
@@ -123,7 +139,7 @@ def test_a_release_decides_who_computes_a_layer() -> None:
     data = CASES["dense weights with a zero-point"]().model().SerializeToString()
     found = {}
     for release in ("5.0.0", "6.0.0"):
-        (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release=release), data)
+        (row,) = layers_report("-", make_settings(targets=["cortex-m4"], release=release), data).rows
         found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"]
     assert found["5.0.0"] == ("plain code", "weight-zero-point", "", None)
     assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", None)
@@ -131,7 +147,7 @@ def test_a_release_decides_who_computes_a_layer() -> None:
 
 def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:
     data = CASES["grouped"]().model().SerializeToString()
-    (row,) = layers_table("-", make_settings(targets=["cortex-m4"], release="5.0.0"), data)
+    (row,) = layers_report("-", make_settings(targets=["cortex-m4"], release="5.0.0"), data).rows
     assert (row["verdict"], row["cause"], row["kernel"]) == ("plain code", "groups", "")
 
 

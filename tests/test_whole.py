@@ -15,7 +15,7 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Freedom, Level
 from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.output.layers import layers_table
+from onnxlint_cmsis.output.layers import layers_report
 from support import paths
 
 SHARED = paths.SHARED / "models"
@@ -84,7 +84,7 @@ def test_shared_models_lint(release: str) -> None:
         report = lint_file(str(path), settings)
         believable(report)
         assert report.readable, path
-        rows = layers_table(str(path), settings)
+        rows = layers_report(str(path), settings).rows
         lowered = [row for row in rows if row["entry"] or row["cause"] == "groups"]  # plain code before 6.0.0
         assert len(lowered) == dict(report.statistics)["layers"] * len(TARGETS)
         assert all(row["entry"] or row["reason"] for row in rows)
@@ -94,10 +94,10 @@ def test_shared_models_lint(release: str) -> None:
 @pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 def test_what_the_mlperf_models_are_made_of() -> None:
     settings = make_settings(targets=["cortex-m4"])
-    vww = layers_table(str(SHARED / "vww96_int8_tf.onnx"), settings)
+    vww = layers_report(str(SHARED / "vww96_int8_tf.onnx"), settings).rows
     kernels = [row["kernel"] for row in vww if str(row["entry"]).startswith(("convolve", "depthwise"))]
     assert kernels.count("arm_convolve_1x1_s8_fast") == 13
     assert kernels.count("arm_depthwise_conv_3x3_s8") == 13
     assert kernels.count("arm_convolve_s8") == 1
-    dense = layers_table(str(SHARED / "ad01_toycar_int8_tf.onnx"), settings)
+    dense = layers_report(str(SHARED / "ad01_toycar_int8_tf.onnx"), settings).rows
     assert [row["kernel"] for row in dense] == ["arm_fully_connected_s8"] * 10

@@ -11,7 +11,7 @@ from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.onnx.load import LoadedModel, load_model
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
-from onnxlint_cmsis.lower.layer import Cause, Layer
+from onnxlint_cmsis.lower.layer import Cause, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import Work, work_of
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.classes import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
+    from onnxlint_cmsis.analysis.memory import MemoryReport
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.work import LayoutCopy
-    from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.runtimes.conditions import Judged
+    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 
 
 Place = tuple[str, int, int]
@@ -56,6 +58,26 @@ class AnalysisSettings(NamedTuple):
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
     memory: str = PLACEMENTS[0]
     """Where activations and weights lie."""
+
+
+class LayerCost(NamedTuple):
+    """Predicted instructions of a layer in a run."""
+
+    instructions: int | None = None
+    """One number; None where nothing was measured that gives one."""
+    range: tuple[int, int] | None = None
+    """Least and most, where data decide or code beside CMSIS-NN computes it; None where that is not known."""
+
+
+class FileOperator(NamedTuple):
+    """An operator of a file that a runtime reads as it is."""
+
+    row: TflmOperator
+    """What the runtime does with it."""
+    node: Node | None
+    """Its node; None in subgraphs that the main one never runs."""
+    tensor: str
+    """Tensor that it writes first; empty for an operator that writes none."""
 
 
 class ModelAnalysis(RuntimeFacts):
@@ -99,6 +121,15 @@ class ModelAnalysis(RuntimeFacts):
         from onnxlint_cmsis.runtimes.conditions import judge
 
         return judge(self.graph, self._lowered, self.settings.runtime)
+
+    @cached_property
+    def judgements(self) -> dict[int, JudgedLayer]:
+        """The same by index of the layer's node; empty where the application calls the functions itself."""
+        return {layer.record.node.index: layer for layer in self.judged.layers} if self.judged else {}
+
+    def operators(self, _target: Target, /) -> tuple[FileOperator, ...]:
+        """What the runtime does with each operator of the file; none where it reads another file."""
+        return ()
 
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
@@ -151,18 +182,19 @@ class ModelAnalysis(RuntimeFacts):
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
 
-    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of a call whose data decide (softmax); None for others, or where not known."""
+    def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
+        """What a layer costs on a target where it has this verdict, in CMSIS-NN or beside it."""
+        if record.node.index in self.graph.once:
+            return LayerCost(0)
+        if verdict is Verdict.PLAIN:
+            return LayerCost(None, self.plain_range(record, target))
+        if verdict is not Verdict.CMSIS_NN or record.layer is None:
+            return LayerCost()
         from onnxlint_cmsis.cmsis_nn.cost_records import instructions_range
 
+        call = record.layer.call
         library = self.settings.runtime.library(call.entry, target)
-        return instructions_range(call, library, self.route(call, target))
-
-    def cost(self, record: LoweredLayer, target: Target) -> int | None:
-        """Predicted instructions of a layer's function in each run on a target; None where they are not known."""
-        if record.node.index in self.graph.once:
-            return 0
-        return self.instructions(record.layer.call, target) if record.layer else None
+        return LayerCost(self.instructions(call, target), instructions_range(call, library, self.route(call, target)))
 
     def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the code beside CMSIS-NN for a layer; None where nothing is known.
@@ -172,8 +204,7 @@ class ModelAnalysis(RuntimeFacts):
         if self.judged:
             from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
 
-            layer = next(layer for layer in self.judged.layers if layer.record.node is record.node)
-            return layer_range(self.graph, layer, target, self.settings.runtime)
+            return layer_range(self.graph, self.judgements[record.node.index], target, self.settings.runtime)
         from onnxlint_cmsis.cmsis_nn.cost import plain_range
 
         if not self._by_application or not record.code:
@@ -204,6 +235,24 @@ class ModelAnalysis(RuntimeFacts):
         from onnxlint_cmsis.lower.work import layout_copies
 
         return self.judged is not None and bool(layout_copies(self.graph, self._lowered))
+
+    def scratch(self, target: Target) -> dict[int, int]:
+        """Bytes of scratch of each layer, by its node's index."""
+        routes = {layer.node.index: self.route(layer.call, target) for layer in self.lowered.layers}
+        return {
+            index: max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+            for index, taken in routes.items()
+        }
+
+    def memory(self, target: Target) -> MemoryReport:
+        """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound."""
+        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, MemoryReport, activations, arena_of
+
+        uses = activations(self.graph, self.lowered)
+        if uses is None:
+            return MemoryReport(target.label, reason="a size is unknown")
+        basis = LOWER_BOUND if self.settings.runtime.judges else OWN_PLAN
+        return MemoryReport(target.label, arena=arena_of(uses, self.graph, self.scratch(target), basis))
 
     @property
     def _by_application(self) -> bool:

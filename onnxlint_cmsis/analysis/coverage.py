@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.memory import (
-    ALIGNMENT,
     ArenaUses,
     FlashNeed,
     Peak,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.cmsis_nn.route import Route
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import PythonPlace
     from onnxlint_cmsis.ground.types import MemoryRoom
@@ -84,19 +82,23 @@ def _arena(model: ModelAnalysis) -> int | None:
     return None if uses is None else plan_arena(uses).size
 
 
+STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
+"""Verdicts on layers at which the runtime stops, so that no code beside CMSIS-NN computes them."""
+
+
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
-    refused = _refused(model)
     for record in model.repeated:
-        verdict = _verdict(model, record, target)
-        in_vain = verdict is Verdict.PLAIN and record.node.index in refused
+        verdict, judged = _verdict(model, record, target), model.judgements.get(record.node.index)
+        in_vain = verdict is Verdict.PLAIN and judged is not None and judged.verdict in STOPS
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = _costs(model, run, groups, target)
     constants, scratch, arena = model.stored_constants(), model.runtime_scratch(target), model.runtime_arena(target)
     if constants is None:
         constants = sum(_constants(record, target) for record in model.lowered.records)
-        scratch = _largest_scratch(model, run, target)
+        requests = model.scratch(target)
+        scratch = max((requests[record.node.index] for record in run if record.layer), default=0)
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
@@ -132,14 +134,13 @@ class _Costs(NamedTuple):
 def _costs(
     model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Verdict, Sequence[LoweredLayer]], target: Target
 ) -> _Costs:
-    numbers = [model.cost(record, target) for record in run]
-    open_ = [record for record, number in zip(run, numbers, strict=True) if number is None]
-    ends = [model.instructions_range(record.layer.call, target) if record.layer else None for record in open_]
-    beside = [model.plain_range(record, target) for record in groups[Verdict.PLAIN]]
+    costs = [model.cost(record, target, Verdict.CMSIS_NN) for record in run]
+    ends = [cost.range for cost in costs if cost.instructions is None]
+    beside = [model.cost(record, target, Verdict.PLAIN).range for record in groups[Verdict.PLAIN]]
     copies = [model.copy_range(copy, target) for copy in model.copies]
     refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
     unknown = ends.count(None) + beside.count(None) + refused
-    instructions = sum(number or 0 for number in numbers)
+    instructions = sum(cost.instructions or 0 for cost in costs)
     least, most = _added(ends)
     other_least, other_most = _added([*beside, *copies])
     ranges = (instructions + least + other_least, instructions + most + other_most)
@@ -169,13 +170,6 @@ def time_of(model: ModelAnalysis, target: Target, instructions: tuple[int, int],
     return predicted_time(target, clock, model.settings.memory, instructions, unknown)
 
 
-def _refused(model: ModelAnalysis) -> frozenset[int]:
-    """Nodes at which the runtime stops, so that no code beside CMSIS-NN computes them; none where none is judged."""
-    layers = model.judged.layers if model.judged else ()
-    stops = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
-    return frozenset(each.record.node.index for each in layers if each.verdict in stops)
-
-
 def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:
     taken = model.route(record.layer.call, target) if record.layer and record.call else None
     decision = on_release(record, taken, target.release)
@@ -192,16 +186,6 @@ def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
 def _constants(record: LoweredLayer, target: Target) -> int:
     known = parameters(record.layer.call, target) if record.layer else None
     return known.total if known else 0
-
-
-def _largest_scratch(model: ModelAnalysis, run: Sequence[LoweredLayer], target: Target) -> int:
-    """Bytes of the largest scratch buffer that a function asks for."""
-    routes = (model.route(record.layer.call, target) for record in run if record.layer)
-    return max(map(_scratch, routes), default=0)
-
-
-def _scratch(taken: Route) -> int:
-    return max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
 
 
 # What an ONNX model needs of RAM and flash, laid out as the firmware check lays it out.
@@ -234,7 +218,7 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
 
 def _ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom) -> RamNeed:
     """Arena, and the largest scratch of a layer, which the application keeps beside it."""
-    scratch = scratch_of(model, target)
+    scratch = model.scratch(target)
     largest = max(scratch.values(), default=0)
     arena, peak = plan_arena(uses).size, peak_of(uses)
     remedy = None
@@ -262,15 +246,6 @@ def _shown(model: ModelAnalysis, index: int) -> str:
 
 def _alive(uses: ArenaUses, peak: Peak) -> tuple[tuple[str, int], ...]:
     return tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive)
-
-
-def scratch_of(model: ModelAnalysis, target: Target) -> dict[int, int]:
-    """Bytes of scratch of each layer, by its node's index."""
-    found = {}
-    for layer in model.lowered.layers:
-        taken = model.route(layer.call, target)
-        found[layer.node.index] = max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
-    return found
 
 
 def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
@@ -307,55 +282,3 @@ def _place(model: ModelAnalysis, index: int) -> Location:
         return Location(model.path)
     tensor = node.outputs[0] if node.outputs else ""
     return Location(model.path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
-
-
-# The activation arena of an ONNX model as plain data: the plan that the firmware check builds.
-
-
-ONNX_LOWER_BOUND = "lower bound"
-OWN_PLAN = "the plan of the firmware check"
-UNKNOWN = "a size is unknown"
-
-
-def onnx_memory(model: ModelAnalysis, target: Target) -> dict[str, object]:
-    """Keys as for a `.tflite` file: steps count from 1, 0 is the host before the first; scratch lies beside the arena.
-
-    Instead of an arena `reason` says why there is none.
-    """
-    uses = activations(model.graph, model.lowered)
-    head = {"target": target.label, "status": "ok", "message": ""}
-    if uses is None:
-        return {**head, "reason": UNKNOWN}
-    plan = plan_arena(uses)
-    steps = {step.node: number for number, step in enumerate(uses.steps)}
-    scratch = [(steps[node], node, size) for node, size in scratch_of(model, target).items() if size and node in steps]
-    written = {buffer: model.graph.nodes[step.node].label for step in uses.steps for buffer in step.outputs}
-    rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in plan.sizes.items()}
-    return {
-        **head,
-        "basis": ONNX_LOWER_BOUND if model.settings.runtime.judges else OWN_PLAN,
-        "arena_used": plan.size,
-        "head": plan.size,
-        "tail": 0,
-        "arena_needed": plan.size,
-        "persistent": {},
-        "scratch": [
-            {"subgraph": 0, "op": step, "node": model.graph.nodes[node].label, "bytes": size}
-            for step, node, size in scratch
-        ],
-        "plan": [
-            {
-                "name": uses.names[buffer],
-                "node": written.get(buffer, ""),
-                "bytes": plan.sizes[buffer],
-                "first": plan.lifetimes[buffer][0] + 1,
-                "last": min(plan.lifetimes[buffer][1] + 1, len(uses.steps)),
-                "offset": offset,
-            }
-            for buffer, offset in plan.offsets.items()
-        ],
-        "alive": [
-            sum(rooms[buffer] for buffer, life in plan.lifetimes.items() if life[0] + 1 <= step <= life[1] + 1)
-            for step in range(len(uses.steps) + 1)
-        ],
-    }

@@ -461,3 +461,125 @@ def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:
         halves.append(f"{flash.bytes:,} bytes of flash ({flash.room.flash:,} are there)")
     need = ram or flash
     return f"{need.target}: the model needs {' and '.join(halves)}." if need and halves else ""
+
+
+# The arena of a model on one target, as `memory` tells it.
+
+
+LOWER_BOUND = "lower bound"
+OWN_PLAN = "the plan of the firmware check"
+
+
+class BufferLife(NamedTuple):
+    """One planned buffer."""
+
+    name: str
+    """Its tensor, or `scratch of CONV_2D#3`."""
+    node: str
+    """Label of the layer that writes it first; empty where none does."""
+    bytes: int
+    """Its size."""
+    first: int
+    """First step that needs it: step 0 is the host before the first layer."""
+    last: int
+    """Last step that needs it."""
+    offset: int
+    """First byte in the arena."""
+
+
+class LayerScratch(NamedTuple):
+    """One request of a layer for scratch."""
+
+    subgraph: int
+    """Subgraph of the layer."""
+    op: int
+    """Its number there; of an ONNX model its step."""
+    node: str
+    """Its label."""
+    bytes: int
+    """Size of the request."""
+
+
+class Arena(NamedTuple):
+    """An arena, all in bytes."""
+
+    head: int
+    """Planned activations and scratch."""
+    tail: int
+    """What stays."""
+    needed: int
+    """What has to be given, which can be more than is used while it is planned."""
+    persistent: Mapping[str, int]
+    """The tail by category; nothing for a plan without one."""
+    scratch: tuple[LayerScratch, ...]
+    """What layers ask for; it lies beside the plan of an ONNX model."""
+    plan: tuple[BufferLife, ...]
+    """Every planned buffer."""
+    alive: tuple[int, ...]
+    """What is alive in each step, from step 0."""
+    steps: tuple[str, ...]
+    """Operator and name of the layer of each step, from step 1; none where control flow decides."""
+    basis: str = ""
+    """LOWER_BOUND or OWN_PLAN; empty for the arena of the runtime itself."""
+
+    @property
+    def used(self) -> int:
+        """What is taken once all is planned."""
+        return self.head + self.tail
+
+    @property
+    def peak(self) -> int:
+        """The first step with the most bytes alive."""
+        return self.alive.index(max(self.alive)) if self.alive else 0
+
+
+class MemoryReport(NamedTuple):
+    """The arena of a model on one target, or why there is none."""
+
+    target: str
+    """Label of the target."""
+    status: str = "ok"
+    """Status of `TflmReport`; `ok` for an ONNX model."""
+    message: str = ""
+    """What the firmware prints."""
+    reason: str = ""
+    """Why there is no arena, as a clause."""
+    arena: Arena | None = None
+    """The arena."""
+
+
+def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: str) -> Arena:
+    """The plan of an ONNX model; `scratch` has bytes by index of the layer's node."""
+    plan = plan_arena(uses)
+    steps = {step.node: number for number, step in enumerate(uses.steps)}
+    written = {buffer: graph.nodes[step.node].label for step in uses.steps for buffer in step.outputs}
+    rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in plan.sizes.items()}
+    lives = {buffer: (first + 1, last + 1) for buffer, (first, last) in plan.lifetimes.items()}
+    return Arena(
+        plan.size,
+        0,
+        plan.size,
+        {},
+        tuple(
+            LayerScratch(0, steps[node], graph.nodes[node].label, size)
+            for node, size in scratch.items()
+            if size and node in steps
+        ),
+        tuple(
+            BufferLife(
+                uses.names[buffer],
+                written.get(buffer, ""),
+                plan.sizes[buffer],
+                lives[buffer][0],
+                min(lives[buffer][1], len(uses.steps)),
+                offset,
+            )
+            for buffer, offset in plan.offsets.items()
+        ),
+        tuple(
+            sum(rooms[buffer] for buffer, (first, last) in lives.items() if first <= step <= last)
+            for step in range(len(uses.steps) + 1)
+        ),
+        tuple(step.label for step in uses.steps),
+        basis,
+    )

@@ -6,24 +6,35 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, FileOperator, LayerCost, ModelAnalysis
+from onnxlint_cmsis.analysis.memory import Arena, BufferLife, LayerScratch, MemoryReport
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.tensors import reader, stored_bytes
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.model.graph import node_location
 from onnxlint_cmsis.runtimes.runtime import RuntimeArena, build_for, runtime_for
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret, lower_tflite, nodes_of, remarks, version_remarks
+from onnxlint_cmsis.runtimes.tflm.interpret import (
+    buffer_names,
+    buffer_writers,
+    interpret,
+    label_of,
+    lower_tflite,
+    nodes_of,
+    remarks,
+    version_remarks,
+)
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.ground.types import KernelCall, Target
+    from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.lower.layer import Verdict
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
-    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 
 
 WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
@@ -34,6 +45,7 @@ class TfliteAnalysis(ModelAnalysis):
 
     in_file_order = False
     beside = "reference code"
+    converted = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
         """Read the file, or `data` in its place. Raises ModelError."""
@@ -96,25 +108,29 @@ class TfliteAnalysis(ModelAnalysis):
         """A way to read constants by their key in the graph."""
         return reader(self.file, self.graph)
 
-    def cost(self, record: LoweredLayer, target: Target) -> int | None:
-        """The same; None in a model that stops, and for an operator that calls several functions (SIZE builds)."""
-        if self.stop(target):
-            return None
-        several = any(len(row.functions) > 1 for row in self._rows(record.node, target))
-        return None if several and record.node.index not in self.graph.once else super().cost(record, target)
-
-    def instructions_range(self, call: KernelCall, target: Target) -> tuple[int, int] | None:
-        """The same; None in a model that stops."""
-        return None if self.stop(target) else super().instructions_range(call, target)
+    def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
+        """The same; unknown in a model that stops, and for an operator that calls several functions (SIZE builds)."""
+        once, rows = record.node.index in self.graph.once, zip(self.report(target).operators, self._nodes, strict=True)
+        several = any(len(row.functions) > 1 for row, node in rows if node is record.node)
+        unknown = self.stop(target) or (several and not once)
+        return LayerCost() if unknown else super().cost(record, target, verdict)
 
     def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
-        if record.node.index in self.graph.once or self.stop(target):
-            return None
         return operator_range(self.graph, record.node, target, self.settings.runtime)
 
-    def _rows(self, node: Node, target: Target) -> list[TflmOperator]:
-        return [row for row, one in zip(self.report(target).operators, self._nodes, strict=True) if one is node]
+    def operators(self, target: Target, /) -> tuple[FileOperator, ...]:
+        """What the runtime does with each operator of the file, in file order, for a build with checks."""
+        found = []
+        for row, node in zip(self.report(target).operators, self._nodes, strict=True):
+            if node is not None:
+                tensor = next(iter(node.outputs), "")
+            else:
+                subgraph = self.file.subgraphs[row.subgraph]
+                written = [subgraph.tensors[place].name for place in subgraph.operators[row.index].outputs[:1]]
+                tensor = f"subgraph{row.subgraph}/{written[0]}" if written else ""
+            found.append(FileOperator(row, node, tensor))
+        return tuple(found)
 
     @cached_property
     def _nodes(self) -> list[Node | None]:
@@ -138,3 +154,32 @@ class TfliteAnalysis(ModelAnalysis):
         """The arena of a build with checks; None where there is none, and for a model that stops."""
         found = None if self.stop(target) else self.report(target).arena
         return RuntimeArena(found.used, found.needed) if found else None
+
+    def memory(self, target: Target) -> MemoryReport:
+        """The arena of TensorFlow Lite Micro for a build with checks, or why there is none."""
+        found, stop, model = self.report(target), self.stop(target), self.file
+        if found.arena is None or stop:
+            reasons = (found.no_arena or "it does not run", stop or found.stop)
+            return MemoryReport(target.label, found.status, found.message, ": ".join(filter(None, reasons)))
+        arena = found.arena
+        names, writers = buffer_names(model, arena), buffer_writers(model, arena)
+        main = all(row.subgraph == 0 for row in found.operators)
+        last = max((buffer.last for buffer in arena.plan), default=-1)
+        plan = [
+            BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)
+            for b in arena.plan
+        ]
+        scratch = [LayerScratch(graph, op, label_of(model, graph, op), size) for graph, op, size in arena.scratch]
+        steps = [f"{row.op} '{row.label}'" for row in found.operators if main]
+        alive = [sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)]
+        laid_out = Arena(
+            arena.head,
+            arena.tail,
+            arena.needed,
+            arena.persistent,
+            tuple(scratch),
+            tuple(plan),
+            tuple(alive),
+            tuple(steps),
+        )
+        return MemoryReport(target.label, found.status, found.message, arena=laid_out)

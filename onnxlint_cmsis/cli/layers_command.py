@@ -23,8 +23,11 @@ from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, paint, wrap
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.output.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.ground.types import Size
+    from onnxlint_cmsis.output.layers import LayersReport
 
 
 # The cells of a layer's row as text.
@@ -44,114 +47,75 @@ BAR = 8
 """Columns of the longest bar."""
 
 
-def layer_cells(row: Row, total: Total, names: Mapping[str, str], bar: int = BAR) -> list[str]:
+def layer_cells(layer: LayerReport, total: Total, names: Mapping[str, str], bar: int = BAR) -> list[str]:
     """Cells in the order of the columns; the longest bar has `bar` columns."""
-    node = str(row["node"])
-    runtime = str(row.get("runtime", ""))
+    judged = layer.judged.verdict.value if layer.judged else ""
     return [
-        mark_of(row),
-        names.get(node, node),
-        "" if is_operator(row) else str(row["op"]),
-        kernel_of(row),
-        _called(row),
-        "" if runtime == row["verdict"] else runtime,
-        _sizes(row["input_dims" if is_operator(row) else "input"]),
-        _sizes(row["output_dims" if is_operator(row) else "output"]),
-        _number(row["macs"]),
-        _cost(row),
-        _share(row["instructions"], total.instructions, bar),
-        _scratch(row["scratch"]),
-        _number(row.get("constants")),
-        ", ".join(each["op"] for each in row.get("fused", [])),  # type: ignore[attr-defined]
-        "; ".join(f"{name} {text}" for name, text in row["classes"].items()),  # type: ignore[attr-defined]
-        _format(row.get("q_format")),
-        _writes(row, names),
+        mark_of(layer),
+        names.get(layer.node, layer.node),
+        "" if layer.operator else layer.op,
+        kernel_of(layer),
+        layer.kernel if layer.effective not in ("", layer.kernel) else "",
+        "" if judged == layer.verdict.value else judged,
+        _sizes(layer.input),
+        _sizes(layer.output),
+        _number(layer.macs),
+        _cost(layer),
+        _share(layer.instructions, total.instructions, bar),
+        "-" if layer.scratch == -1 else _number(layer.scratch),
+        _number(layer.constants),
+        ", ".join(node.op_type for node in layer.fused),
+        "; ".join(f"{name} {text}" for name, text in layer.classes.items()),
+        _format(layer.q_format) if layer.q_format else "",
+        names.get(layer.tensor, layer.tensor),
     ]
 
 
-def _format(found: object) -> str:
+def _format(found: LayerFormat) -> str:
     """Fraction bits and shifts: `in 6, w 8, b 7, out 5, <<7 >>9`; ? for those that are not known."""
-    if not isinstance(found, dict):
-        return ""
-    names = {"input": "in", "weights": "w", "bias": "b", "output": "out"}
-    weighted = found["weights"] is not None
-    kept = [name for name in names if weighted or name in ("input", "output")]
-    parts = [f"{names[name]} {'?' if found[name] is None else found[name]}" for name in kept]
-    if found["out_shift"] is not None:
-        parts.append(f"<<{found['bias_shift']} >>{found['out_shift']}")
+    numbers = {"in": found.input, "w": found.weights, "b": found.bias, "out": found.output}
+    kept = numbers if found.weights is not None else ("in", "out")
+    parts = [f"{name} {'?' if numbers[name] is None else numbers[name]}" for name in kept]
+    if found.out_shift is not None:
+        parts.append(f"<<{found.bias_shift} >>{found.out_shift}")
     return ", ".join(parts)
 
 
-def is_operator(row: Row) -> bool:
-    """Whether the row is that of an operator of a `.tflite` file, whose name has its type and number."""
-    return "index" in row
-
-
-def _verdict(row: Row) -> str:
-    """What becomes of the layer: in the runtime where one is judged."""
-    return str(row.get("runtime", row["verdict"]))
-
-
-def mark_of(row: Row) -> str:
-    """What stands in front of the layer."""
-    if not row.get("layer", True):
+def mark_of(layer: LayerReport) -> str:
+    """What stands in front of the layer: what becomes of it, in the runtime where one is judged."""
+    if not layer.computes:
         return " "
-    return "!" if row["hazards"] else _MARKS.get(_verdict(row), " ")
+    verdict = layer.judged.verdict if layer.judged else layer.verdict
+    return "!" if layer.hazards else _MARKS.get(verdict.value, " ")
 
 
-def kernel_of(row: Row) -> str:
+def kernel_of(layer: LayerReport) -> str:
     """The kernel that does the work."""
-    if not row.get("layer", True):
+    if not layer.computes:
         return NO_LAYER
-    taken, effective = str(row["kernel"]), str(row.get("effective", ""))
-    if not taken or (is_operator(row) and mark_of(row) in ("~", "x")):
-        return str(row["verdict"])
-    return effective or taken
+    return layer.verdict.value if layer.operator and mark_of(layer) in ("~", "x") else layer.computed_by
 
 
-def _called(row: Row) -> str:
-    """The kernel that is called, where it hands the work to another one."""
-    return "" if row.get("effective", "") in ("", row["kernel"]) else str(row["kernel"])
-
-
-def _writes(row: Row, names: Mapping[str, str]) -> str:
-    """Tensor that an operator writes, by its short name."""
-    return names.get(str(row["output"]), str(row["output"])) if is_operator(row) else ""
-
-
-def _cost(row: Row) -> str:
+def _cost(layer: LayerReport) -> str:
     """Predicted instructions; - for what is no layer, `once` for what only the first run computes."""
-    if not row.get("layer", True):
+    if not layer.computes:
         return "-"
-    if row.get("once"):
-        return "once"
-    found = row.get("instructions_range")
-    if row["instructions"] is None and isinstance(found, list):
-        return f"{found[0]:,} to {found[1]:,}"
-    return "unknown" if row["instructions"] is None else _number(row["instructions"])
+    return "once" if layer.once else layer.cost
 
 
-def _scratch(found: object) -> str:
-    """Bytes, those of all requests of an operator together."""
-    if isinstance(found, list):
-        return _number(sum(found))
-    return "-" if found == -1 else _number(found)
-
-
-def _sizes(sizes: object) -> str:
+def _sizes(sizes: tuple[Size, ...]) -> str:
     """`48x48x8` without a batch of one; ? for a size that is not known."""
-    numbers = list(sizes) if isinstance(sizes, (list, tuple)) else []
-    shown = numbers[1:] if len(numbers) == 4 and numbers[0] == 1 else numbers
+    shown = sizes[1:] if len(sizes) == 4 and sizes[0] == 1 else sizes
     return "x".join("?" if number is None else str(number) for number in shown)
 
 
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else "-"
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
 
 
-def _share(instructions: object, every: int, bar: int) -> str:
+def _share(instructions: int | None, every: int, bar: int) -> str:
     """`12 % ##`, of the instructions that are known."""
-    if not isinstance(instructions, int) or not every:
+    if instructions is None or not every:
         return ""
     part = instructions / every
     return f"{100 * part:3.0f} % {_block_character() * round(bar * part)}".rstrip()
@@ -215,7 +179,7 @@ def layers_text(report: LayersReport, width: int, *, full_names: bool = False, c
 
 
 def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
-    rows = [row for row in report.rows if row["target"] == total.target]
+    rows = [layer for layer in report.layers if layer.target == total.target]
     yield paint(total.target, "path", color) + "\n"
     narrow = 0 < width < NARROW
     cells = [layer_cells(row, total, names, bar=0 if narrow else BAR) for row in rows]
@@ -238,45 +202,32 @@ def _painted(text: str, mark: str, color: bool) -> str:
     return paint(text, STYLES[mark], color) if mark in STYLES else text
 
 
-def _legend(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
+def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str]:
     """What the marks that occur mean, which hazards there are, and why no kernel computes a layer."""
-    seen = {mark_of(row) for row in rows}
-    marks = RUNTIME_MARKS if any(is_operator(row) or "runtime" in row for row in rows) else MARKS
-    yield from (f"{mark} {text}" for mark, text in marks.items() if mark in seen)
-    if any(kernel_of(row) == NO_LAYER for row in rows):
-        yield f"{NO_LAYER}: it copies bytes at most"
-    for row in rows:
-        if row["hazards"]:
-            node = str(row["node"])
-            yield f"  {names.get(node, node)}: {', '.join(row['hazards'])}"  # type: ignore[arg-type]
-    yield from _ranges(rows, names)
-    yield from _reasons(rows, names)
-    unknown = {str(found["unknown"]) for row in rows if isinstance(found := row.get("q_format"), dict)} - {""}
-    yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
-
-
-def _ranges(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """The least and the most instructions of layers without one number, and what decides."""
     from onnxlint_cmsis.cmsis_nn.cost_records import KERNELS
 
-    for row in rows:
-        found, node = row.get("instructions_range"), str(row["node"])
-        kernel = str(row.get("effective") or row["kernel"])
-        if isinstance(found, list) and kernel in KERNELS:
-            why = KERNELS[kernel].decides
-            yield f"  {names.get(node, node)}: {found[0]:,} to {found[1]:,} instructions, {why}"
-
-
-def _reasons(rows: list[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Why the layers that are marked are, a line for each reason."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        reason, node = str(row.get("runtime_reason") or row.get("reason", "")), str(row["node"])
-        if reason and mark_of(row) != " ":
-            found.setdefault(reason, []).append(names.get(node, node))
-    for reason, nodes in found.items():
+    seen = {mark_of(layer) for layer in layers}
+    marks = RUNTIME_MARKS if any(layer.operator or layer.judged for layer in layers) else MARKS
+    yield from (f"{mark} {text}" for mark, text in marks.items() if mark in seen)
+    if not all(layer.computes for layer in layers):
+        yield f"{NO_LAYER}: it copies bytes at most"
+    for layer in layers:
+        if layer.hazards:
+            yield f"  {names.get(layer.node, layer.node)}: {', '.join(layer.hazards)}"
+    for layer in layers:
+        if layer.instructions_range and layer.computed_by in KERNELS:
+            (least, most), why = layer.instructions_range, KERNELS[layer.computed_by].decides
+            yield f"  {names.get(layer.node, layer.node)}: {least:,} to {most:,} instructions, {why}"
+    reasons: dict[str, list[str]] = {}
+    for layer in layers:
+        reason = (layer.judged and layer.judged.reason) or layer.reason
+        if reason and mark_of(layer) != " ":
+            reasons.setdefault(reason, []).append(names.get(layer.node, layer.node))
+    for reason, nodes in reasons.items():
         more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""
         yield f"  {', '.join(nodes[:MOST_NAMES])}{more}: {reason}"
+    unknown = {layer.q_format.unknown for layer in layers if layer.q_format} - {""}
+    yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
 
 
 def total_lines(total: Total) -> Iterator[str]:

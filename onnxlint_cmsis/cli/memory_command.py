@@ -16,13 +16,14 @@ from onnxlint_cmsis.cli.options import (
 )
 from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, wrapped
+from onnxlint_cmsis.output.plain import TableFit, counted, fitted, json_text, wrapped
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.memory import MemoryReport
     from onnxlint_cmsis.config.settings import Settings
 
 
@@ -51,26 +52,27 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the arena of a model on every target; 1 where a target has none."""
     from onnxlint_cmsis.analysis.coverage import layer_names
-    from onnxlint_cmsis.output.memory import memory_reports
 
     args = make_parser().parse_args(argv)
-    configured, shown, texts = configuration(args), [], []
+    configured, shown, texts, complete = configuration(args), [], [], True
     for file in args.files:
         name = STDIN_NAME if file == STDIN else file
         settings = configured.settings_for(name)
         if is_tflite_path(name):
             _check_runtime(str(settings.raw["runtime"]))
         model = _model(file, name, settings)
-        reports = memory_reports(model)
+        reports = [model.memory(target) for target in settings.targets]
+        complete = complete and all(report.arena for report in reports)
         head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
-        shown.append({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": reports})
+        targets = [memory_fields(report) for report in reports]
+        shown.append({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": targets})
         if args.form == "text":
             headline = wrapped(_headline(settings), columns())
             names = {} if args.full_names else layer_names(model).names
             blocks = "\n".join(_text(report, names) for report in reports)
             texts.append((file, f"{headline}\n\n{blocks}"))
     sys.stdout.write(beside_names(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
-    return 0 if all("arena_used" in report for each in shown for report in each["targets"]) else 1
+    return 0 if complete else 1
 
 
 def _headline(settings: Settings) -> str:
@@ -97,13 +99,54 @@ def _model(file: str, name: str, settings: Settings) -> ModelAnalysis:
         raise UsageError(f"{file}: {error.message}") from None
 
 
-def _text(report: dict[str, object], names: Mapping[str, str]) -> str:
-    from onnxlint_cmsis.output.memory import PLAN, memory_lines, plan_cells
+def memory_fields(report: MemoryReport) -> dict[str, object]:
+    """The arena of a target as plain data, or why there is none."""
+    head = {"target": report.target, "status": report.status, "message": report.message}
+    arena = report.arena
+    if arena is None:
+        return {**head, "reason": report.reason}
+    return {
+        **head,
+        **({"basis": arena.basis} if arena.basis else {}),
+        "arena_used": arena.used,
+        "head": arena.head,
+        "tail": arena.tail,
+        "arena_needed": arena.needed,
+        "persistent": dict(arena.persistent),
+        "scratch": [request._asdict() for request in arena.scratch],
+        "plan": [buffer._asdict() for buffer in arena.plan],
+        "alive": list(arena.alive),
+    }
 
-    if "arena_used" not in report:
-        line = f"{report['target']}: no arena: {report['reason']}"
-        return f"{wrapped(line, columns())}\n"
-    found = memory_lines(report, str(report["target"]), names)  # type: ignore[arg-type]
-    lines = "".join(f"{wrapped(line, columns())}\n" for line in found)
+
+PLAN = ("buffer", "layer", "bytes", "first", "last", "offset")
+"""Columns of the plan: the layer writes the buffer, which lives from its first step to its last."""
+
+
+def _text(report: MemoryReport, names: Mapping[str, str]) -> str:
+    """Sums and parts of an arena, and its plan in order of offset; `names` are short forms."""
+    arena = report.arena
+    if arena is None:
+        return f"{wrapped(f'{report.target}: no arena: {report.reason}', columns())}\n"
+    more = arena.needed - arena.used
+    needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
+    parts = ", ".join(f"{name} {size:,}" for name, size in arena.persistent.items())
+    scratch = ", ".join(f"{names.get(request.node, request.node)}: {request.bytes:,}" for request in arena.scratch)
+    whole = (
+        f"arena_used {arena.used:,} bytes = head {arena.head:,} + tail {arena.tail:,}; arena_needed {arena.needed:,}"
+    )
+    lines = [
+        f"{report.target}: {whole}{needed}" if parts else f"{report.target}: arena at least {arena.used:,} bytes",
+        *([f"  tail: {parts}"] if parts else []),
+        f"  scratch: {scratch or 'none'}",
+        f"  most alive in step {arena.peak}: {max(arena.alive, default=0):,} bytes",
+    ]
+    cells = [
+        [
+            *(names.get(name, name) for name in (buffer.name, buffer.node)),
+            *(f"{number:,}" for number in (buffer.bytes, buffer.first, buffer.last, buffer.offset)),
+        ]
+        for buffer in sorted(arena.plan, key=lambda buffer: (buffer.offset, buffer.first))
+    ]
     fit = TableFit(columns(), {"buffer": 16, "layer": 12}, ("layer",))
-    return lines + fitted(PLAN, plan_cells(report, names), PLAN[2:], fit)  # type: ignore[arg-type]
+    return "".join(f"{wrapped(line, columns())}\n" for line in lines) + fitted(PLAN, cells, PLAN[2:], fit)

@@ -17,10 +17,11 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.output.layers import LayersReport, Row, Total
+    from onnxlint_cmsis.output.layers import LayersReport
 
 
 # What `compare` is given: a file, or a file of a git commit, `HEAD:models/kws.onnx`.
@@ -126,9 +127,9 @@ class LayerDifference(NamedTuple):
     """What pairs its rows: the node, or the tensor that an operator of a `.tflite` file writes."""
     target: str
     """Label of the target."""
-    before: Row | None
+    before: LayerReport | None
     """Its row in the first version; None where it is new."""
-    after: Row | None
+    after: LayerReport | None
     """Its row in the second; None where it is gone."""
 
 
@@ -225,17 +226,13 @@ def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[Left
     found: dict[str, list[LeftOut]] = {}
     old, new = _sides(before, after)
     single = {place: row for place, row in (*old.items(), *new.items()) if (place in old) != (place in new)}
-    unknown = {
-        (place in old, place[1], row.get("op")) for place, row in single.items() if row.get("instructions") is None
-    }
+    unknown = {(place in old, place[1], row.op) for place, row in single.items() if row.instructions is None}
     for place in dict.fromkeys((*new, *old)):
-        rows = old.get(place), new.get(place)
-        costs = [None if row is None else row.get("instructions") for row in rows]
-        pair = [number if isinstance(number, int) else None for number in costs]
-        replaced = place in single and (place not in old, place[1], single[place].get("op")) in unknown
+        row = new.get(place) or old[place]
+        pair = [side[place].instructions if place in side else None for side in (old, new)]
+        replaced = place in single and (place not in old, place[1], row.op) in unknown
         if pair.count(None) == 1 and (place not in single or replaced):
-            row = rows[1] or rows[0] or {}
-            found.setdefault(place[1], []).append(LeftOut(str(row["node"]), *pair))
+            found.setdefault(place[1], []).append(LeftOut(row.node, *pair))
     return {cpu: tuple(rows) for cpu, rows in found.items()}
 
 
@@ -272,43 +269,37 @@ def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifferen
     for place in dict.fromkeys((*new, *old)):
         pair = old.get(place), new.get(place)
         if _seen(pair[0]) != _seen(pair[1]):
-            target = str((pair[1] or pair[0] or {})["target"])
-            yield LayerDifference(place[0], target, *pair)
+            yield LayerDifference(place[0], (pair[1] or old[place]).target, *pair)
 
 
-def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], Row]]:
-    """The rows of both versions, under names that both share."""
-    two_formats = _of_tflite(before) != _of_tflite(after)
-    return [_by_place(each.rows, each.names if two_formats else {}) for each in (before, after)]
+def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], LayerReport]]:
+    """The layers of both versions, under names that both share."""
+    two_formats = any(row.operator for row in before.layers) != any(row.operator for row in after.layers)
+    return [_by_place(each.layers, each.names if two_formats else {}) for each in (before, after)]
 
 
-def _of_tflite(layers: LayersReport) -> bool:
-    return any("index" in row for row in layers.rows)
-
-
-def _by_place(rows: Sequence[Row], names: Mapping[str, str]) -> dict[tuple[str, str, int], Row]:
+def _by_place(rows: Sequence[LayerReport], names: Mapping[str, str]) -> dict[tuple[str, str, int], LayerReport]:
     """Rows by layer and CPU; layers of one name are told apart by their order.
 
     An operator of a `.tflite` file goes by the tensor it writes, since its number moves. `names` are those that two
     formats share.
     """
-    found: dict[tuple[str, str, int], Row] = {}
+    found: dict[tuple[str, str, int], LayerReport] = {}
     for row in rows:
-        if not row.get("layer", True):
+        if not row.computes:
             continue
-        name, cpu = str(row["output"] if "index" in row else row["node"]), _cpu(str(row["target"]))
+        name, cpu = row.tensor if row.operator else row.node, _cpu(row.target)
         name = names.get(name, name)
         number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in found)
         found[name, cpu, number] = row
     return found
 
 
-def _seen(row: Row | None) -> tuple[object, ...] | None:
+def _seen(row: LayerReport | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
-    if row is None:
-        return None
-    seen = ("verdict", "kernel", "effective", "instructions", "instructions_range")
-    return *(row.get(name) for name in seen), row.get("macs") or 0
+    return row and (
+        row.verdict.value, row.kernel, row.effective, row.instructions, row.instructions_range, row.macs or 0
+    )  # fmt: skip
 
 
 # By how much figures may grow: `instructions=2%,arena=0`.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.output.layers import layer_fields
 from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
 from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
-    from onnxlint_cmsis.output.layers import Row
 
 
 # A difference as text for a terminal.
@@ -97,27 +98,19 @@ def time_text(pair: TimePair) -> str:
     return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
 
 
-def kernel_text(row: Row | None) -> str:
+def kernel_text(layer: LayerReport | None) -> str:
     """Kernel that does the work of a layer, or the verdict where none does."""
-    return "none" if row is None else str(row.get("effective") or row.get("kernel") or row.get("verdict"))
+    return layer.computed_by if layer else "none"
 
 
 def cost_text(each: LayerDifference, arrow: str) -> str:
     """Predicted instructions before and after; multiply-accumulates where these alone changed."""
-    sides = [row or {} for row in (each.before, each.after)]
-    costs = [cost_of_row(row) for row in sides]
+    sides = each.before, each.after
+    costs = [layer.cost if layer else "unknown" for layer in sides]
     if costs[0] != costs[1]:
         return f" {arrow} ".join(costs)
-    macs = [f"{row.get('macs') or 0:,}" for row in sides]
+    macs = [f"{layer.macs or 0:,}" if layer else "0" for layer in sides]
     return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
-
-
-def cost_of_row(row: Row) -> str:
-    """Number or range of a layer, or that there is neither."""
-    number, ends = row.get("instructions"), row.get("instructions_range")
-    if number is None and isinstance(ends, list):
-        return f"{ends[0]:,} to {ends[1]:,}"
-    return "unknown" if number is None else f"{number:,}"
 
 
 def finding_text(found: ModelDifference, finding: Finding) -> str:
@@ -130,12 +123,8 @@ def finding_text(found: ModelDifference, finding: Finding) -> str:
 
 def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
     """What findings call the layer; both names where the versions have two: `CONV_2D#3 (CONV_2D#2 before)`."""
-    before, after = (_called(row, names) for row in (each.before, each.after))
+    before, after = (names.get(row.node, row.node) if row else "" for row in (each.before, each.after))
     return f"{after} ({before} before)" if before and after and before != after else after or before
-
-
-def _called(row: Row | None, names: Mapping[str, str]) -> str:
-    return "" if row is None else names.get(str(row["node"]), str(row["node"]))
 
 
 def _text_figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
@@ -219,7 +208,8 @@ def _time(pair: TimePair) -> dict[str, object]:
 
 
 def _layer(each: LayerDifference) -> dict[str, object]:
-    return {"layer": each.layer, "target": each.target, "before": each.before, "after": each.after}
+    before, after = (layer_fields(row) if row else None for row in (each.before, each.after))
+    return {"layer": each.layer, "target": each.target, "before": before, "after": after}
 
 
 # A difference as Markdown, for a pull request's summary.

@@ -8,18 +8,16 @@ from collections import Counter
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.memory import activations
 from onnxlint_cmsis.analysis.results import WIDEST, cut, grouped
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import MEASURED, targets_text
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.lower.work import MAY_GO
 from onnxlint_cmsis.output.comparison import ModelVersion, difference
-from onnxlint_cmsis.output.comparison_text import WORDS, cost_of_row, kernel_text, layer_name
+from onnxlint_cmsis.output.comparison_text import WORDS, kernel_text, layer_name
 from onnxlint_cmsis.output.fixes import cost_text
 from onnxlint_cmsis.output.full import what_to_do
 from onnxlint_cmsis.output.plain import counted, markup, printable
@@ -32,12 +30,13 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.layers import LayerReport
+    from onnxlint_cmsis.analysis.memory import BufferLife, MemoryReport
     from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
-    from onnxlint_cmsis.output.layers import Row
 
 
 # What stands on the page, as plain records: text is not escaped yet.
@@ -309,44 +308,41 @@ def kernel_colors(inputs: Iterable[ReportInput]) -> dict[str, int]:
     """A number for each kernel, those with the most instructions over all targets first."""
     cost: Counter[str] = Counter()
     for given in inputs:
-        for row in given.version.layers.rows:
-            if row["kernel"]:
-                cost[_kernel(row)] += cast("int | None", row["instructions"]) or 0
+        for layer in given.version.layers.layers:
+            if layer.kernel:
+                cost[layer.computed_by] += layer.instructions or 0
     ranked = sorted(cost, key=lambda kernel: (-cost[kernel], kernel))
     return {kernel: min(place, COLORS) for place, kernel in enumerate(ranked)}
 
 
 def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, int]) -> tuple[LayerLine, ...]:
     """The layers of a target in file order."""
-    rows = [row for row in shown_rows(given) if row["target"] == target.target]
+    layers = [layer for layer in shown_layers(given) if layer.target == target.target]
     missed = _missed(given, target.target)
-    costs = [cast("int | None", row["instructions"]) or 0 for row in rows]
+    costs = [layer.instructions or 0 for layer in layers]
     every, longest = sum(costs) or 1, max(costs, default=0) or 1
     beside = _layer_lines_beside(target)
-    found = []
-    for row, cost in zip(rows, costs, strict=True):
-        label = str(row["node"])
-        found.append(
-            LayerLine(
-                given.names.get(label, label),
-                str(row["output"]) if "index" in row else label,
-                str(row["op"]),
-                "" if label in beside else _kernel(row),
-                colors.get(_kernel(row), COLORS),
-                cast("int | None", row["instructions"]),
-                cost_of_row(row),
-                cost / every,
-                cost / longest,
-                tuple(_marks(row, beside.get(label), missed.get(label, ()))),
-                str(row["reason"] or ""),
-            )
+    return tuple(
+        LayerLine(
+            given.names.get(layer.node, layer.node),
+            layer.tensor if layer.operator else layer.node,
+            layer.op,
+            "" if layer.node in beside else layer.computed_by,
+            colors.get(layer.computed_by, COLORS),
+            layer.instructions,
+            layer.cost,
+            cost / every,
+            cost / longest,
+            tuple(_marks(layer, beside.get(layer.node), missed.get(layer.node, ()))),
+            layer.reason,
         )
-    return tuple(found)
+        for layer, cost in zip(layers, costs, strict=True)
+    )
 
 
-def shown_rows(given: ReportInput) -> list[Row]:
-    """Rows of layers; operators of a `.tflite` file that only copy bytes are none."""
-    return [row for row in given.version.layers.rows if row.get("layer", True)]
+def shown_layers(given: ReportInput) -> list[LayerReport]:
+    """The layers; operators of a `.tflite` file that only copy bytes are none."""
+    return [layer for layer in given.version.layers.layers if layer.computes]
 
 
 def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:
@@ -360,11 +356,6 @@ def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:
         for key, group in groups.items()
     ]
     return tuple(sorted(found, key=lambda each: -each.instructions))
-
-
-def _kernel(row: Row) -> str:
-    """The kernel that does the work, or who computes the layer."""
-    return str(row.get("effective") or row["kernel"] or row["verdict"])
 
 
 def _layer_lines_beside(target: TargetSummary) -> dict[str, str]:
@@ -383,13 +374,12 @@ def _missed(given: ReportInput, target: str) -> dict[str, list[str]]:
     return found
 
 
-def _marks(row: Row, beside: str | None, missed: Iterable[str]) -> Iterator[Mark]:
-    hazards = cast("list[str]", row["hazards"])
-    if hazards:
-        yield Mark("hazard", f"known error or wrong result: {', '.join(hazards)}")
+def _marks(layer: LayerReport, beside: str | None, missed: Iterable[str]) -> Iterator[Mark]:
+    if layer.hazards:
+        yield Mark("hazard", f"known error or wrong result: {', '.join(layer.hazards)}")
     if beside:
-        yield Mark(beside, "undecided" if beside == "undecided" else str(row["verdict"]))
-    if not hazards:
+        yield Mark(beside, "undecided" if beside == "undecided" else layer.verdict.value)
+    if not layer.hazards:
         for kernel in missed:
             yield Mark("missed", f"misses {kernel}")
 
@@ -569,40 +559,24 @@ def _first(layers: Iterable[str]) -> tuple[str, ...]:
 def memory_map(given: ReportInput, number: int) -> MemoryMap:
     """The map of a target, by its number."""
     report = given.memory[number]
-    if "plan" not in report:
-        return MemoryMap((), 0, 0, 0, 0, "", f"There is no plan of the arena: {report.get('reason', 'unknown')}.")
-    alive = cast("Sequence[int]", report["alive"])
-    if not alive or not report["head"]:
+    arena = report.arena
+    if arena is None:
+        return MemoryMap((), 0, 0, 0, 0, "", f"There is no plan of the arena: {report.reason}.")
+    if not arena.alive or not arena.head:
         return MemoryMap((), 0, 0, 0, 0, "", "No activation has to be planned.")
-    peak = max(range(len(alive)), key=lambda step: alive[step])
-    plan = cast("Sequence[Mapping[str, object]]", report["plan"])
-    missing = f"The plan has {len(plan):,} buffers; at most {MOST:,} are drawn." if len(plan) > MOST else ""
-    buffers = () if missing else tuple(_buffer(given, entry, peak) for entry in plan)
-    size = cast("int", report["head"])
-    return MemoryMap(buffers, len(alive), size, peak, alive[peak], _memory_maps_layer(given, peak), missing)
+    peak, count = arena.peak, len(arena.plan)
+    missing = f"The plan has {count:,} buffers; at most {MOST:,} are drawn." if count > MOST else ""
+    buffers = () if missing else tuple(_buffer(given, buffer, peak) for buffer in arena.plan)
+    layer = "the host, before the first layer"
+    if peak:
+        layer = in_short("".join(arena.steps[peak - 1 : peak]), given.names)
+    return MemoryMap(buffers, len(arena.alive), arena.head, peak, arena.alive[peak], layer, missing)
 
 
-def _buffer(given: ReportInput, entry: Mapping[str, object], peak: int) -> DrawnBuffer:
-    name, layer = (given.names.get(str(entry[key]), str(entry[key])) for key in ("name", "node"))
-    size, first, last, offset = (cast("int", entry[key]) for key in ("bytes", "first", "last", "offset"))
-    return DrawnBuffer(name, layer, size, first, last, offset, first <= peak <= last)
-
-
-def _memory_maps_layer(given: ReportInput, step: int) -> str:
-    """The layer that runs in a step; step 0 is the host."""
-    if step == 0:
-        return "the host, before the first layer"
-    if is_tflite_path(given.model.path):
-        rows = given.version.layers.rows[:: max(1, len(given.model.settings.targets))]
-        main = [row for row in rows if row["subgraph"] == 0]
-        if len(main) < len(rows) or step > len(main):
-            return ""
-        return f"{main[step - 1]['op']} '{main[step - 1]['node']}'"
-    uses = activations(given.model.graph, given.model.lowered)
-    if uses is None or step > len(uses.steps):
-        return "the host, behind the last layer" if uses else ""
-    node = given.model.graph.nodes[uses.steps[step - 1].node]
-    return in_short(f"{node.op_type} '{node.label}'", given.names)
+def _buffer(given: ReportInput, buffer: BufferLife, peak: int) -> DrawnBuffer:
+    name, layer = (given.names.get(name, name) for name in (buffer.name, buffer.node))
+    lives = buffer.first <= peak <= buffer.last
+    return DrawnBuffer(name, layer, buffer.bytes, buffer.first, buffer.last, buffer.offset, lives)
 
 
 # The section of each target: figures, kernels, layers, memory.
@@ -733,11 +707,9 @@ def _compared_page_layer(each: LayerDifference, found: ModelDifference) -> Chang
     return ChangedLayer(name, each.target.partition(", ")[0], _side(each.before), _side(each.after))
 
 
-def _side(row: Row | None) -> Fact:
+def _side(layer: LayerReport | None) -> Fact:
     """Kernel and cost of a layer; one that is not there has neither."""
-    if row is None:
-        return Fact("not there", "")
-    return Fact(kernel_text(row), cost_of_row(row))
+    return Fact(kernel_text(layer), layer.cost) if layer else Fact("not there", "")
 
 
 # All that a report tells of one version of a model, worked out once.
@@ -750,7 +722,7 @@ class ReportInput(NamedTuple):
     """Its findings and layers."""
     model: ModelAnalysis
     """Its graph, classes and layers' verdicts."""
-    memory: tuple[Mapping[str, object], ...]
+    memory: tuple[MemoryReport, ...]
     """What `memory` tells, for each target."""
 
     @property
@@ -766,7 +738,6 @@ def report_input(text: str, configuration: Configuration) -> ReportInput:
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import operand
     from onnxlint_cmsis.output.layers import layers_report
-    from onnxlint_cmsis.output.memory import memory_reports
 
     given = operand(text)
     settings = configuration.settings_for(given.path)
@@ -774,7 +745,7 @@ def report_input(text: str, configuration: Configuration) -> ReportInput:
         model = open_model(given.path, settings.analysis, given.data)
         result = lint_file(given.path, settings, given.data, model)
         layers = layers_report(given.path, settings, given.data, model)
-        memory = tuple(memory_reports(model))
+        memory = tuple(map(model.memory, settings.targets))
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None
     return ReportInput(ModelVersion(text, result, layers), model, memory)
@@ -835,11 +806,9 @@ def node_data(given: ReportInput) -> dict[str, object]:
     target = given.model.settings.targets[0]
     tensors = {record.node.label: record.node.outputs[0] for record in given.model.lowered.records}
     results: dict[str, dict[str, object]] = {}
-    for row in shown_rows(given):
-        label = str(row["node"])
-        cost = cast("int | None", row["instructions"])
-        if row["target"] == target.label and cost is not None and label in tensors:
-            results[tensors[label]] = {"value": cost, **(HAZARD if row["hazards"] else {})}
+    for layer in shown_layers(given):
+        if layer.target == target.label and layer.instructions is not None and layer.node in tensors:
+            results[tensors[layer.node]] = {"value": layer.instructions, **(HAZARD if layer.hazards else {})}
     name = f"predicted instructions, {target.label}; red: known error or wrong result"
     return {"results": results, "name": name, "gradient": list(GRADIENT)}
 

@@ -283,6 +283,8 @@ class RuntimeFacts:
     """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
     beside = "plain code"
     """What computes what CMSIS-NN does not."""
+    converted = True
+    """Whether it becomes another file before a runtime reads it."""
 
     @property
     def remarks_on_build(self) -> tuple[str, ...]:

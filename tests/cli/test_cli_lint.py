@@ -409,17 +409,18 @@ def test_rule_explains_and_lists(capsys):
 
 
 def test_layers_table():
+    from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.cli.layers_command import layers_text
-    from onnxlint_cmsis.output.layers import LayersReport, Total
+    from onnxlint_cmsis.lower.layer import Verdict
+    from onnxlint_cmsis.output.layers import LayersReport
 
-    row = {
-        "node": "Conv_0", "op": "Conv", "target": "t", "entry": "convolve_s8", "input": [1, None, 8, 3],
-        "filter": [4, 1, 1, 3], "output": [1, None, 8, 4], "kernel": "k", "effective": "k", "macs": 1200,
-        "instructions": 3000, "constants": None, "verdict": "CMSIS-NN", "fused": [], "scratch": -1,
-        "classes": {"input_dims.c": "3 LOCKED #0"}, "hazards": ["H1"],
-    }  # fmt: skip
+    row = LayerReport(
+        "Conv_0", "Conv", "t", Verdict.CMSIS_NN, input=(1, None, 8, 3), output=(1, None, 8, 4), kernel="k",
+        effective="k", macs=1200, instructions=3000, scratch=-1, classes={"input_dims.c": "3 LOCKED #0"},
+        hazards=("H1",),
+    )  # fmt: skip
     sums = [Total(target, "cortex-m4", 6000, 2, 0, 2400, 64, 0, None) for target in ("t", "u")]
-    text = layers_text(LayersReport([row, {**row, "target": "u"}], sums, {"Conv_0": "stem"}), 0)
+    text = layers_text(LayersReport((row, row._replace(target="u")), sums, {"Conv_0": "stem"}), 0)
     first, second = text.split("\n\n")
     lines = first.splitlines()
     assert lines[0] == "t"

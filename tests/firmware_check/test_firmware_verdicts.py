@@ -16,7 +16,7 @@ from firmware_check.program import Step
 from firmware_check.quantize import is_operator_format
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.output.layers import layers_table
+from onnxlint_cmsis.output.layers import layers_report
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
@@ -72,7 +72,7 @@ def disagreements(path: str, release: str, folder: Path) -> Iterator[str]:
 
 def table(path: str, shapes: dict[str, tuple[int, ...]], release: str) -> list[dict[str, object]]:
     settings = make_settings(targets=["cortex-m4"], release=release)
-    return layers_table(path, replace(settings, input_shapes=shapes))
+    return layers_report(path, replace(settings, input_shapes=shapes)).rows
 
 
 def _all_refused(path: str, shapes: dict[str, tuple[int, ...]], release: str) -> Iterator[str]:

@@ -13,8 +13,7 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.output.layers import layers_table
-from onnxlint_cmsis.output.memory import memory_reports
+from onnxlint_cmsis.output.layers import layers_report
 from support import paths
 
 VECTORS = paths.SHARED / "vectors" / "tflm"
@@ -101,7 +100,7 @@ def test_an_output_that_differs_from_the_reference_kernels_has_an_error(name):
 def test_layers_names_the_functions_that_were_called(name):
     for row in rows(name):
         if row["status"] == "ok":
-            found = layers_table(path_of(row["model"]), settings_of(row["cpu"]))
+            found = layers_report(path_of(row["model"]), settings_of(row["cpu"])).rows
             assert [each["functions"] for each in found] == [each["cmsis_nn"] for each in row["operators"]], row[
                 "model"
             ]
@@ -113,10 +112,11 @@ def test_memory_is_that_of_the_firmware(name):
     count = 0
     for row in rows(name):
         if row["status"] == "ok":
-            (report,) = memory_reports(TfliteAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis))
-            assert [report[key] for key in ("arena_used", "head", "tail")] == [
-                row["arena_used"], row["head"], row["tail"],
-            ], row["model"]  # fmt: skip
-            assert report["target"] == parse_target(row["cpu"], "main").label
+            model = TfliteAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis)
+            report = model.memory(*model.settings.targets)
+            arena = report.arena
+            assert arena is not None
+            assert (arena.used, arena.head, arena.tail) == (row["arena_used"], row["head"], row["tail"]), row["model"]
+            assert report.target == parse_target(row["cpu"], "main").label
             count += 1
     assert count > 100

@@ -17,7 +17,7 @@ from onnxlint_cmsis.cmsis_nn.cost import copy_range, plain_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Isa, Level
-from onnxlint_cmsis.lower.layer import Stored, lies_in, reshaped
+from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import layout_copies
 from onnxlint_cmsis.output.layers import layers_report
@@ -193,7 +193,7 @@ def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     most = figures["most_instructions"]
     assert most.change is not None
     assert most.change < (figures["instructions"].change or 0) <= 0
-    gone = [each for each in found.layers if each.before and each.before["cause"] == "layout"]
+    gone = [each for each in found.layers if each.before and each.before.cause is Cause.LAYOUT]
     assert len(gone) == 2
     assert " to " in cost_text(gone[0], "->")
     same = difference(versions[1], versions[1])

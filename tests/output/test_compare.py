@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
 from onnxlint_cmsis.output.comparison_text import (
     change_text,
@@ -24,7 +26,7 @@ from onnxlint_cmsis.output.comparison_text import (
     comparison_text,
     layer_name,
 )
-from onnxlint_cmsis.output.layers import LayersReport, Row, Total
+from onnxlint_cmsis.output.layers import LayersReport
 from support import paths
 from support.models import text
 from support.tflite_steps import random_chain
@@ -149,15 +151,16 @@ def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "name"),
     [
-        ({"index": 2, "node": "CONV_2D#2"}, {"index": 3, "node": "CONV_2D#3"}, "CONV_2D#3 (CONV_2D#2 before)"),
-        ({"index": 2, "node": "CONV_2D#2"}, {"index": 2, "node": "CONV_2D#2"}, "CONV_2D#2"),
-        ({"index": 2, "node": "CONV_2D#2"}, None, "CONV_2D#2"),
-        ({"node": "/a/b/Conv"}, {"index": 0, "node": "CONV_2D#0"}, "CONV_2D#0 (b before)"),
-        (None, {"node": "c"}, "c"),
+        ("CONV_2D#2", "CONV_2D#3", "CONV_2D#3 (CONV_2D#2 before)"),
+        ("CONV_2D#2", "CONV_2D#2", "CONV_2D#2"),
+        ("CONV_2D#2", None, "CONV_2D#2"),
+        ("/a/b/Conv", "CONV_2D#0", "CONV_2D#0 (b before)"),
+        (None, "c", "c"),
     ],
 )
-def test_a_layer_has_the_name_that_findings_give_it(before: Row | None, after: Row | None, name: str) -> None:
-    assert layer_name(LayerDifference("tensor", "cortex-m4", before, after), {"/a/b/Conv": "b"}) == name
+def test_a_layer_has_the_name_that_findings_give_it(before: str | None, after: str | None, name: str) -> None:
+    sides = [row(label, 1) if label else None for label in (before, after)]
+    assert layer_name(LayerDifference("tensor", "cortex-m4", *sides), {"/a/b/Conv": "b"}) == name
 
 
 @pytest.mark.usefixtures("folder")
@@ -184,17 +187,17 @@ def test_screens(form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert form == "markdown" or max(map(len, out.splitlines())) <= 80
 
 
-def row(node: str, instructions: int | None, op: str = "Conv") -> Row:
-    return {"node": node, "target": "cortex-m4, x", "op": op, "instructions": instructions}
+def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
+    return LayerReport(node, op, "cortex-m4, x", Verdict.CMSIS_NN, instructions=instructions)
 
 
-def version(*rows: Row) -> ModelVersion:
-    known = [int(str(one["instructions"])) for one in rows if one["instructions"] is not None]
+def version(*rows: LayerReport) -> ModelVersion:
+    known = [one.instructions for one in rows if one.instructions is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
     clocked = predicted_time(
         parse_target("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
     )
-    report = LayersReport([*rows], [total._replace(time=clocked)], {})
+    report = LayersReport(rows, [total._replace(time=clocked)], {})
     return ModelVersion("m", FileResult("m", (), Level.WARNING), report)
 
 
@@ -211,8 +214,8 @@ def version(*rows: Row) -> ModelVersion:
     ids=["known now", "a repair", "unknown now", "split", "one more", "another operator goes"],
 )
 def test_instructions_are_compared_where_both_versions_know_them(
-    before: list[Row],
-    after: list[Row],
+    before: list[LayerReport],
+    after: list[LayerReport],
     figure: tuple[int, int],
     left_out: list[tuple[str, int | None, int | None]],
     grown: bool,

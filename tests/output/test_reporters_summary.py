@@ -111,7 +111,8 @@ def test_json_and_sarif_have_the_same_summary():
 def test_the_summary_adds_up_what_layers_shows(made):
     data, chosen = made[0].SerializeToString(), make_settings()
     found = summarize(ModelAnalysis("m.onnx", chosen.analysis, data))
-    rows, totals, *_ = layers_report("m.onnx", chosen, data)
+    report = layers_report("m.onnx", chosen, data)
+    rows, totals = report.rows, report.totals
     assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
     for target in found.targets:
         mine = [row for row in rows if row["target"] == target.target]

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.layers import layer_reports
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.cli.memory_command import memory_fields
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret, memory_json, operator_json
+from onnxlint_cmsis.output.layers import layer_fields
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
-M4 = TflmBuild(parse_target("cortex-m4", "main"))
+M4 = parse_target("cortex-m4", "main")
 
 
 def test_operators_and_memory():
-    model = read_tflite("m.tflite", write(conv_model()))
-    report = interpret(model, M4)
+    model = TfliteAnalysis("m.tflite", AnalysisSettings((M4,)), write(conv_model()))
+    report = model.memory(M4)
     assert report.arena is not None
-    row, memory = operator_json(report.operators[0]), memory_json(model, report.arena)
+    row, memory = layer_fields(layer_reports(model)[0]), memory_fields(report)
     assert (row["op"], row["verdict"], row["functions"]) == ("CONV_2D", "CMSIS-NN", ["arm_convolve_wrapper_s8"])
     assert memory["arena_used"] == memory["head"] + memory["tail"] == report.arena.used
     assert memory["arena_needed"] >= memory["arena_used"]

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
-from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret, memory_json
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, LIMITS, NOT_FOLLOWED
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
@@ -105,6 +107,12 @@ def test_a_variable_takes_the_tail_and_not_the_head():
     assert after.persistent["variable_tensors"] >= 64
 
 
+def arena_of(model):
+    """The arena that `memory` tells."""
+    analysis = TfliteAnalysis("m.tflite", AnalysisSettings((M4.target,)), write(model))
+    return analysis.memory(M4.target).arena
+
+
 def streaming(**changes):
     return read_tflite("m.tflite", write(streaming_model(**changes)))
 
@@ -120,8 +128,7 @@ def test_a_resource_variable_takes_its_row_and_its_values():
 
 
 def test_the_handle_of_a_variable_is_not_planned():
-    names = [buffer["name"] for buffer in memory_json(streaming(), interpret(streaming(), M4).arena)["plan"]]
-    assert names == ["x", "kept", "y", "subgraph1/y"]
+    assert [buffer.name for buffer in arena_of(streaming_model()).plan] == ["x", "kept", "y", "subgraph1/y"]
 
 
 def test_a_handle_that_is_passed_in_is_planned_and_allocates_nothing():
@@ -133,8 +140,7 @@ def test_a_handle_that_is_passed_in_is_planned_and_allocates_nothing():
     read = read_tflite("m.tflite", write(model))
     found = resource_variables(read)
     assert (found.variables, (1, 1) in found.uses) == (1, False)
-    arena = interpret(read, M4).arena
-    assert [each["bytes"] for each in memory_json(read, arena)["plan"] if each["name"] == "subgraph1/row"] == [4]
+    assert [buffer.bytes for buffer in arena_of(model).plan if buffer.name == "subgraph1/row"] == [4]
 
 
 def test_two_names_are_two_variables_and_one_name_is_one():

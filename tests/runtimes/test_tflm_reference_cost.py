@@ -12,11 +12,11 @@ import pytest
 from measure_tflm_reference import model_of
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.ground.types import Isa
-from onnxlint_cmsis.output.layers import operator_row
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS, ReferenceCall, reference_range
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
@@ -95,14 +95,12 @@ def tflite(op: str) -> TfliteAnalysis:
 @pytest.mark.parametrize(("op", "sizes"), [("MEAN", [[1, 8, 8, 16]]), ("ADD", [[1, 8, 8, 16], [16]])])
 def test_an_operator_of_a_file_has_the_range_of_its_kernel_in_its_row_and_in_the_total(op, sizes) -> None:
     model = tflite(op)
-    (record,) = model.lowered.records
     (target,) = model.settings.targets
     call = ReferenceCall(op, "int8", sizes, [1, 16] if op == "MEAN" else [1, 8, 8, 16])
     expected = reference_range(call, target, NEWEST)
     assert expected is not None
-    row = operator_row(model, record, target)
-    assert row["instructions"] is None
-    assert row["instructions_range"] == list(expected)
+    (layer,) = layer_reports(model)
+    assert (layer.instructions, layer.instructions_range) == (None, expected)
     (total,) = summarize(model).targets
     assert total.instructions_range == expected
     assert total.unknown_cost == 0

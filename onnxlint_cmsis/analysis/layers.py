@@ -1,0 +1,305 @@
+"""Every layer of a model on every target: verdict, kernel, sizes, cost and memory, and the sums of each target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.q_formats import ModelFormats
+from onnxlint_cmsis.cmsis_nn.entry_points import parameters
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom, Size
+from onnxlint_cmsis.lower.checks import on_release
+from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict, dims_of, operands_of
+from onnxlint_cmsis.lower.work import MAY_GO
+from onnxlint_cmsis.operators.movement import TRANSPOSE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from onnxlint_cmsis.analysis.analysis import FileOperator, ModelAnalysis
+    from onnxlint_cmsis.analysis.q_formats import LayerFormat, Measured
+    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
+    from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.work import LayoutCopy
+    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
+    from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+
+
+# One layer on one target.
+
+
+class LayerReport(NamedTuple):
+    """One layer, copy or operator on one target."""
+
+    node: str
+    """Label of its node; of a copy between memory orders, for which no node stands, the name of the copy."""
+    op: str
+    """Operator, in the file's words."""
+    target: str
+    """Label of the target."""
+    verdict: Verdict | RuntimeVerdict
+    """Who computes it: by the rules of CMSIS-NN; for an operator of a `.tflite` file by those of its runtime."""
+    cause: Cause | None = None
+    """Why CMSIS-NN does not, for programs; None where it does, and for an operator of a `.tflite` file."""
+    reason: str = ""
+    """Why the verdict is so, as a clause."""
+    judged: JudgedLayer | None = None
+    """What the runtime makes of a layer of an ONNX model; None where none is judged."""
+    operator: TflmOperator | None = None
+    """What TensorFlow Lite Micro does with an operator of a `.tflite` file; None for an ONNX model."""
+    tensor: str = ""
+    """Tensor that such an operator writes first."""
+    computes: bool = True
+    """False for an operator that copies bytes at most, and is no layer."""
+    once: bool = False
+    """Whether the first run alone computes it: it costs later ones nothing."""
+    entry: str = ""
+    """Entry point of CMSIS-NN without `arm_`; empty where there is no call."""
+    assumed: bool = False
+    """Whether the model computes in float here, and the call is the one that the layer will become."""
+    input: tuple[Size, ...] = NO_DIMS
+    """Sizes of what it reads, NHWC where it has at most four axes; of an operator those that its file states."""
+    filter: tuple[Size, ...] = NO_DIMS
+    """Sizes of its weights, as the call has them."""
+    output: tuple[Size, ...] = NO_DIMS
+    """Sizes of what it writes, as those of its input."""
+    folded: tuple[str, ...] = ()
+    """Labels of Pad nodes whose padding the call includes."""
+    fused: tuple[Node, ...] = ()
+    """Nodes behind it that its kernel computes too."""
+    kernel: str = ""
+    """Kernel that is called; empty where there is none."""
+    effective: str = ""
+    """Kernel that does the work; empty where there is none, and for an operator of a `.tflite` file."""
+    macs: int | None = None
+    """Multiply-accumulates; None where it has none, or a size is unknown."""
+    instructions: int | None = None
+    """Predicted instructions (not cycles) of a run; None where no one number is known."""
+    instructions_range: tuple[int, int] | None = None
+    """Least and most instructions, where data decide or other code computes it; None where that is not known."""
+    scratch: int | None = None
+    """Bytes of scratch, -1 for a size that the function reports as an error; of an operator those of all requests."""
+    constants: int | None = None
+    """Bytes of weights, bias, multipliers and shifts; None for an operator of a `.tflite` file."""
+    classes: Mapping[str, str] = {}
+    """Class of each channel count, by CMSIS-NN's name of the count."""
+    hazards: tuple[str, ...] = ()
+    """Known errors and wrong results of the call."""
+    undecided: tuple[str, ...] = ()
+    """Numbers that are not known and decide the kernel."""
+    legacy: bool = False
+    """Whether it is judged for the legacy API, whose calls have Q-formats."""
+    q_format: LayerFormat | None = None
+    """Q-formats of such a call."""
+
+    @property
+    def computed_by(self) -> str:
+        """The kernel that does the work, or else the verdict."""
+        return self.effective or self.kernel or self.verdict.value
+
+    @property
+    def cost(self) -> str:
+        """Predicted instructions as text: a number, a range, or `unknown`."""
+        if self.instructions is not None:
+            return f"{self.instructions:,}"
+        return "{:,} to {:,}".format(*self.instructions_range) if self.instructions_range else "unknown"
+
+
+def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
+    """A report of each layer and copy, or of each operator of a `.tflite` file, and target, in file order."""
+    targets = model.settings.targets
+    records = {record.node.index: record for record in model.lowered.records}
+    operators = zip(*map(model.operators, targets), strict=True)
+    found = [
+        _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
+        for group in operators
+        for operator, target in zip(group, targets, strict=True)
+    ]
+    if found:
+        return tuple(found)
+    rows = [(copy.node.index, [_copy(model, copy, target) for target in targets]) for copy in model.copies]
+    rows += [(index, [_layer(model, record, target) for target in targets]) for index, record in records.items()]
+    return tuple(row for _, group in sorted(rows, key=lambda pair: pair[0]) for row in group)
+
+
+def _operator(model: ModelAnalysis, operator: FileOperator, record: LoweredLayer | None, target: Target) -> LayerReport:
+    row, layer = operator.row, record.layer if record else None
+    taken = model.route(layer.call, target) if layer else None
+    ends = [
+        (tensors or ("",))[0]
+        for tensors in ((operator.node.inputs, operator.node.outputs) if operator.node else ((), ()))
+    ]
+    source, result = (model.graph.shape(name) or () if name else () for name in ends)
+    cost = model.cost(record, target, record.verdict) if record else None
+    return LayerReport(
+        row.label,
+        row.op,
+        target.label,
+        row.verdict,
+        reason=row.reason,
+        operator=row,
+        tensor=operator.tensor,
+        computes=record is not None,
+        once=record is not None and record.node.index in model.graph.once,
+        input=source,
+        output=result,
+        kernel=row.chain[-1] if row.chain else "",
+        macs=model.work[record.node.index].macs if record else None,
+        instructions=cost.instructions if cost else None,
+        instructions_range=cost.range if cost else None,
+        scratch=sum(row.scratch),
+        classes=_classes(model, layer) if layer else {},
+        hazards=tuple(hazard.id for hazard in taken.hazards) if taken else (),
+    )
+
+
+def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport:
+    """A copy between memory orders; sizes are those of memory, before and after."""
+    return LayerReport(
+        copy.label,
+        TRANSPOSE.name,
+        target.label,
+        Verdict.PLAIN,
+        Cause.LAYOUT,
+        f"{copy.reason}; {MAY_GO}",
+        input=tuple(size for size, _ in sorted(copy.places, key=lambda loop: -loop[1])),
+        output=tuple(size for size, _ in copy.places),
+        instructions_range=model.copy_range(copy, target),
+    )
+
+
+def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerReport:
+    layer = record.layer
+    taken = model.route(layer.call, target) if layer and record.call else None
+    refusal = on_release(record, taken, target.release)
+    verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
+    cost = model.cost(record, target, verdict)
+    source, filter_dims, result = layer.call[1:4] if layer else _dims_of_node(model.graph, record.node)
+    report = LayerReport(
+        record.node.label,
+        record.node.op_type,
+        target.label,
+        verdict,
+        refusal.cause if refusal else None,
+        refusal.reason if refusal else "",
+        judged=model.judgements.get(record.node.index),
+        input=source,
+        filter=filter_dims,
+        output=result,
+        folded=record.folded,
+        fused=record.fused,
+        macs=model.work[record.node.index].macs or (layer.macs if layer else None),
+        instructions=cost.instructions,
+        instructions_range=cost.range,
+    )
+    if layer is None or taken is None or (refusal and not taken.reason):
+        return report
+    constants = parameters(layer.call, target)
+    return report._replace(
+        entry=layer.call.entry,
+        assumed=layer.assumed,
+        kernel=taken.kernel,
+        effective=taken.effective,
+        scratch=taken.buffer_size,
+        constants=constants.total if constants else None,
+        classes=_classes(model, layer),
+        hazards=tuple(hazard.id for hazard in taken.hazards),
+        undecided=tuple(sorted(taken.undecided)),
+    )
+
+
+def _dims_of_node(graph: Graph, node: Node) -> tuple[tuple[Size, ...], ...]:
+    """Input, filter and output of a node that is no kernel call; shapes of more than four axes as they are."""
+    names = ((*operands_of(node), *node.inputs)[0], node.outputs[0])
+    source, result = (
+        shape if (shape := graph.shape(name)) and len(shape) > len(dims) else dims
+        for name, dims in zip(names, dims_of(graph, *names), strict=True)
+    )
+    return source, NO_DIMS, result
+
+
+def _classes(model: ModelAnalysis, layer: Layer) -> dict[str, str]:
+    """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
+    found, dimensions = {}, model.dimensions
+    for variable, channel in layer.channels.items():
+        multiplier, place = variable == "ch_mult", (channel.tensor, channel.axis)
+        group = dimensions.multiplier_class(layer.node.index) if multiplier else dimensions.class_of(*place)
+        if group is not None:
+            found[variable] = f"{group.size} {group.freedom.value} #{group.id}"
+        elif not multiplier and dimensions.axes(channel.tensor) is not None:
+            groups = map(dimensions.class_with_id, dimensions.leaves(*place))
+            parts = ", ".join(f"{leaf.freedom.value} #{leaf.id}" for leaf in groups if leaf is not None)
+            found[variable] = f"{dimensions.channel_text(*place)}: {parts or Freedom.LOCKED.value}"
+    return found
+
+
+def with_formats(layers: tuple[LayerReport, ...], model: ModelAnalysis, measured: Measured) -> tuple[LayerReport, ...]:
+    """The layers with the Q-formats of calls of the legacy API, from the ranges of tensors that were measured."""
+    formats = ModelFormats(model.graph, model.lowered, model.read, measured).all()
+    by_label = {record.node.label: formats.get(record.node.index) for record in model.lowered.records}
+    return tuple(layer._replace(legacy=True, q_format=by_label[layer.node]) for layer in layers)
+
+
+# The sums of a target.
+
+
+class Total(NamedTuple):
+    """What the layers of a model are and need together on one target."""
+
+    target: str
+    """Label of the target."""
+    measured_on: str
+    """CPU that the instructions were measured on, and the release where it is another than the target's."""
+    instructions: int
+    """Predicted instructions (not cycles) of the layers whose cost is one number."""
+    layers: int
+    """How many layers have a number or a range."""
+    unknown_layers: int
+    """How many the sum leaves out."""
+    macs: int
+    """Multiply-accumulates of all layers, as far as these are known."""
+    constants: int
+    """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
+    scratch: int | None
+    """Bytes of the largest scratch buffer; None where the runtime asks for unknown ones."""
+    arena: int | None
+    """Bytes of activations, at least; None where a size is unknown, and where `arena_used` says it exactly."""
+    arena_used: int | None = None
+    """Bytes of the arena of TensorFlow Lite Micro, to the byte; None for an ONNX model."""
+    time: PredictedTime | None = None
+    """What a run takes at the target's clock; None where no clock is given."""
+    instructions_range: tuple[int, int] | None = None
+    """Least and most instructions, those of layers and copies with a range among them; None where none has a range."""
+    copies: int = 0
+    """Copies between memory orders, for which no node stands."""
+
+    @property
+    def cost_known(self) -> bool:
+        """Whether the cost of a layer is known, or there is no layer."""
+        return bool(self.layers) or not self.unknown_layers
+
+
+def totals(model: ModelAnalysis) -> Iterator[Total]:
+    """The sums of each target, as the summary of linting has them."""
+    summary, every = summarize(model), len(model.repeated)
+    for target in summary.targets:
+        yield Total(
+            target.target,
+            target.measured_on,
+            target.instructions,
+            every - target.unknown_cost,
+            target.unknown_cost,
+            summary.macs,
+            target.constants,
+            target.scratch,
+            summary.arena,
+            target.arena_used,
+            target.time,
+            target.instructions_range,
+            len(model.copies),
+        )
