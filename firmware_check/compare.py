@@ -10,8 +10,8 @@ import numpy as np
 
 from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.operators.movement import TRANSPOSE
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.judging import TargetCheck

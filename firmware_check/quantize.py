@@ -19,15 +19,16 @@ from firmware_check.reading.read import OPERATORS
 from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.mixing import SOFTMAX
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
-from onnxlint_cmsis.operators.record import Form
 from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.operators.record import Operator, Quantized
+    from onnxlint_cmsis.model.roles import Quantized
+    from onnxlint_cmsis.operators.record import Operator
 
 
 # A float model to int8 with ONNX Runtime's quantizer, with the parameters that TensorFlow Lite would choose.

@@ -12,7 +12,7 @@ from onnx import helper
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Multiplier, quantize_multiplier
 from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.formats.names import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program, SoftmaxConstants, Step

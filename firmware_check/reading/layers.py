@@ -24,6 +24,7 @@ from firmware_check.program import (
 )
 from firmware_check.reading.forms import CODES, Unsupported
 from firmware_check.reading.stored_numbers import LayerResult, copy_step, like, on_device, result_of
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.lower.checks import softmax_axes
 from onnxlint_cmsis.lower.layer import (
@@ -39,9 +40,8 @@ from onnxlint_cmsis.lower.layer import (
 )
 from onnxlint_cmsis.lower.quantization import STORED, of_input
 from onnxlint_cmsis.lower.spatial import pad_amounts, pooling_call
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.movement import SLICE
-from onnxlint_cmsis.operators.record import Form
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.window import EXPAND
 
 if TYPE_CHECKING:

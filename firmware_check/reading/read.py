@@ -29,6 +29,7 @@ from firmware_check.reading.layers import (
 )
 from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, on_device
 from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.checks import on_release
 from onnxlint_cmsis.lower.layer import Cause, Verdict, channels_last, reshaped, stem_of, transposed
@@ -36,7 +37,6 @@ from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
 from onnxlint_cmsis.operators.movement import TRANSPOSE
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 from firmware_check.program import Quantization, Step, Value
 from firmware_check.reading.forms import Unsupported, formed, refuse_out_of_range, with_zeros
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.layer import channels_last, lies_in, moved_places, reshaped, row_major
@@ -18,7 +19,6 @@ from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import RELU
 from onnxlint_cmsis.operators.movement import TRANSPOSE
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

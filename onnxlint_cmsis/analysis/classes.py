@@ -9,6 +9,7 @@ from math import isfinite, prod
 
 import numpy as np
 
+from onnxlint_cmsis.formats.names import derived_values, operator_of, sums_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, AxisForm, Resolver, axis_text, leaves
@@ -27,22 +28,19 @@ from onnxlint_cmsis.model.intervals import (
     range_of,
     ranked,
 )
+from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.variables import MAX_LANES, Dimension, Lock, find, leaves_of
 from onnxlint_cmsis.operators.pairwise import ADD
 from onnxlint_cmsis.operators.record import (
     Elements,
-    Form,
     LayerSum,
     NewElement,
     NotFollowed,
     Risk,
-    Roles,
-    Sums,
     ValueView,
     has,
     moved_input,
 )
-from onnxlint_cmsis.operators.registry import derived_values, operator_of, sums_of
 
 # Sizes as data: how a list of sizes travels through the nodes, and who may read one.
 
@@ -675,7 +673,7 @@ def walk(graph: Graph) -> Context:
     for name in sorted(graph.variables):
         context.pin_all(context.axes_of(name) or (), f"variable {name} keeps its values from run to run")
     for node in graph.nodes:
-        context.enter(node)
+        context.enter(node, operator_of(node).roles)
         _apply(node, context)
     context.label = ""
     _pin_uneven_scales(context)
@@ -886,7 +884,7 @@ class NewLaneView(ValueView):
 
     def enter(self, node: Node) -> None:
         """Make a node the current one."""
-        self.context.enter(node)
+        self.context.enter(node, operator_of(node).roles)
         self.wanted = frozenset(leaf for name in node.outputs if name for leaf in self._growing(name))
 
     def growing(self, axes: Iterable[Dimension]) -> Leaves:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import FLOAT, BiasSlot, bias_slot, factor_scales
+from onnxlint_cmsis.formats.names import operator_of, sums_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import any_lane, indices_of, leaves
@@ -32,21 +33,19 @@ from onnxlint_cmsis.model.intervals import (
     settled,
     unknown,
 )
+from onnxlint_cmsis.model.roles import Form, Sums
 from onnxlint_cmsis.model.variables import MAX_LANES
 from onnxlint_cmsis.operators.arithmetic import joined, parameter
 from onnxlint_cmsis.operators.record import (
     Elements,
-    Form,
     LayerSum,
     Movement,
-    Sums,
     ValueView,
     has,
     moved_input,
     passage,
     real_attribute,
 )
-from onnxlint_cmsis.operators.registry import operator_of, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.model.intervals import Floats, Mask
-    from onnxlint_cmsis.operators.record import Roles
+    from onnxlint_cmsis.model.roles import Roles
 
 
 # Result of the lane analysis.

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from math import floor, isfinite, log2
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.quantization import STORED, of_integers, of_result, quantizes
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -226,7 +226,7 @@ class ModelFormats:
         return self._records.get(node.index) or next(ends, None)
 
     def _moves(self, node: Node) -> bool:
-        from onnxlint_cmsis.operators.registry import operator_of
+        from onnxlint_cmsis.formats.names import operator_of
 
         return operator_of(node).free
 

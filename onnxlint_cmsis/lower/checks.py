@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, entry_parts
 from onnxlint_cmsis.lower.elementwise import unweighted_layer
@@ -46,7 +47,6 @@ from onnxlint_cmsis.lower.quantization import (
 )
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     import numpy as np

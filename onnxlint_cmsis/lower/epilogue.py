@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, operands, refused
 from onnxlint_cmsis.lower.quantization import (
@@ -24,7 +25,6 @@ from onnxlint_cmsis.lower.quantization import (
 )
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
 """Stems of entry points with weights and a bias."""

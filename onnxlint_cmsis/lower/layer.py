@@ -8,11 +8,12 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from onnxlint_cmsis.formats.names import operator_named, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Size, entry_parts
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Layout, Quantized
-from onnxlint_cmsis.operators.registry import operator_named, operator_of
+from onnxlint_cmsis.model.roles import Quantized
+from onnxlint_cmsis.operators.record import Layout
 
 if TYPE_CHECKING:
     from dataclasses import Field

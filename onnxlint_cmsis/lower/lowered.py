@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.epilogue import Epilogue
@@ -22,7 +23,6 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.checks import (
     UNEQUAL,
@@ -55,7 +56,6 @@ from onnxlint_cmsis.lower.quantization import (
 from onnxlint_cmsis.lower.spatial import lower_convolution, lower_pad, lower_pool, lower_transpose
 from onnxlint_cmsis.lower.work import INTEGERS, is_shape_arithmetic, without_function
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.registry import derived_values, operator_of
 
 # Lowering to the functions for q7 and q15 of CMSIS 5.
 #

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Assumptions, parameters_of
 from onnxlint_cmsis.model.graph import Constant, Graph, Node
-from onnxlint_cmsis.operators.record import MOVING, UNCHANGED, Elements, Quantized, Sums
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.model.roles import Quantized, Sums
+from onnxlint_cmsis.operators.record import MOVING, UNCHANGED, Elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

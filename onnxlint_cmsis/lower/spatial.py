@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, Size
 from onnxlint_cmsis.lower.layer import (
@@ -21,8 +22,7 @@ from onnxlint_cmsis.lower.layer import (
 )
 from onnxlint_cmsis.lower.quantization import activation_type, data_type, dequantizes, is_zero, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node, rounded_up, window_misfit
-from onnxlint_cmsis.operators.record import Form
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.model.roles import Form
 
 # The spatial side of a layer: kernel, stride, dilation, padding (auto_pad, folded Pad nodes) and output size.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.checks import computed_from_constants, softmax_axes
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
@@ -33,8 +34,8 @@ from onnxlint_cmsis.lower.layer import (
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
-from onnxlint_cmsis.operators.record import MOVING, Elements, Form
-from onnxlint_cmsis.operators.registry import derived_values, operator_of
+from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.operators.record import MOVING, Elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension, Variables, size_of, unify
 
 # The axes of the tensors around one node, as dimensions.
@@ -20,12 +21,13 @@ class NotFollowedError(Exception):
 
 
 class Tensors:
-    """Dimensions of every tensor. `node` is the node whose rule runs, `label` its name in locks."""
+    """Dimensions of every tensor. `node` is the node whose rule runs, with its roles, `label` its name in locks."""
 
     def __init__(self, graph: Graph, derived: Collection[str]) -> None:
         self.graph = graph
         self.variables = Variables()
         self.node: Node = Node(-1, "", "", "", 0, (), ())
+        self.roles = Roles()
         self.label = ""
         self.tensors: dict[str, Axes] = {}
         self.uses: dict[tuple[int, int], Axes] = {}
@@ -33,14 +35,14 @@ class Tensors:
         self.derived = derived
         """Tensors computed from constants alone."""
 
-    def enter(self, node: Node) -> None:
+    def enter(self, node: Node, roles: Roles) -> None:
         """Make a node the current one."""
-        self.node = node
+        self.node, self.roles = node, roles
         self.label = node.label
 
     def has(self, position: int) -> bool:
         """Whether the node has that input."""
-        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+        return 0 <= position < len(self.node.inputs) and bool(self.node.inputs[position])
 
     def input(self, position: int) -> Axes | None:
         """Axes of an input; None where it is omitted or its rank is unknown."""

@@ -41,7 +41,7 @@ from onnxlint_cmsis.operators.record import DemandRule, LayerSum, ValueRule, Val
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Attribute, Node, StoredQuantization
     from onnxlint_cmsis.model.intervals import Floats, Mask
-    from onnxlint_cmsis.operators.record import Roles
+    from onnxlint_cmsis.model.roles import Roles
 
 
 # Real functions of one variable as ONNX defines them; the node has the parameters.

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.model.context import Context, Number
 from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.record import (
     NO_NEW_LANES,
@@ -15,7 +16,6 @@ from onnxlint_cmsis.operators.record import (
     NotFollowed,
     Operator,
     Risk,
-    Roles,
     TieRule,
     fold_constant_of_shape,
 )

@@ -12,6 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError, Number
 from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators import common_ties, record, window
 from onnxlint_cmsis.operators import common_ties as ties
@@ -40,7 +41,6 @@ from onnxlint_cmsis.operators.record import (
     Operator,
     Passage,
     Risk,
-    Roles,
     SizeRule,
     TieRule,
     chain,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.operators.arithmetic import (
     PAIRS,
     called,
@@ -28,7 +29,6 @@ from onnxlint_cmsis.operators.record import (
     NotFollowed,
     Operator,
     Risk,
-    Roles,
     SizeRule,
     ValueRule,
     alias,

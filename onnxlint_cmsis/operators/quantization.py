@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.roles import Quantized, Roles
 from onnxlint_cmsis.operators.arithmetic import dequantize_values, elementwise_demand, quantize_values
 from onnxlint_cmsis.operators.common_ties import broadcast, normalised, same_as
-from onnxlint_cmsis.operators.record import (
-    NO_NEW_LANES,
-    ZEROS,
-    Elements,
-    Layout,
-    NotFollowed,
-    Operator,
-    Quantized,
-    Risk,
-    Roles,
-    alias,
-)
+from onnxlint_cmsis.operators.record import NO_NEW_LANES, ZEROS, Elements, Layout, NotFollowed, Operator, Risk, alias
 
 # Tie rules of quantization: scales and zero-points per axis belong to the axis.
 

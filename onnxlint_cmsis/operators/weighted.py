@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import SLACK, Interval, as_stored, fits, is_whole, lay, point, unknown
+from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.arithmetic import activated, add, multiply, requantized, stored, twice_rounded, vector_of
 from onnxlint_cmsis.operators.common_ties import broadcast_axis, per_channel, regroup, same_as
 from onnxlint_cmsis.operators.record import (
     BY_WEIGHTS,
-    NO_SHAPE_ARITHMETIC,
     ZEROS,
     Elements,
-    Form,
     LayerSum,
     Layout,
     Operator,
-    Quantized,
     Risk,
-    Roles,
-    Sums,
     TieRule,
     ValueView,
     alias,
@@ -37,10 +34,12 @@ from onnxlint_cmsis.operators.record import (
 
 
 def layer_values(node: Node, view: ValueView) -> Interval | None:
-    """Sum, bias and summand; the scales of integers; the activation that ONNX Runtime fuses."""
+    """Sum, bias and summand; the scales of integers; the activation that ends the node."""
     found, roles = view.layer_sum(node), view.roles(node)
     if found is None:
         return None
+    if roles.sums is Sums.STORED:
+        return _in_stored_scales(node, view, found)
     if roles.sums is Sums.INTEGERS:
         return _integers(node, view, found)
     total = (
@@ -102,14 +101,11 @@ def _layer_sums_unit(node: Node, view: ValueView, found: LayerSum) -> Interval:
     return unit
 
 
-# Results of TensorFlow Lite's convolutions and dense layers: the sum, the bias, the activation, the result's steps.
+# Results where tensors keep their scales: the sum, the bias, the activation, the result's steps.
 
 
-def layer_result(node: Node, view: ValueView) -> Interval | None:
+def _in_stored_scales(node: Node, view: ValueView, found: LayerSum) -> Interval | None:
     """Sum and bias; integers times the scales of data and weights; then as the result's tensor holds it."""
-    found = view.layer_sum(node)
-    if found is None:
-        return None
     total = _with_bias(found, node, view)
     if total is None or not is_whole(view.made_type(node)):
         return None if total is None else stored(total, node, view)
@@ -150,114 +146,143 @@ def _tflite_layers_unit(found: LayerSum, node: Node, view: ValueView) -> Interva
 # Tie rules of convolutions, and of normalisation with numbers per channel.
 
 
-def convolution(context: Context, data: int, weights: int, per_output: tuple[int, ...]) -> None:
-    """Convolution with weights [M, C / group, ...]; inputs at `per_output` hold a number per output channel, or one."""
-    axes, kernel = _ranked(context, data, weights)
-    group = context.node.int("group", 1)
-    channels, (rows, columns) = axes[1], kernel[:2]
-    if group == 1:
-        context.tie(channels, columns)
-        made, reads = rows, [columns]
-        if context.size(columns) == 1:
-            context.multipliers[context.node.index] = rows
-    elif context.size(columns) == 1:
-        made, reads = _depthwise(context, channels, kernel, group), []
-    else:
-        made, reads = grouped(context, channels, rows, columns, group)
-    note_layer(context, weights, [rows], reads)
-    _finish(context, axes, kernel, made, per_output)
+IMAGE_RANK = 4
+"""Axes of images that have their channels last."""
 
 
-def transposed_convolution(context: Context, data: int, weights: int, per_output: tuple[int, ...]) -> None:
-    """Transposed convolution with weights [C, M / group, ...]."""
-    axes, kernel = _ranked(context, data, weights)
-    group = context.node.int("group", 1)
-    channels, (rows, columns) = axes[1], kernel[:2]
-    if group == 1:
-        context.tie(channels, rows)
-        made, decides, reads = columns, [columns], [rows]
-    elif group == context.size(rows):
-        context.tie(channels, rows)
-        made = _multiplied(context, channels, columns)
-        decides, reads = [rows, columns], []
-        context.name_attribute("group", 0, [channels])
-    else:
-        made, decides, reads = _transposed_groups(context, channels, rows, columns, group)
-    note_layer(context, weights, decides, reads)
-    _finish(context, axes, kernel, made, per_output)
+class Groups(NamedTuple):
+    """Channels of a convolution."""
+
+    made: Dimension
+    """Output channels."""
+    decides: tuple[Dimension, ...]
+    """What the weights decide."""
+    reads: tuple[Dimension, ...] = ()
+    """What the weights sum over, and fill with zeros."""
 
 
-def _ranked(context: Context, data: int, weights: int) -> tuple[Axes, Axes]:
-    axes, kernel = context.need(data), context.need(weights)
+def convolution(node: Node, context: Context) -> None:
+    """Each output channel sums over the input channels of its group; the plane is locked."""
+    roles, form = context.roles, context.roles.form
+    if form is None or node.int("channels_last"):
+        raise NotFollowedError(f"{node.op_type} with channels last is not followed")
+    axes, kernel = image(context, roles.data[0]), image(context, roles.weights[0])
     if len(axes) != len(kernel) or len(axes) < 3:
         raise NotFollowedError(f"data of rank {len(axes)} and weights of rank {len(kernel)} do not make a convolution")
-    return axes, kernel
+    channels = axes[roles.channels(len(axes))]
+    outputs, inputs = form.outputs(len(kernel)), form.inputs(len(kernel))
+    group = _group_count(context, form, channels, kernel[inputs])
+    ties = _transposed_groups if form.transposed else _groups
+    made, decides, reads = ties(context, channels, kernel[outputs], kernel[inputs], group)
+    note_layer(context, roles.weights[0], decides, reads)
+    counted = (outputs,) if form.depthwise else (outputs, inputs)
+    context.pin_all((axis for at, axis in enumerate(kernel) if at not in counted), f"kernel size of {node.op_type}")
+    parameters = [at for triple in roles.quantized if triple.value == roles.weights[0] for at in triple[1:]]
+    for position in (*parameters, roles.bias):
+        per_channel(context, position, made)
+    if "result" in roles.numbers:
+        _named_result(context, roles.numbers["result"].input, axes[0], made)
+    new_plane(context, axes, made)
+    if context.has(roles.summand):
+        same_as(context, 0, context.need(roles.summand))
 
 
-def note_layer(context: Context, weights: int, decides: list[Dimension], reads: list[Dimension]) -> None:
+def image(context: Context, position: int) -> Axes:
+    """Axes of an image, or of weights. Raises NotFollowedError for a rank that the format does not allow."""
+    axes = context.need(position)
+    if context.roles.channels_last and len(axes) != IMAGE_RANK:
+        raise NotFollowedError(f"input {position} of {context.node.op_type} has rank {len(axes)} where 4 is allowed")
+    return axes
+
+
+def note_layer(context: Context, weights: int, decides: Sequence[Dimension], reads: Sequence[Dimension]) -> None:
     """Note what constant weights decide and read; with others, a filled lane may meet a weight that is not 0."""
     if not context.is_constant(weights):
         context.pin_all(reads, f"{context.node.op_type} with weights computed at run time sums over this axis")
     context.layer(weights, decides, reads)
 
 
-def _finish(context: Context, axes: Axes, kernel: Axes, made: Dimension, per_output: tuple[int, ...]) -> None:
-    """Tie batch, bias and scales per channel, and lock the plane, as all convolutions do."""
-    operator = context.node.op_type
-    context.pin_all(kernel[2:], f"kernel size of {operator}")
-    context.pin_all(axes[2:], f"{operator} computes along this axis")
-    for position in per_output:
-        per_channel(context, position, made)
-    result = context.output(0, [context.size(axes[0]), context.size(made), *[None] * (len(axes) - 2)])
-    context.tie_all(result, (axes[0], made))
-    context.pin_all(result[2:], f"{operator} computes along this axis")
+def new_plane(context: Context, axes: Axes, channels: Dimension) -> None:
+    """A result of the same batch with these channels; both planes are locked."""
+    place = context.roles.channels(len(axes))
+    kept = {0: axes[0], place: channels}
+    result = context.output(0, [context.size(kept[at]) if at in kept else None for at in range(len(axes))])
+    context.tie_all((result[at] for at in kept), kept.values())
+    planes = (axis for tensor in (axes, result) for at, axis in enumerate(tensor) if at not in kept)
+    context.pin_all(planes, f"{context.node.op_type} computes along this axis")
 
 
-def _depthwise(context: Context, channels: Dimension, kernel: Axes, group: int) -> Dimension:
-    """Output channels of a depthwise convolution; its `group` attribute names the input channels."""
-    rows = kernel[0]
-    share = share_of(context, rows, group)
-    context.pin(kernel[1], "one input channel per group")
-    context.tie(channels, Dimension(group))
-    context.name_attribute("group", 0, [channels])
-    if share == 1:
-        context.tie(rows, channels)
+def _group_count(context: Context, form: Form, channels: Dimension, inputs: Dimension) -> int:
+    """Groups that the node states, or that follow from the shapes."""
+    if stated := context.roles.stated("group").attribute:
+        return context.node.int(stated, 1)
+    total, inner = context.size(channels), context.size(inputs)
+    if form.transposed:
+        return 1
+    if not form.depthwise and (not total or not inner or total % inner):
+        raise NotFollowedError(f"{total} channels are not a multiple of the {inner} that the weights have")
+    return total or 0 if form.depthwise else (total or 0) // (inner or 1)
+
+
+def _groups(context: Context, channels: Dimension, outputs: Dimension, inputs: Dimension, group: int) -> Groups:
+    """Weights with the output channels of all groups, and the input channels of one."""
+    stated, node = context.roles.stated("group").attribute, context.node
+    if context.roles.form is Form.DEPTHWISE_LAST or (stated and group != 1 and context.size(inputs) == 1):
+        return _depthwise(context, channels, outputs, inputs, group)
+    if group == 1:
+        context.tie(channels, inputs)
+        if stated and context.size(inputs) == 1:
+            context.multipliers[node.index] = outputs
     else:
-        multiplier = Dimension(share)
-        context.multipliers[context.node.index] = multiplier
-        context.tie(rows, context.product((channels, multiplier)))
-    return rows
+        groups = context.fixed(group, "group count of a grouped convolution")
+        share = Dimension(share_of(context, outputs, group))
+        context.tie(channels, context.product((groups, inputs)))
+        context.tie(outputs, context.product((groups, share)))
+    return Groups(outputs, (outputs,), (inputs,))
 
 
-def _multiplied(context: Context, channels: Dimension, multiplier: Dimension) -> Dimension:
-    """Output channels of a transposed depthwise convolution; the second axis of its weights is the multiplier."""
-    if context.size(multiplier) == 1:
-        context.pin(multiplier, "one output channel per input channel")
-        return channels
-    context.multipliers[context.node.index] = multiplier
-    return context.product((channels, multiplier))
-
-
-def grouped(
-    context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
-) -> tuple[Dimension, list[Dimension]]:
-    """Input and output channels of a grouped convolution are each `group` blocks."""
-    groups = context.fixed(group, "group count of a grouped convolution")
-    outputs = Dimension(share_of(context, rows, group))
-    context.tie(channels, context.product((groups, columns)))
-    context.tie(rows, context.product((groups, outputs)))
-    return rows, [columns]
+def _depthwise(context: Context, channels: Dimension, outputs: Dimension, inputs: Dimension, group: int) -> Groups:
+    """Each channel is a group; the node states how many there are, or how many output channels each has."""
+    stated, multiplier = (context.roles.stated(name).attribute for name in ("group", "depth_multiplier"))
+    share = share_of(context, outputs, group)
+    if context.node.int(multiplier, share) != share:
+        text = f"{multiplier} is {context.node.int(multiplier)}; the weights have {share} for each channel"
+        raise NotFollowedError(text)
+    if stated:
+        context.pin(inputs, "one input channel per group")
+        context.tie(channels, Dimension(group))
+        context.name_attribute(stated, 0, [channels])
+    if share == 1:
+        context.tie(outputs, channels)
+        return Groups(outputs, (outputs,))
+    factor = context.multipliers[context.node.index] = Dimension(share)
+    context.tie(outputs, context.product((channels, factor)))
+    if not stated:
+        context.name_attribute(multiplier, 0, [factor])
+    return Groups(outputs, (outputs,))
 
 
 def _transposed_groups(
-    context: Context, channels: Dimension, rows: Dimension, columns: Dimension, group: int
-) -> tuple[Dimension, list[Dimension], list[Dimension]]:
-    """As `grouped`, with the weights [C, M / group, ...] of a transposed convolution."""
-    groups = context.fixed(group, "group count of a grouped convolution")
-    inputs = Dimension(share_of(context, rows, group))
-    context.tie(rows, context.product((groups, inputs)))
-    context.tie(channels, rows)
-    return context.product((groups, columns)), [columns], [inputs]
+    context: Context, channels: Dimension, outputs: Dimension, inputs: Dimension, group: int
+) -> Groups:
+    """Weights with the input channels of all groups, and the output channels of one."""
+    if group not in (1, context.size(inputs)):
+        groups = context.fixed(group, "group count of a grouped convolution")
+        share = Dimension(share_of(context, inputs, group))
+        context.tie(inputs, context.product((groups, share)))
+        context.tie(channels, inputs)
+        return Groups(context.product((groups, outputs)), (outputs,), (share,))
+    context.tie(channels, inputs)
+    if group == 1:
+        return Groups(outputs, (outputs,), (inputs,))
+    made = channels
+    if context.size(outputs) == 1:
+        context.pin(outputs, "one output channel per input channel")
+    else:
+        context.multipliers[context.node.index] = outputs
+        made = context.product((channels, outputs))
+    context.name_attribute("group", 0, [channels])
+    return Groups(made, (inputs, outputs))
 
 
 def share_of(context: Context, channels: Dimension, group: int) -> int:
@@ -268,24 +293,14 @@ def share_of(context: Context, channels: Dimension, group: int) -> int:
     return total // group
 
 
-def conv(_node: Node, context: Context) -> None:
-    """Conv."""
-    convolution(context, 0, 1, (2,))
-
-
-def conv_transpose(_node: Node, context: Context) -> None:
-    """ConvTranspose."""
-    transposed_convolution(context, 0, 1, (2,))
-
-
-def conv_integer(_node: Node, context: Context) -> None:
-    """ConvInteger: weight zero-points may be per channel."""
-    convolution(context, 0, 1, (3,))
-
-
-def qlinear_conv(_node: Node, context: Context) -> None:
-    """QLinearConv: weight scales, weight zero-points and bias."""
-    convolution(context, 0, 3, (4, 5, 8))
+def _named_result(context: Context, position: int, batch: Dimension, channels: Dimension) -> None:
+    """An input names the sizes of the result."""
+    sizes = context.ints(position)
+    if sizes is None or len(sizes) != IMAGE_RANK:
+        context.pin_all((batch, channels), "the shape of the result is computed at run time")
+        return
+    context.name_input(position, 0, [batch])
+    context.name_input(position, context.roles.channels(IMAGE_RANK), [channels])
 
 
 def channel_numbers(node: Node, context: Context) -> None:
@@ -302,101 +317,10 @@ def channel_numbers(node: Node, context: Context) -> None:
         raise NotFollowedError("BatchNormalization in training mode")
 
 
-# Tie rules of TensorFlow Lite's convolutions and pools: NHWC data, weights with the input channels last.
-
-
-IMAGE_RANK = 4
-BIAS = 2
-
-
-class ImageAxes(NamedTuple):
-    """Axes of NHWC data."""
-
-    batch: Dimension
-    """N."""
-    plane: Axes
-    """H and W."""
-    channels: Dimension
-    """C."""
-
-
-def image(context: Context, position: int) -> ImageAxes:
-    """Data of rank 4. Raises NotFollowedError for another rank."""
-    batch, *plane, channels = _of_rank(context, position)
-    return ImageAxes(batch, tuple(plane), channels)
-
-
-def _of_rank(context: Context, position: int) -> Axes:
-    axes = context.need(position)
-    if len(axes) != IMAGE_RANK:
-        raise NotFollowedError(f"input {position} of {context.node.op_type} has rank {len(axes)} where 4 is allowed")
-    return axes
-
-
-def conv_2d(_node: Node, context: Context) -> None:
-    """CONV_2D with weights [O, H, W, C / groups]; the shapes tell the groups."""
-    data, kernel = image(context, 0), _of_rank(context, 1)
-    rows, columns = kernel[0], kernel[3]
-    groups = _groups(context, data.channels, columns)
-    made, reads = rows, [columns]
-    if groups == 1:
-        context.tie(data.channels, columns)
-    else:
-        made, reads = grouped(context, data.channels, rows, columns, groups)
-    note_layer(context, 1, [rows], reads)
-    context.pin_all(kernel[1:3], f"kernel size of {context.node.op_type}")
-    per_channel(context, BIAS, made)
-    new_plane(context, data, made)
-
-
-def _groups(context: Context, channels: Dimension, columns: Dimension) -> int:
-    total, inner = context.size(channels), context.size(columns)
-    if not total or not inner or total % inner:
-        raise NotFollowedError(f"{total} channels are not a multiple of the {inner} that the weights have")
-    return total // inner
-
-
-def depthwise_conv_2d(node: Node, context: Context) -> None:
-    """DEPTHWISE_CONV_2D with weights [1, H, W, C x multiplier]; an option names the multiplier."""
-    data, kernel = image(context, 0), _of_rank(context, 1)
-    rows = kernel[3]
-    multiplier = share_of(context, rows, context.size(data.channels) or 0)
-    if node.int("depth_multiplier", multiplier) != multiplier:
-        stated = node.int("depth_multiplier")
-        raise NotFollowedError(f"depth_multiplier is {stated}; the weights have {multiplier} for each channel")
-    if multiplier == 1:
-        context.tie(rows, data.channels)
-    else:
-        factor = context.multipliers[node.index] = Dimension(multiplier)
-        context.tie(rows, context.product((data.channels, factor)))
-        context.name_attribute("depth_multiplier", 0, [factor])
-    note_layer(context, 1, [rows], [])
-    context.pin_all(kernel[:3], f"kernel size of {node.op_type}")
-    per_channel(context, BIAS, rows)
-    new_plane(context, data, rows)
-
-
-def transpose_conv(_node: Node, context: Context) -> None:
-    """TRANSPOSE_CONV: the result's shape, weights [O, H, W, C], data, bias."""
-    kernel, data = _of_rank(context, 1), image(context, 2)
-    rows, columns = kernel[0], kernel[3]
-    context.tie(data.channels, columns)
-    note_layer(context, 1, [rows], [columns])
-    context.pin_all(kernel[1:3], f"kernel size of {context.node.op_type}")
-    per_channel(context, 3, rows)
-    stated = context.ints(0)
-    if stated is None or len(stated) != IMAGE_RANK:
-        context.pin_all((data.batch, rows), "the shape of the result is computed at run time")
-    else:
-        context.name_input(0, 0, [data.batch])
-        context.name_input(0, 3, [rows])
-    new_plane(context, data, rows)
-
-
 def pool_2d(_node: Node, context: Context) -> None:
     """Pools of windows, one channel after the other."""
-    data = image(context, 0)
-    new_plane(context, data, data.channels)
+    axes = image(context, 0)
+    new_plane(context, axes, axes[context.roles.channels(len(axes))])
 
 
 def resize_2d(_node: Node, context: Context) -> None:
@@ -404,50 +328,18 @@ def resize_2d(_node: Node, context: Context) -> None:
     pool_2d(_node, context)
 
 
-def new_plane(context: Context, data: ImageAxes, channels: Dimension) -> None:
-    """A result of the same batch with these channels; both planes are locked."""
-    reason = f"{context.node.op_type} computes along this axis"
-    sizes = [context.size(data.batch), None, None, context.size(channels)]
-    batch, *plane, last = context.output(0, sizes)
-    context.tie_all((batch, last), (data.batch, channels))
-    context.pin_all((*data.plane, *plane), reason)
+# Convolutions.
 
 
-# Convolutions of the default domain.
-
-
-def _convolution(name: str, axes: TieRule, roles: Roles) -> Operator:
-    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
+def _convolution(name: str, roles: Roles) -> Operator:
+    made = Operator(name, convolution, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
     return replace(made, values=layer_values, demand=BY_WEIGHTS)
 
 
-CONV = _convolution("Conv", conv, Roles(weights=(1,), form=Form.CONVOLUTION, sums=Sums.FLOAT, bias=2))
-CONV_TRANSPOSE = _convolution(
-    "ConvTranspose", conv_transpose, Roles(weights=(1,), form=Form.TRANSPOSED, sums=Sums.FLOAT, bias=2)
-)
-CONV_INTEGER = _convolution(
-    "ConvInteger",
-    conv_integer,
-    Roles(
-        weights=(1,),
-        form=Form.CONVOLUTION,
-        sums=Sums.INTEGERS,
-        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
-    ),
-)
-QLINEAR_CONV = replace(
-    alias("QLinearConv", "", CONV),
-    axes=qlinear_conv,
-    roles=Roles(
-        weights=(3,),
-        form=Form.CONVOLUTION,
-        sums=Sums.INTEGERS,
-        bias=8,
-        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
-    ),
-)
+CONV = _convolution("Conv", Roles(weights=(1,), form=Form.CONVOLUTION, sums=Sums.FLOAT, bias=2))
+CONV_TRANSPOSE = _convolution("ConvTranspose", Roles(weights=(1,), form=Form.TRANSPOSED, sums=Sums.FLOAT, bias=2))
 
-CONVOLUTIONS = (CONV, CONV_TRANSPOSE, CONV_INTEGER, QLINEAR_CONV)
+CONVOLUTIONS = (CONV, CONV_TRANSPOSE)
 
 
 # Gemm, MatMul and their integer forms.
@@ -582,36 +474,6 @@ def _rows(context: Context, axes: Axes, columns: Dimension, outer: Axes) -> None
 def batch_matmul(node: Node, context: Context) -> None:
     """A matrix product of two tensors, each with its last two axes swapped where the options say so."""
     matmul(context, 0, 1, (bool(node.int("adj_x")), bool(node.int("adj_y"))))
-
-
-# TensorFlow Lite's layers with weights: convolutions and dense layers.
-#
-# Source of all positions and layouts:
-# tensorflow/lite/kernels/{conv,depthwise_conv,transpose_conv,fully_connected}.cc.
-
-
-def _layer(name: str, axes: TieRule, form: Form, data: int = 0, bias: int = 2) -> Operator:
-    return Operator(
-        name,
-        axes,
-        Elements.COMPUTED,
-        Risk.NONE,
-        Layout.ORDERED,
-        new_lane=ZEROS,
-        domain=TFLITE,
-        roles=Roles(data=(data,), weights=(1,), form=form, sums=Sums.STORED, bias=bias),
-        values=layer_result,
-        demand=BY_WEIGHTS,
-        fold=NO_SHAPE_ARITHMETIC,
-    )
-
-
-TFLITE_CONVOLUTIONS = (
-    _layer("CONV_2D", conv_2d, Form.CHANNELS_LAST),
-    _layer("DEPTHWISE_CONV_2D", depthwise_conv_2d, Form.DEPTHWISE_LAST),
-    _layer("TRANSPOSE_CONV", transpose_conv, Form.TRANSPOSED_LAST, data=2, bias=3),
-    _layer("FULLY_CONNECTED", fully_connected, Form.ROWS),
-)
 
 
 # Matrix products of the default domain.

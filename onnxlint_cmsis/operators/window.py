@@ -9,6 +9,7 @@ from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, Element, NotFollowedError, Number
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.intervals import Interval, anywhere, hull, level, point
+from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension, find
 from onnxlint_cmsis.operators import weighted as ties
 from onnxlint_cmsis.operators.arithmetic import (
@@ -39,7 +40,6 @@ from onnxlint_cmsis.operators.record import (
     NotFollowed,
     Operator,
     Risk,
-    Roles,
     TieRule,
     ValueRule,
     ValueView,
@@ -285,6 +285,7 @@ def _plane(name: str, values: ValueRule | NotFollowed, elements: Elements = Elem
     made = ties.resize_2d if name.startswith("RESIZE") else ties.pool_2d
     new_lane = AS_READ if elements is Elements.MOVED else ZEROS
     record = Operator(name, made, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
+    record = replace(record, roles=Roles(channels_last=True))
     return replace(record, values=values, demand=image_demand)
 
 

@@ -23,6 +23,7 @@ from onnxlint_cmsis.analysis.classes import (
     fill,
 )
 from onnxlint_cmsis.analysis.lanes import CHANNELS_LAST
+from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes
 from onnxlint_cmsis.formats.onnx.load import duplicate_outputs
@@ -32,7 +33,6 @@ from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import derived_values, operator_of
 from onnxlint_cmsis.planning.problem import Kept, Plan
 
 # Where each stored constant is read, and with which axes.

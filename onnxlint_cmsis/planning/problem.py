@@ -22,6 +22,7 @@ from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.cost import Prediction
 from onnxlint_cmsis.cmsis_nn.route import Route, route, route_classes
 from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -32,7 +33,6 @@ from onnxlint_cmsis.model.axes import Axis, AxisForm, leaves, resized
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.operators.pairwise import ADD, DIV, MAX, MIN, MUL, SUB
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

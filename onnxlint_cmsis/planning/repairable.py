@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.classes import FLOAT, DimensionClass, bias_slot
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -16,11 +17,11 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import dequantizes, keeps_scale, quantizes, useless_pairs
 from onnxlint_cmsis.model.axes import AxisForm
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
-from onnxlint_cmsis.operators.record import MOVING, Elements, Form
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.operators.record import MOVING, Elements
 from onnxlint_cmsis.planning.layouts import check_constant
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
 from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -33,7 +34,6 @@ from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.operators.control import IF
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.problem import (
     FACTOR_WORK,
     POLICIES,

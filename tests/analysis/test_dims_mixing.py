@@ -7,8 +7,9 @@ import pytest
 from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.operators.registry import OPERATORS, operator_named
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import dense, head, last, stem
 

@@ -10,9 +10,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.operators.registry import operator_named
 from support.dims_graphs import Builder, check_results, check_shapes, freedom, labels, resize, run
 from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 

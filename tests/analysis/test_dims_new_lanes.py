@@ -13,9 +13,9 @@ from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import analyse, risks
 from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.intervals import as_stored, between
 from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent, share
-from onnxlint_cmsis.operators.registry import OPERATORS
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.stems import head, stem
 

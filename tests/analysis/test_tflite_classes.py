@@ -8,9 +8,9 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings
 from onnxlint_cmsis.analysis.classes import Constants, Fill, FillKind, analyse, fill
 from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.formats.names import derived_values
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.operators.registry import derived_values
 from support import paths
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor

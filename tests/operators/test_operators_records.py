@@ -10,10 +10,12 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from onnxlint_cmsis.formats.names import UNKNOWN, operator_named
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
+from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
 from onnxlint_cmsis.operators.curve import CURVES
 from onnxlint_cmsis.operators.quantization import PACT
 from onnxlint_cmsis.operators.record import AS_READ, Elements, NewElement, NewLane, NotFollowed, Operator, Risk
-from onnxlint_cmsis.operators.registry import OPERATORS, TFLITE_OPERATORS, UNKNOWN, operator_named
 from support.operator_records import answers_or_declines_new_lane
 
 RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
@@ -84,8 +86,8 @@ def computed(name: str, at: float) -> np.ndarray:
 
 
 def test_no_two_families_have_one_operator() -> None:
+    from onnxlint_cmsis.formats import names as registry
     from onnxlint_cmsis.model.graph import TFLITE
-    from onnxlint_cmsis.operators import registry
 
     families = [value for value in vars(registry).values() if isinstance(value, tuple) and value]
     records = [record for family in families for record in family if isinstance(record, Operator)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import between, point
 from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent
 from onnxlint_cmsis.operators.record import MOVING, NotFollowed, Operator
-from onnxlint_cmsis.operators.registry import OPERATORS
 
 CURVES = {one.name: one.values.curve for one in OPERATORS.values() if isinstance(one.values, CurveValues)}
 RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
+from onnxlint_cmsis.formats.names import UNKNOWN, operator_named
+from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
 from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.operators.record import NotFollowed, Operator
-from onnxlint_cmsis.operators.registry import TFLITE_OPERATORS, UNKNOWN, operator_named
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
 from support.operator_records import answers_or_declines_new_lane
@@ -39,7 +40,7 @@ def test_the_registry_finds_them_by_their_domain() -> None:
 
 def test_onnx_operators_are_found_without_them() -> None:
     code = (
-        "import sys; from onnxlint_cmsis.operators.registry import operator_named; operator_named('', 'Conv'); "
+        "import sys; from onnxlint_cmsis.formats.names import operator_named; operator_named('', 'Conv'); "
         "print([name for name in sys.modules if 'tflite' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import described, is_much, share_of_macs
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.work import SMALLEST, FloatIsland, islands, percent
 from onnxlint_cmsis.model.graph import Graph, node_location
-from onnxlint_cmsis.operators.record import Sums
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.model.roles import Sums
 
 SHOWN = 2
 """How many ends a message names on each side."""

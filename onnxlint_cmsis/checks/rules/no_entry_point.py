@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -27,7 +28,6 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import node_location
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

@@ -21,6 +21,7 @@ from functools import partial
 from onnxlint_cmsis.checks.facts import RESCALE, advice, float_name, overrides
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import one_scale
@@ -28,7 +29,6 @@ from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES
 from onnxlint_cmsis.model.graph import Graph
-from onnxlint_cmsis.operators.registry import operator_of
 
 WIDE = 16
 """Bits of activations that need zero-point 0 in other layers."""

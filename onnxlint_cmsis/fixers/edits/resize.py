@@ -10,6 +10,7 @@ import numpy as np
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, Dimensions, Use, analyse
 from onnxlint_cmsis.fixers.edits import tflite
 from onnxlint_cmsis.fixers.edits.onnx import NodePlaces, Store, connect, set_number
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.wire import all_names
@@ -18,7 +19,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.operators.movement import PAD
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.operators.weighted import CONV
 from onnxlint_cmsis.planning.layouts import BiasEdit, ConstantEdit, StoredElements, Uses, check_plan, model_edits
 from onnxlint_cmsis.planning.problem import Plan

@@ -15,14 +15,15 @@ import numpy.typing as npt
 from onnxlint_cmsis.analysis.classes import bias_slot
 from onnxlint_cmsis.analysis.results import Difference, IfBranch
 from onnxlint_cmsis.fixers.proof.inputs import Input
+from onnxlint_cmsis.formats.names import UNKNOWN, derived_values, operator_of
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.formats.onnx.tensors import elem_name
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, all_nodes, attribute_tensors
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import InputShapes
 from onnxlint_cmsis.model.axes import leaves, placement
-from onnxlint_cmsis.operators.record import Elements, Sums
-from onnxlint_cmsis.operators.registry import UNKNOWN, derived_values, operator_of
+from onnxlint_cmsis.model.roles import Sums
+from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from onnx import ModelProto

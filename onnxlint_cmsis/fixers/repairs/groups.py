@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.movement import CONCAT, SLICE
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.repairable import (
     RepairMade,
     channel_axis,

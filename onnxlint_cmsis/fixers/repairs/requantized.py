@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.checks import common_of, function_output, holds, linked_groups, real_range
@@ -28,7 +29,6 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.operators.registry import operator_of
 from onnxlint_cmsis.planning.repairable import RepairMade, filled_with, hands_on, unsigned_tensors
 
 if TYPE_CHECKING:

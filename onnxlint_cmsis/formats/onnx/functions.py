@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.wire import Range, all_nodes, inner_nodes, subgraphs
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import ModelError, Problem
 from onnxlint_cmsis.operators.curve import IDENTITY
-from onnxlint_cmsis.operators.registry import operator_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
 from onnxlint_cmsis.formats.onnx.functions import Known, Table, domain_of, imported_versions, operator_of_proto
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, hide_dangerous, infer_shapes
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.model.graph import ModelError, Problem, rounded_up
+from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.operators.common_ties import unary
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import CAST, IDENTITY
@@ -21,8 +23,7 @@ from onnxlint_cmsis.operators.mixing import LAYER_NORMALIZATION, REDUCE_MEAN
 from onnxlint_cmsis.operators.movement import TRANSPOSE
 from onnxlint_cmsis.operators.pairwise import ADD
 from onnxlint_cmsis.operators.quantization import INTEGER_MEAN, REQUANT_SHIFT, SHAPE_KEEPING
-from onnxlint_cmsis.operators.record import Elements, Form, Operator, Roles, Sums
-from onnxlint_cmsis.operators.registry import operator_named
+from onnxlint_cmsis.operators.record import Elements, Operator
 from onnxlint_cmsis.operators.weighted import MATMUL
 from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, MAX_POOL
 

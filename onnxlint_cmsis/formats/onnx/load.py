@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import constants, tensors
 from onnxlint_cmsis.formats.onnx import document as external
 from onnxlint_cmsis.formats.onnx.constants import fold_node
@@ -44,11 +45,10 @@ from onnxlint_cmsis.formats.onnx.wire import (
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Body, Constant, Graph, ModelError, Node, Number, Problem, Tensor, window_misfit
+from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
 from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
-from onnxlint_cmsis.operators.record import Form, Quantized
-from onnxlint_cmsis.operators.registry import operator_of
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, operator_label
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
 from onnxlint_cmsis.ground.findings import Location
@@ -13,8 +14,7 @@ from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import tflite_macs
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Form
-from onnxlint_cmsis.operators.registry import operator_of
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
 from onnxlint_cmsis.runtimes.tflm import plain_kernels
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out

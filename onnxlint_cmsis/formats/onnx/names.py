@@ -1,11 +1,14 @@
-"""Operators of domain com.microsoft: ONNX Runtime's fused and quantized ones."""
+"""Names of operators in ONNX files, and how each is read: ONNX's own, and ONNX Runtime's fused and quantized ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from onnxlint_cmsis.model.context import Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators import arithmetic
 from onnxlint_cmsis.operators.arithmetic import (
     biased_gelu,
@@ -15,45 +18,28 @@ from onnxlint_cmsis.operators.arithmetic import (
     quantized_pool,
 )
 from onnxlint_cmsis.operators.common_ties import broadcast_inputs, per_channel, same_as
-from onnxlint_cmsis.operators.curve import GELU, LEAKY_RELU, SIGMOID
-from onnxlint_cmsis.operators.mixing import SOFTMAX, pool
-from onnxlint_cmsis.operators.movement import CONCAT, join
-from onnxlint_cmsis.operators.pairwise import ADD, MUL, WHERE
-from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
+from onnxlint_cmsis.operators.control import CONTROL
+from onnxlint_cmsis.operators.curve import CURVES, GELU, LEAKY_RELU, SIGMOID
+from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX, pool
+from onnxlint_cmsis.operators.movement import CONCAT, SHAPING, SLICING, join
+from onnxlint_cmsis.operators.pairwise import ADD, MUL, PAIRWISE, WHERE
+from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, PACT, QUANTIZATION, QUANTIZE_LINEAR
 from onnxlint_cmsis.operators.record import (
     COMPUTES,
     MICROSOFT,
     NO_SHAPE_ARITHMETIC,
     OPAQUE,
     ZEROS,
-    Form,
     NotFollowed,
     Operator,
-    Quantized,
     Risk,
-    Roles,
-    Sums,
     ValueRule,
     alias,
 )
-from onnxlint_cmsis.operators.weighted import CONV, GEMM, MATMUL, QLINEAR_CONV, convolution, gemm, matmul, qlinear_conv
-from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
+from onnxlint_cmsis.operators.weighted import CONV, CONVOLUTIONS, GEMM, MATMUL, PRODUCTS, gemm, matmul
+from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, POOLING, RESIZING
 
 # Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
-
-
-def fused_conv(_node: Node, context: Context) -> None:
-    """Convolution, then an optional sum of the same shape (input 3), then an activation."""
-    convolution(context, 0, 1, (2,))
-    if context.has(3):
-        same_as(context, 0, context.need(3))
-
-
-def channels_first_conv(node: Node, context: Context) -> None:
-    """QLinearConv as ONNX has it, unless the channels are last."""
-    if node.int("channels_last"):
-        raise NotFollowedError("QLinearConv with channels last is not followed")
-    qlinear_conv(node, context)
 
 
 def fused_matmul(node: Node, context: Context) -> None:
@@ -136,7 +122,6 @@ TWO_OPERANDS = Roles(data=(0, 3), quantized=(Quantized(0, 1, 2), Quantized(3, 4,
 BOTH = (0, 3)
 CHOICE = Roles(data=(0, 1, 4), quantized=(Quantized(1, 2, 3), Quantized(4, 5, 6), Quantized(-1, 7, 8)))
 """Condition; X and Y, each with scale and zero-point; scale and zero-point of the result."""
-FUSED_CONV = CONV.roles._replace(summand=3)
 PARTS = Roles(data=(2,), step=3, quantized=(Quantized(-1, 0, 1), Quantized(2, 3, 4)))
 """Scale and zero-point of the result; then tensor, scale, zero-point of each operand."""
 QGEMM = Roles(
@@ -172,11 +157,35 @@ def _quantized_pair(name: str, of: Operator) -> Operator:
     return replace(made, values=quantized_pair(of.name), sizes=COMPUTES)
 
 
+CONV_INTEGER = alias(
+    "ConvInteger",
+    "",
+    CONV,
+    roles=Roles(
+        weights=(1,),
+        form=Form.CONVOLUTION,
+        sums=Sums.INTEGERS,
+        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
+    ),
+)
+QLINEAR_CONV = alias(
+    "QLinearConv",
+    "",
+    CONV,
+    roles=Roles(
+        weights=(3,),
+        form=Form.CONVOLUTION,
+        sums=Sums.INTEGERS,
+        bias=8,
+        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
+    ),
+)
+
 MICROSOFT_OPERATORS = (
-    replace(_fused("FusedConv", CONV), axes=fused_conv, roles=FUSED_CONV, epilogue="activation"),
+    replace(_fused("FusedConv", CONV), roles=CONV.roles._replace(summand=3), epilogue="activation"),
     replace(_fused("FusedGemm", GEMM), epilogue="activation"),
     replace(_fused("FusedMatMul", MATMUL), axes=fused_matmul),
-    replace(_fused("QLinearConv", QLINEAR_CONV), axes=channels_first_conv),
+    _fused("QLinearConv", QLINEAR_CONV),
     replace(_fused("QGemm", GEMM), axes=qgemm, roles=QGEMM),
     replace(_fused("DynamicQuantizeMatMul", MATMUL), axes=dynamic_quantize_matmul, roles=DYNAMIC),
     replace(_fused("MatMulIntegerToFloat", MATMUL), axes=matmul_integer_to_float, roles=SCALED),
@@ -203,3 +212,32 @@ MICROSOFT_OPERATORS = (
     replace(_fused("BiasGelu", GELU), axes=bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
     replace(_fused("FastGelu", GELU), axes=bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
 )
+
+
+# All names.
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = MappingProxyType(
+    {
+        (operator.domain, operator.name): operator
+        for family in (
+            CONVOLUTIONS,
+            PRODUCTS,
+            CURVES,
+            PAIRWISE,
+            POOLING,
+            REDUCTIONS,
+            NORMALIZATIONS,
+            SHAPING,
+            SLICING,
+            RESIZING,
+            QUANTIZATION,
+            CONTROL,
+            PACT,
+            (CONV_INTEGER, QLINEAR_CONV),
+            MICROSOFT_OPERATORS,
+        )
+        for operator in family
+    }
+)
+"""Records by domain and operator."""
