@@ -30,7 +30,7 @@ from onnxlint_cmsis.config.settings import (  # noqa: E402
     SETTING_KINDS,
     SUPPRESSION_KEYS,
 )
-from onnxlint_cmsis.formats.onnx.names import OPERATORS as RECORDS
+from onnxlint_cmsis.formats.onnx.names import OPERATORS as RECORDS  # noqa: E402
 from onnxlint_cmsis.lower.layer import PLAIN_TYPES  # noqa: E402
 from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
 from onnxlint_cmsis.planning.repairable import REPAIRS  # noqa: E402

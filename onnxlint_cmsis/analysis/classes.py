@@ -319,10 +319,6 @@ def _values(graph: Graph, node: Node) -> tuple[float, ...] | None:
 # Scales of what a layer multiplies and sums, and how many output channels have one.
 
 
-ROWS_FIRST = (Form.CONVOLUTION, Form.CHANNELS_LAST, Form.TRANSPOSED_LAST, Form.ROWS)
-"""Forms of weights whose first axis has the output channels."""
-
-
 def bias_scales(graph: Graph, node: Node) -> tuple[float, ...] | None:
     """Unit of a layer's integer sum: activation scale times weight scale, one for each output channel or one for all.
 
@@ -361,14 +357,12 @@ def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
 def _output_axis(graph: Graph, node: Node) -> int:
     """Axis of the weights along which the output channels lie, counted from the front; -1 where it is not one axis."""
     roles = operator_of(node).roles
-    if roles.form in ROWS_FIRST:
-        return 0
-    if roles.form is Form.DEPTHWISE_LAST:
-        return 3
-    if roles.form is Form.TRANSPOSED:
-        return 1 if node.int("group", 1) == 1 else -1
-    swapped = bool(node.int("transB"))
-    return 1 - swapped if len(graph.shape(node.inputs[roles.weights[0]]) or ()) == 2 else -1
+    rank = len(graph.shape(node.inputs[roles.weights[0]]) or ())
+    if roles.form is None or (roles.form.transposed and node.int("group", 1) != 1):
+        return -1
+    if roles.form.convolves or roles.form is Form.ROWS:
+        return roles.form.outputs(rank)
+    return 1 - bool(node.int("transB")) if rank == 2 else -1
 
 
 def output_channels(graph: Graph, node: Node) -> int:
@@ -376,8 +370,8 @@ def output_channels(graph: Graph, node: Node) -> int:
     roles = operator_of(node).roles
     weights = roles.weights[0]
     shape = graph.shape(node.inputs[weights]) if has_input(node, weights) else None
-    if roles.form is Form.TRANSPOSED:
-        return 0 if shape is None or len(shape) < 2 else (shape[1] or 0) * node.int("group", 1)
+    if shape is not None and len(shape) > 1 and roles.form is Form.TRANSPOSED:
+        return (shape[1] or 0) * node.int("group", 1)
     axis = _output_axis(graph, node)
     return 0 if shape is None or not 0 <= axis < len(shape) else shape[axis] or 0
 

@@ -501,78 +501,6 @@ def _differs(array: NDArray[Any], zero: Floats) -> Mask:
     return np.asarray(array != (narrow if (narrow == zero).all() else zero))
 
 
-# Layers whose data and weights have their channels last, as groups of rows that sum over columns.
-
-
-CHANNELS_LAST = (Form.CHANNELS_LAST, Form.DEPTHWISE_LAST, Form.TRANSPOSED_LAST, Form.ROWS)
-"""Forms of weights that stand here."""
-
-
-def channels_last(node: Node, view: LaneView) -> Weighted | None:
-    """A layer of one of these forms; None where its data does not end in the axis that the weights sum over."""
-    roles = view.roles(node)
-    place, data, form = roles.weights[0], roles.data[0], roles.form
-    shape, made = view.input_shape(node, data), view.shape(node.outputs[0])
-    channels = 3 if form is Form.DEPTHWISE_LAST else 0
-    found = lane_weights(view, node, place, channels)
-    if (
-        found is None
-        or shape is None
-        or made is None
-        or not shape
-        or found.nonzero.ndim != (2 if form is Form.ROWS else 4)
-    ):
-        return None
-    groups = _groups(form, found, shape[-1])
-    if not groups:
-        return None
-    zero = view.zero_points(node, data)
-    return Weighted(
-        node.index,
-        data,
-        place,
-        len(shape) - 1,
-        len(made) - 1,
-        form is not Form.DEPTHWISE_LAST,
-        _sees_all_taps(node, form, found),
-        zero if len(zero) == 1 else np.array([np.nan]),
-        found.turned(lambda array: _in_groups(array, form, groups)),
-        sums_of(view.graph, node) is Sums.FLOAT,
-    )
-
-
-def _groups(form: Form | None, found: LaneWeights, channels: int | None) -> int:
-    """How many groups the channels make up; 0 where the weights do not fit them."""
-    shape = found.nonzero.shape
-    if not channels:
-        return 0
-    if form is Form.DEPTHWISE_LAST:
-        return channels if shape[0] == 1 and shape[3] % channels == 0 else 0
-    groups = channels // shape[-1] if shape[-1] and channels % shape[-1] == 0 else 0
-    if groups > 1 and (form is not Form.CHANNELS_LAST or shape[0] % groups):
-        return 0
-    return groups
-
-
-def _in_groups(array: Floats, form: Form | None, groups: int) -> Floats:
-    """Weights as [groups, rows, columns, taps]."""
-    if form is Form.DEPTHWISE_LAST:
-        taps = array.shape[1] * array.shape[2]
-        return np.moveaxis(array.reshape(taps, groups, -1), 0, -1)[:, :, None, :]
-    rows, columns = array.shape[0], array.shape[-1]
-    return np.moveaxis(array.reshape(groups, rows // groups, -1, columns), 2, 3)
-
-
-def _sees_all_taps(node: Node, form: Form | None, found: LaneWeights) -> bool:
-    """Whether every element of the result sees all taps; SAME padding is taken as met wherever the window is wide."""
-    if form is Form.ROWS:
-        return True
-    single = found.nonzero.shape[1:3] == (1, 1)
-    if form is Form.TRANSPOSED_LAST:
-        return single and node.int("stride_h", 1) == node.int("stride_w", 1) == 1
-    return single or node.text("padding", "SAME") == "VALID"
-
-
 # Convolutions and matrix products as groups of rows that sum over columns, by their records' roles.
 
 
@@ -594,12 +522,10 @@ def _form(node: Node, view: LaneView) -> Weighted | None:
     roles = view.roles(node)
     if roles.form is None or sums_of(view.graph, node) is Sums.SCALED:
         return None
-    if roles.form in CHANNELS_LAST:
-        return channels_last(node, view)
-    if roles.form is Form.CONVOLUTION:
-        return _convolution(node, view)
-    if roles.form is Form.TRANSPOSED:
-        return _transposed(node, view)
+    if roles.form.convolves:
+        return _convolution(node, view, roles, roles.form)
+    if roles.form is Form.ROWS:
+        return _rows(node, view, roles)
     weights = next((place for place in roles.weights if has(node, place) and view.is_constant(node.inputs[place])), -1)
     return _product(node, view, weights) if weights >= 0 and not _batch_turned(node) else None
 
@@ -614,40 +540,58 @@ def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
     return zero if len(zero) == 1 else np.array([np.nan])
 
 
-def _convolution(node: Node, view: LaneView) -> Weighted | None:
-    """Weights [M, C / group, ...] and data [N, C, ...]."""
-    place, group = view.roles(node).weights[0], node.int("group", 1)
-    found = lane_weights(view, node, place, 0)
-    if found is None or node.int("channels_last") or found.nonzero.ndim < 3 or group < 1:
+def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weighted | None:
+    """A convolution whose data and weights fit, whatever the order of their axes."""
+    place = roles.weights[0]
+    shape, weights = view.input_shape(node, roles.data[0]), view.input_shape(node, place)
+    if shape is None or not weights or 0 in weights or node.int("channels_last"):
         return None
-    rows, columns = found.nonzero.shape[:2]
-    if rows % group or _channels(view, node) != group * columns:
+    if len(shape) < 3 or {len(weights), len(view.shape(node.outputs[0]) or shape)} != {len(shape)}:
         return None
-    weights = found.turned(lambda array: array.reshape(group, rows // group, columns, -1))
-    zero, real = _zero_point(view, node, 0), view.roles(node).sums is Sums.FLOAT
-    mixing, plain = group == 1 or columns > 1, not padded(node)
-    return Weighted(node.index, 0, place, 1, 1, mixing, plain, zero, weights, real)
+    axis, outputs, inputs = roles.channels(len(shape)), form.outputs(len(shape)), form.inputs(len(shape))
+    channels, columns = shape[axis] or 0, weights[inputs] or 0
+    if stated := roles.stated("group").attribute:
+        groups = node.int(stated, 1)
+    else:
+        groups = channels if form.depthwise else 1 if form.transposed else channels // max(columns, 1)
+    whole, summed = (columns, columns) if form.transposed else (weights[outputs] or 0, groups * columns)
+    found = lane_weights(view, node, place, outputs)
+    if found is None or groups < 1 or whole % groups or channels != summed or not channels:
+        return None
+
+    def grouped(array: NDArray[Any]) -> NDArray[Any]:
+        ordered = np.moveaxis(array, (outputs, inputs), (0, 1))
+        rows, columns = ordered.shape[:2]
+        if form.transposed:
+            return np.swapaxes(ordered.reshape(rows, groups, columns // groups, -1), 0, 1)
+        return np.reshape(ordered, (groups, rows // groups, columns, -1))
+
+    matrix, zero = found.turned(grouped), _zero_point(view, node, roles.data[0])
+    mixing = not form.depthwise and (groups == 1 or matrix.nonzero.shape[2] > 1)
+    plain, real = _sees_all_taps(node, roles, matrix.nonzero.shape[3]), sums_of(view.graph, node) is Sums.FLOAT
+    return Weighted(node.index, roles.data[0], place, axis, axis, mixing, plain, zero, matrix, real)
 
 
-def _channels(view: LaneView, node: Node) -> Size:
-    """Channels of the data of a convolution."""
-    shape = view.input_shape(node, 0)
-    return None if shape is None or len(shape) < 3 else shape[1]
+def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
+    """Whether every element of the result sees all taps; SAME padding is taken as met wherever the window is wide."""
+    same = roles.channels_last and taps > 1 and node.text("padding", "SAME") != "VALID"
+    if padded(node) or same or roles.form is None or not roles.form.transposed:
+        return not (padded(node) or same)
+    strides = {*node.ints("strides"), node.int("stride_h", 1), node.int("stride_w", 1)}
+    return (
+        taps == 1 and strides <= {1} and not any(node.ints("output_padding")) and "output_shape" not in node.attributes
+    )
 
 
-def _transposed(node: Node, view: LaneView) -> Weighted | None:
-    """Weights [C, M / group, ...]; every element sees the same taps only where there is one, at stride 1."""
-    found, group = lane_weights(view, node, 1, 0), node.int("group", 1)
-    if found is None or found.nonzero.ndim < 3 or group < 1 or found.nonzero.shape[0] % group:
+def _rows(node: Node, view: LaneView, roles: Roles) -> Weighted | None:
+    """Weights [N, K] and data that ends in the axis that they sum over."""
+    shape, made = view.input_shape(node, roles.data[0]), view.shape(node.outputs[0])
+    found = lane_weights(view, node, roles.weights[0], 0)
+    if found is None or found.nonzero.ndim != 2 or not shape or made is None or shape[-1] != found.nonzero.shape[1]:
         return None
-    if _channels(view, node) != found.nonzero.shape[0]:
-        return None
-    columns, rows = found.nonzero.shape[0] // group, found.nonzero.shape[1]
-    weights = found.turned(lambda array: np.swapaxes(array.reshape(group, columns, rows, -1), 1, 2))
-    grown = any(node.ints("output_padding")) or "output_shape" in node.attributes
-    plain = weights.nonzero.shape[3] == 1 and set(node.ints("strides")) <= {1} and not padded(node) and not grown
-    mixing = group == 1 or columns > 1
-    return Weighted(node.index, 0, 1, 1, 1, mixing, plain, np.zeros(1), weights, real=True)
+    where = node.index, roles.data[0], roles.weights[0], len(shape) - 1, len(made) - 1
+    factors, zero = found.turned(lambda array: array[None, :, :, None]), _zero_point(view, node, roles.data[0])
+    return Weighted(*where, True, True, zero, factors, sums_of(view.graph, node) is Sums.FLOAT)
 
 
 def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:

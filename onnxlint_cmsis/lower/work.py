@@ -22,7 +22,6 @@ from onnxlint_cmsis.lower.layer import (
     in_plain_code,
     lies_in,
     moved_places,
-    operands,
     operands_of,
     product_of,
     refused,
@@ -85,7 +84,7 @@ def work_of(graph: Graph, record: LoweredLayer) -> Work:
     """Work of one node, from the call that its geometry asks for, or from the shapes of its tensors."""
     macs = record.layer.macs if record.layer else None
     if macs is None:
-        macs = _macs(graph, record.node)
+        macs = macs_of(graph, record.node)
     if macs != 0:
         return Work(macs)
     node = record.node
@@ -113,8 +112,11 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %") if share >= SMALLEST else "less than 1 %"
 
 
-def _macs(graph: Graph, node: Node) -> int | None:
+def macs_of(graph: Graph, node: Node) -> int | None:
     """Multiply-accumulates of operators that multiply by weights or matrices; 0 for all others."""
+    form = operator_of(node).roles.form
+    if form is not None and form.convolves:
+        return _convolution(graph, node)
     if node.domain == TFLITE:
         return tflite_macs(graph, node)
     if node.op_type in RECURRENT:
@@ -124,8 +126,6 @@ def _macs(graph: Graph, node: Node) -> int | None:
         if not first or made is None:
             return None
         return product_of(*made, first[0] if node.int("transA") else first[-1])
-    if node.op_type.startswith(("Conv", "QLinearConv", "FusedConv")) and len(node.inputs) > 1:
-        return _convolution(graph, node)
     return 0
 
 
@@ -142,10 +142,13 @@ def _work_recurrent(graph: Graph, node: Node) -> int | None:
 
 def _convolution(graph: Graph, node: Node) -> int | None:
     """Each element of the output, or of a transposed convolution's input, goes with one filter, for any rank."""
-    place = operands(node.domain, node.op_type).weights
-    weights = graph.shape(node.inputs[place]) if len(node.inputs) > place else None
-    data = graph.shape(node.inputs[0] if node.op_type == "ConvTranspose" else node.outputs[0])
-    return None if weights is None or data is None else product_of(*data, *weights[1:])
+    roles = operator_of(node).roles
+    weights, form = _shape(graph, node.inputs, roles.weights[0]), roles.form
+    data = _shape(graph, node.inputs, roles.data[0]) if form and form.transposed else _shape(graph, node.outputs, 0)
+    if weights is None or data is None or form is None:
+        return None
+    left_out = (form.inputs if form.transposed else form.outputs)(len(weights))
+    return product_of(*data, *(size for axis, size in enumerate(weights) if axis != left_out))
 
 
 def _elements(graph: Graph, tensors: Iterable[str]) -> int | None:
@@ -164,15 +167,11 @@ GATES = (*range(1, 9), 16)
 
 
 def tflite_macs(graph: Graph, node: Node) -> int | None:
-    """Multiply-accumulates of an operator; 0 where it has none, None where a size is unknown."""
+    """Multiply-accumulates of an operator but a convolution; 0 where it has none, None where a size is unknown."""
     form, made = operator_of(node).roles.form, _shape(graph, node.outputs[:1], 0)
     weights = _shape(graph, node.inputs, 1)
-    if form in (Form.CHANNELS_LAST, Form.ROWS):
+    if form is Form.ROWS:
         return _times(made, weights, weights[1:] if weights else ())
-    if form is Form.DEPTHWISE_LAST:
-        return _times(made, weights, weights[1:3] if weights else ())
-    if form is Form.TRANSPOSED_LAST:
-        return _times(_shape(graph, node.inputs, 2), weights, weights[:3] if weights else ())
     if node.op_type == "BATCH_MATMUL":
         left = _shape(graph, node.inputs, 0)
         return _times(made, left, (left[-2 if node.int("adj_x") else -1],) if left and len(left) > 1 else ())

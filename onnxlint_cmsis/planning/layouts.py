@@ -22,7 +22,6 @@ from onnxlint_cmsis.analysis.classes import (
     check_weights,
     fill,
 )
-from onnxlint_cmsis.analysis.lanes import CHANNELS_LAST
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes
@@ -32,6 +31,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.planning.problem import Kept, Plan
 
@@ -286,7 +286,8 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
             axes = uses.dimensions.axes(uses.graph.nodes[reader].outputs[0])
             if axes is None or len(axes) < 2:
                 raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
-            channels = axes[-1 if operator_of(uses.graph.nodes[reader]).roles.form in CHANNELS_LAST else 1]
+            roles = operator_of(uses.graph.nodes[reader]).roles
+            channels = axes[-1 if roles.channels_last or roles.form is Form.ROWS else 1]
             made.append(NewBias(slot, reader, _places(channels, plan.kept)))
     return made
 

@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level
 from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.work import tflite_macs
+from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
@@ -388,7 +388,7 @@ def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
     groups = 1
     if operator_of(node).roles.form is Form.CHANNELS_LAST and call.filter_dims.c:
         groups = (call.input_dims.c or 0) // call.filter_dims.c or 1
-    channels, macs = _channels(graph, node, call, groups), tflite_macs(graph, node) or None
+    channels, macs = _channels(graph, node, call, groups), macs_of(graph, node) or None
     return Layer(node, call, channels, groups, macs=macs, once=node.index in graph.once)
 
 
