@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import SLACK, Interval, as_stored, fits, is_whole, lay, point, unknown
-from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
+from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.arithmetic import activated, add, multiply, requantized, stored, twice_rounded, vector_of
 from onnxlint_cmsis.operators.common_ties import broadcast_axis, per_channel, regroup, same_as
@@ -25,7 +25,6 @@ from onnxlint_cmsis.operators.record import (
     Risk,
     TieRule,
     ValueView,
-    alias,
     has,
     real_attribute,
 )
@@ -489,27 +488,5 @@ FACTORS = Roles(data=(0, 1), weights=(1, 0), form=Form.MATMUL, sums=Sums.FLOAT)
 
 GEMM = _product("Gemm", plain_gemm, Roles(data=(0, 1), weights=(1, 0), form=Form.GEMM, sums=Sums.FLOAT, bias=2))
 MATMUL = _product("MatMul", plain_matmul, FACTORS)
-MATMUL_INTEGER = _product(
-    "MatMulInteger",
-    matmul_integer,
-    Roles(
-        data=(0, 1),
-        weights=(1, 0),
-        form=Form.MATMUL,
-        sums=Sums.INTEGERS,
-        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
-    ),
-)
-QLINEAR_MATMUL = replace(
-    alias("QLinearMatMul", "", MATMUL),
-    axes=qlinear_matmul,
-    roles=Roles(
-        data=(0, 3),
-        weights=(3, 0),
-        form=Form.MATMUL,
-        sums=Sums.INTEGERS,
-        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
-    ),
-)
 
-PRODUCTS = (GEMM, MATMUL, MATMUL_INTEGER, QLINEAR_MATMUL)
+PRODUCTS = (GEMM, MATMUL)

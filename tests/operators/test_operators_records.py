@@ -86,10 +86,12 @@ def computed(name: str, at: float) -> np.ndarray:
 
 
 def test_no_two_families_have_one_operator() -> None:
-    from onnxlint_cmsis.formats import names as registry
+    from onnxlint_cmsis.formats.onnx import names
+    from onnxlint_cmsis.formats.tflite import names as tflite_names
     from onnxlint_cmsis.model.graph import TFLITE
 
-    families = [value for value in vars(registry).values() if isinstance(value, tuple) and value]
+    tables = {**vars(names), **vars(tflite_names)}
+    families = [value for value in tables.values() if isinstance(value, tuple) and value]
     records = [record for family in families for record in family if isinstance(record, Operator)]
     assert len([record for record in records if record.domain != TFLITE]) == len(OPERATORS)
     assert len([record for record in records if record.domain == TFLITE]) == len(TFLITE_OPERATORS)

@@ -36,7 +36,17 @@ from onnxlint_cmsis.operators.record import (
     ValueRule,
     alias,
 )
-from onnxlint_cmsis.operators.weighted import CONV, CONVOLUTIONS, GEMM, MATMUL, PRODUCTS, gemm, matmul
+from onnxlint_cmsis.operators.weighted import (
+    CONV,
+    CONVOLUTIONS,
+    GEMM,
+    MATMUL,
+    PRODUCTS,
+    gemm,
+    matmul,
+    matmul_integer,
+    qlinear_matmul,
+)
 from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, POOLING, RESIZING
 
 # Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
@@ -132,6 +142,8 @@ QGEMM = Roles(
     bias=6,
     quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 7, 8)),
 )
+INTEGER_MATMUL = MATMUL.roles._replace(sums=Sums.INTEGERS, quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)))
+QUANTIZED_MATMUL = TWO_OPERANDS._replace(weights=(3, 0), form=Form.MATMUL, sums=Sums.INTEGERS)
 DYNAMIC = Roles(weights=(1,), form=Form.MATMUL, sums=Sums.SCALED, bias=4, quantized=(Quantized(1, 2, 3),))
 SCALED = Roles(
     data=(0, 1),
@@ -157,35 +169,22 @@ def _quantized_pair(name: str, of: Operator) -> Operator:
     return replace(made, values=quantized_pair(of.name), sizes=COMPUTES)
 
 
-CONV_INTEGER = alias(
-    "ConvInteger",
-    "",
-    CONV,
-    roles=Roles(
-        weights=(1,),
-        form=Form.CONVOLUTION,
-        sums=Sums.INTEGERS,
-        quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)),
-    ),
+QUANTIZED_CONV = CONV.roles._replace(
+    weights=(3,),
+    sums=Sums.INTEGERS,
+    bias=8,
+    quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
 )
-QLINEAR_CONV = alias(
-    "QLinearConv",
-    "",
-    CONV,
-    roles=Roles(
-        weights=(3,),
-        form=Form.CONVOLUTION,
-        sums=Sums.INTEGERS,
-        bias=8,
-        quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
-    ),
-)
-
-MICROSOFT_OPERATORS = (
+INTEGER_CONV = CONV.roles._replace(sums=Sums.INTEGERS, bias=-1, quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)))
+NAMES = (
+    alias("ConvInteger", "", CONV, roles=INTEGER_CONV),
+    alias("QLinearConv", "", CONV, roles=QUANTIZED_CONV),
+    alias("MatMulInteger", "", MATMUL, axes=matmul_integer, roles=INTEGER_MATMUL),
+    alias("QLinearMatMul", "", MATMUL, axes=qlinear_matmul, roles=QUANTIZED_MATMUL),
     replace(_fused("FusedConv", CONV), roles=CONV.roles._replace(summand=3), epilogue="activation"),
     replace(_fused("FusedGemm", GEMM), epilogue="activation"),
     replace(_fused("FusedMatMul", MATMUL), axes=fused_matmul),
-    _fused("QLinearConv", QLINEAR_CONV),
+    replace(_fused("QLinearConv", CONV), roles=QUANTIZED_CONV),
     replace(_fused("QGemm", GEMM), axes=qgemm, roles=QGEMM),
     replace(_fused("DynamicQuantizeMatMul", MATMUL), axes=dynamic_quantize_matmul, roles=DYNAMIC),
     replace(_fused("MatMulIntegerToFloat", MATMUL), axes=matmul_integer_to_float, roles=SCALED),
@@ -234,8 +233,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = MappingProxyType(
             QUANTIZATION,
             CONTROL,
             PACT,
-            (CONV_INTEGER, QLINEAR_CONV),
-            MICROSOFT_OPERATORS,
+            NAMES,
         )
         for operator in family
     }
