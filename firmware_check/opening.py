@@ -15,7 +15,7 @@ from firmware_check.program import mended
 from firmware_check.quantize import expand, is_float, is_operator_format, named_as_given, quantize
 from firmware_check.reading.read import read_program
 from firmware_check.reference import Reference
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.format import format_of
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
@@ -63,11 +63,11 @@ class OpenedModel:
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""
         from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-        from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+        from onnxlint_cmsis.analysis.analysis import open_model as analysed
 
         settings = AnalysisSettings((target,))
-        if is_tflite_path(self.path):
-            return TfliteAnalysis(self.path, settings)
+        if format_of(self.path).interpreter:
+            return analysed(self.path, settings)
         return ModelAnalysis(self.path, settings, graph=self.graph)
 
 
@@ -100,8 +100,14 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
 
 
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
-    if is_tflite_path(path):
-        return _open_tflite(path, library, options)
+    opener = OPENERS.get(format_of(path).name)
+    if opener is None:
+        raise FirmwareError(f"no firmware is made of {format_of(path).suffix} files")
+    return opener(path, library, options, folder)
+
+
+def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
+    """An ONNX model, quantized into `folder` first where it is float."""
     graph = read_graph(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
@@ -115,7 +121,7 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
 
-def _open_tflite(path: str, library: Library, options: Options) -> OpenedModel:
+def _open_tflite(path: str, library: Library, options: Options, _folder: Path) -> OpenedModel:
     """A `.tflite` model: quantized already, and its sizes are those of its tensors."""
     from firmware_check.tflite.litert_reference import LiteRtReference, opened
     from firmware_check.tflite.program import tflite_program
@@ -125,6 +131,10 @@ def _open_tflite(path: str, library: Library, options: Options) -> OpenedModel:
         raise FirmwareError("--input-shape is for ONNX models; a .tflite file states all sizes")
     model = opened(path)
     return OpenedModel(path, False, to_graph(model), tflite_program(model, library), LiteRtReference(model))
+
+
+OPENERS = {"onnx": _open_onnx, "tflite": _open_tflite}
+"""What reads files of each format, by its name, as firmware."""
 
 
 def _program(path: str, graph: Graph, library: Library, options: Options, folder: Path | None) -> Program:

@@ -32,7 +32,7 @@ from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, F
 from onnxlint_cmsis.analysis.memory import activations, peak_of
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.epilogue import CLAMPS, WEIGHTED
 from onnxlint_cmsis.lower.layer import Verdict, stem_of
@@ -69,7 +69,7 @@ def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> No
         FirmwareError: no board holds the model.
 
     """
-    if is_tflite_path(path):
+    if format_of(path).interpreter:  # it is laid out as it is, and the linker says whether it fits
         return
     try:
         graph = read_graph(path, options)

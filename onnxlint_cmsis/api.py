@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.formats.suffixes import TFLITE
+from onnxlint_cmsis.formats.format import marked_format
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 BYTES = "<bytes>"
 """What a model goes by that comes from no file."""
-TFLITE_MARK = b"TFL3"
-"""Bytes 4 to 7 of every `.tflite` file."""
 
 
 class Serializable(Protocol):
@@ -89,7 +87,8 @@ def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, b
         return os.fspath(model), None
     if not isinstance(model, bytes):
         model = model.SerializeToString()
-    return (BYTES + TFLITE if model[4:8] == TFLITE_MARK else BYTES), model
+    form = marked_format(model)
+    return BYTES + (form.suffix if form else ""), model
 
 
 def _settings(path: str, given: dict[str, object]) -> Settings:
@@ -104,7 +103,7 @@ def _settings(path: str, given: dict[str, object]) -> Settings:
 
 def _opened(path: str, settings: Settings, data: bytes | None) -> ModelAnalysis:
     """The analysis of a model; the ModelError of a file that is none names it."""
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
 
     try:
         return open_model(path, settings.analysis, data)

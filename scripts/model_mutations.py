@@ -15,6 +15,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.formats.format import TFLITE, marked_format
 from onnxlint_cmsis.formats.tflite.flatbuffer import SCALARS, FlatFile, Table, table_at
 from onnxlint_cmsis.formats.tflite.schema import TABLES, UNIONS, fields
 from onnxlint_cmsis.model.graph import ModelError
@@ -25,8 +26,6 @@ REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
 BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
 LONGEST = 32
 """Bytes that are deleted, doubled or exchanged at once."""
-TFLITE_MARK = b"TFL3"
-"""Bytes 4 to 7 of every `.tflite` file."""
 
 
 def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
@@ -38,7 +37,7 @@ def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
         for _ in range(times):
             chance.choice(BYTE_MUTATIONS)(damaged, chance)
         return bytes(damaged)
-    if data[4:8] == TFLITE_MARK:
+    if marked_format(data) == TFLITE:
         return _twisted(data, chance, times)
     try:
         proto = onnx.load_model_from_string(data)

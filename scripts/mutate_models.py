@@ -40,8 +40,8 @@ from onnxlint_cmsis.cli.lint_command import Job, fix_one  # noqa: E402
 from onnxlint_cmsis.cli.main import main as command_line  # noqa: E402
 from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.fleet import workers  # noqa: E402
+from onnxlint_cmsis.formats.format import ONNX, format_of, is_model  # noqa: E402
 from onnxlint_cmsis.formats.onnx.load import load  # noqa: E402
-from onnxlint_cmsis.formats.suffixes import SUFFIXES, is_tflite_path  # noqa: E402
 from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000
@@ -67,8 +67,8 @@ class Step(NamedTuple):
 
     argv: tuple[str, ...]
     """Its words; `{model}` is the copy, `{original}` the file as it was, `{page}` a file to write."""
-    tflite: bool = True
-    """Whether it takes `.tflite` files."""
+    onnx_alone: bool = False
+    """Whether it takes no other format."""
 
 
 STEPS = {
@@ -79,7 +79,7 @@ STEPS = {
     "lint-executorch": Step((*LINT, "--runtime", "executorch", "--output-format", "concise")),
     "lint-tvm": Step((*LINT, "--runtime", "tvm", "--output-format", "concise")),
     "layers": Step(("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz")),
-    "layers-legacy": Step(("layers", "{model}", "--api", "legacy"), tflite=False),
+    "layers-legacy": Step(("layers", "{model}", "--api", "legacy"), onnx_alone=True),
     "memory": Step(("memory", "{model}", "--target", "m4,m55")),
     "report": Step(("report", "{model}", "-o", "{page}")),
     "compare": Step(("compare", "{original}", "{model}")),
@@ -153,7 +153,7 @@ def troubles(told: str) -> str:
 
 def no_model(model: Path) -> str:
     """Why a fixed file is no model any more; empty where it is one."""
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
 
     try:
         open_model(str(model), make_settings(str(model)).analysis)
@@ -213,7 +213,7 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
     for name in args.commands:
         if name in args.tenth and number % 10:
             continue
-        if name in STEPS and is_tflite_path(str(model)) and not STEPS[name].tflite:
+        if name in STEPS and format_of(str(model)) != ONNX and STEPS[name].onnx_alone:
             continue
         run: Callable[[str, Path, Path, Path], Ended] = read_alone if name == READ else run_step
         model.write_bytes(data)
@@ -240,7 +240,7 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
 
 def models(folders: list[str]) -> list[Path]:
     """Every model file below the folders."""
-    return sorted(path for folder in folders for path in Path(folder).rglob("*") if path.name.endswith(SUFFIXES))
+    return sorted(path for folder in folders for path in Path(folder).rglob("*") if is_model(path.name))
 
 
 class Progress:

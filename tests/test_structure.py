@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.fixers.proof.models import MISSING
+from onnxlint_cmsis.formats.format import FORMATS, Format, part
+from onnxlint_cmsis.planning.repairable import REPAIRS
 from support.models import one_node
 from support.paths import ROOT, SHARED
 from support.repairable_models import convolution
@@ -75,6 +79,33 @@ def test_no_room_imports_the_package_as_a_whole() -> None:
 
 
 SOURCES = [*MODULES, *sorted((ROOT / "firmware_check").rglob("*.py"))]
+
+
+ASK_FOR_A_FORMAT = (
+    "onnxlint_cmsis/analysis/analysis.py", "onnxlint_cmsis/api.py", "onnxlint_cmsis/cli/lint_command.py",
+    "onnxlint_cmsis/cli/memory_command.py", "onnxlint_cmsis/cli/scan_command.py", "onnxlint_cmsis/config/files.py",
+    "onnxlint_cmsis/fixers/proof/models.py", "onnxlint_cmsis/formats/format.py", "firmware_check/opening.py",
+    "firmware_check/session.py",
+)  # fmt: skip
+"""Doors at which a format is found from a name or from bytes; behind them the format is handed on."""
+
+
+def test_only_formats_and_doors_ask_what_kind_of_file_it_is() -> None:
+    for path in SOURCES:
+        name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        asks = re.search(r"(?<!def )\b(format_of|marked_format)\(", text) is not None
+        assert asks == (name in ASK_FOR_A_FORMAT), name
+        if not name.startswith("onnxlint_cmsis/formats/"):
+            assert not re.search(r"is_tflite|[\"']\.(onnx|tflite)[\"']|TFL3", text), name
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=[form.name for form in FORMATS])
+def test_what_a_format_names_is_there(form: Format) -> None:
+    assert callable(part(form.loads))
+    assert issubclass(part(form.analysis), ModelAnalysis)
+    assert part(form.prover).missing() in ("", MISSING)
+    every = tuple(row.name for row in REPAIRS)
+    assert {*part(form.editor).repairs} == {*(every if form.repairs is None else form.repairs)} <= {*every}
 
 
 def test_no_circle_between_files() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.route import Route, route
-from onnxlint_cmsis.formats.onnx.load import LoadedModel, load_model
+from onnxlint_cmsis.formats.format import format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
 from onnxlint_cmsis.lower.layer import Cause, Layer, Verdict
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.classes import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.analysis.memory import MemoryReport
+    from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.work import LayoutCopy
     from onnxlint_cmsis.model.graph import Graph, Node
@@ -94,10 +95,12 @@ class ModelAnalysis(RuntimeFacts):
         """File as the user named it."""
         self.settings = settings
         """What it is analysed for."""
+        self.format: Format = format_of(path)
+        """Format of the file."""
         self._data = data
-        self._loaded: LoadedModel | None = None
+        self._loaded: LoadedFile | None = None
         if graph is None:
-            self._loaded = load_model(path, input_shapes=settings.input_shapes, data=data)
+            self._loaded = self.format.load(path, data, settings.input_shapes)
             graph = self._loaded.graph
         self.graph: Graph = graph
         """Nodes, tensors and constants."""
@@ -282,9 +285,7 @@ class ModelAnalysis(RuntimeFacts):
     @cached_property
     def read(self) -> Callable[[str], NDArray[Any] | None]:
         """Values of a stored constant by its key, None where they cannot be read."""
-        from onnxlint_cmsis.formats.onnx.load import reader
-
-        return reader(self._loaded or load_model(self.path, data=self._data))
+        return (self._loaded or self.format.load(self.path, self._data)).reader()
 
     def read_allowed(self, key: str) -> NDArray[Any] | None:
         """The same for checks, which leave weights of large files unread. Raises OSError."""
@@ -306,3 +307,9 @@ class ModelAnalysis(RuntimeFacts):
         from onnxlint_cmsis.analysis.lanes import analyse_lanes
 
         return analyse_lanes(self.graph, self.dimensions, self.read, disproved=disproved)
+
+
+def open_model(path: str, settings: AnalysisSettings, data: bytes | None = None) -> ModelAnalysis:
+    """Read a file, or `data` in its place, in the format that its name tells. Raises ModelError."""
+    opened: ModelAnalysis = part(format_of(path).analysis)(path, settings, data)
+    return opened

@@ -878,7 +878,7 @@ def analyse_lanes(
 ) -> Lanes:
     """Lanes of every class: constant, unread, and removable ones.
 
-    `read` gives the array of a constant by its key, None where it cannot (`onnx_graph.arrays.reader`). `disproved`
+    `read` gives the array of a constant by its key, None where it cannot (`LoadedFile.reader`). `disproved`
     are tensor, axis and index of values that were seen to differ from what the analysis said before: they count as
     live.
     """

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, FileOperator, LayerCost, ModelAnalysis
 from onnxlint_cmsis.analysis.memory import Arena, BufferLife, LayerScratch, MemoryReport
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.tensors import reader, stored_bytes
-from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.tensors import stored_bytes
+from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.model.graph import node_location
 from onnxlint_cmsis.runtimes.runtime import RuntimeArena, build_for, runtime_for
@@ -27,8 +26,6 @@ from onnxlint_cmsis.runtimes.tflm.interpret import (
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.layer import Verdict
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -43,16 +40,18 @@ WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cms
 class TfliteAnalysis(ModelAnalysis):
     """What follows from one `.tflite` file for some targets."""
 
+    interpreted = True
     in_file_order = False
     beside = "reference code"
-    converted = False
 
     def __init__(self, path: str, settings: AnalysisSettings, data: bytes | None = None) -> None:
         """Read the file, or `data` in its place. Raises ModelError."""
-        self.file = read_tflite(path, data)
+        loaded = load_tflite(path, data=data)
+        self.file = loaded.file
         """The file as plain data."""
-        runtime = runtime_for(settings.runtime, tflite=True)
-        super().__init__(path, settings._replace(runtime=runtime), data, graph=to_graph(self.file))
+        runtime = runtime_for(settings.runtime, TFLITE)
+        super().__init__(path, settings._replace(runtime=runtime), data, graph=loaded.graph)
+        self._loaded = loaded
         self._reports: dict[tuple[Target, bool], TflmReport] = {}
 
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
@@ -102,11 +101,6 @@ class TfliteAnalysis(ModelAnalysis):
             else Location(self.path, row.label, row.op, graph=f"subgraph {row.subgraph}")
             for row, node in zip(rows, self._nodes, strict=True)
         ]
-
-    @cached_property
-    def read(self) -> Callable[[str], NDArray[Any] | None]:
-        """A way to read constants by their key in the graph."""
-        return reader(self.file, self.graph)
 
     def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
         """The same; unknown in a model that stops, and for an operator that calls several functions (SIZE builds)."""

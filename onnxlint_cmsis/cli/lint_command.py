@@ -25,7 +25,7 @@ from onnxlint_cmsis.cli.options import (
 )
 from onnxlint_cmsis.config import settings as codes
 from onnxlint_cmsis.config.keys import matches_any
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.format import SUFFIXES, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.git_repository import ignored_by_git
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -109,15 +109,12 @@ def fix_one(job: Job) -> Linted:
 
     An exception becomes the `error`.
     """
-    if is_tflite_path(job.path):
-        from onnxlint_cmsis.fixers.proof.models import litert_missing
-
-        missing = litert_missing()
-        if missing:
-            return _not_fixed(job, missing)
-    from onnxlint_cmsis.fixers.fix_file import fix_file
+    from onnxlint_cmsis.fixers.fix_file import fix_file, unfixable
     from onnxlint_cmsis.linting import engine
 
+    missing = unfixable(format_of(job.path))
+    if missing:
+        return _not_fixed(job, missing)
     try:
         fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")
         if fixed is None:
@@ -267,7 +264,7 @@ def run(argv: list[str]) -> int:
         ignored=lambda folder, files: ignored_by_git(folder, files) if _respects(settings, folder) else frozenset(),
     )
     for folder in found.empty:
-        say(f"warning: no .onnx or .tflite file in {folder}")
+        say(f"warning: no {' or '.join(SUFFIXES)} file in {folder}")
     for folder in found.unreadable:
         say(f"error: {folder}")
     least = 2 if found.unreadable else 0

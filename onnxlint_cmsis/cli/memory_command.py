@@ -14,7 +14,7 @@ from onnxlint_cmsis.cli.options import (
     configuration,
     standard_input,
 )
-from onnxlint_cmsis.formats.suffixes import TFLITE, is_tflite_path
+from onnxlint_cmsis.formats.format import TFLITE, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, json_text, wrapped
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
@@ -35,7 +35,7 @@ DESCRIPTION = (
 )
 VERSION = 1
 KEYS = ("targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build")
-STDIN_NAME = f"stdin{TFLITE}"
+STDIN_NAME = f"stdin{TFLITE.suffix}"
 
 
 def make_parser() -> CommandParser:
@@ -58,8 +58,7 @@ def run(argv: list[str]) -> int:
     for file in args.files:
         name = STDIN_NAME if file == STDIN else file
         settings = configured.settings_for(name)
-        if is_tflite_path(name):
-            _check_runtime(str(settings.raw["runtime"]))
+        _check_runtime(format_of(name), str(settings.raw["runtime"]))
         model = _model(file, name, settings)
         reports = [model.memory(target) for target in settings.targets]
         complete = complete and all(report.arena for report in reports)
@@ -83,14 +82,15 @@ def _headline(settings: Settings) -> str:
     return f"{runtime_notes(runtime)[0]}{build}"
 
 
-def _check_runtime(text: str) -> None:
-    """Raise UsageError for a runtime that does not read .tflite files."""
-    if text.partition("@")[0] not in (AUTO, TFLM):
-        raise UsageError(f"--runtime: memory of {TFLITE} files is worked out for tflm, not for {text}")
+def _check_runtime(form: Format, text: str) -> None:
+    """Raise UsageError where another runtime reads files of the format."""
+    if form.interpreter and text.partition("@")[0] not in (AUTO, form.interpreter):
+        own = form.interpreter
+        raise UsageError(f"--runtime: memory of {form.suffix} files is worked out for {own}, not for {text}")
 
 
 def _model(file: str, name: str, settings: Settings) -> ModelAnalysis:
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.model.graph import ModelError
 
     try:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer
 from onnxlint_cmsis.config.keys import EVERY_TARGET, ROUTE_TARGET
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
-from onnxlint_cmsis.formats.suffixes import SKIPPED_FOLDERS, SUFFIXES
+from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, SUFFIXES, is_model
 from onnxlint_cmsis.ground.bounded_reading import MODEL, TEXT, NotReadError, read_stream
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -263,7 +263,7 @@ def _is_folder(path: str) -> bool:
 def _mistaken(folder: str) -> list[str]:
     """The folder itself where it has the name of a model, none elsewhere."""
     name = os.path.normpath(folder)
-    return [name] if name.lower().endswith(SUFFIXES) else []
+    return [name] if is_model(name) else []
 
 
 def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[[OSError], None]) -> Iterator[str]:
@@ -273,7 +273,7 @@ def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[
         folders[:] = [name for name in folders if not _skipped(name) and not excluded(str(here / name))]
         for name in files:
             path = str(here / name)
-            if name.lower().endswith(SUFFIXES) and not excluded(path):
+            if is_model(name) and not excluded(path):
                 yield path
 
 
@@ -402,7 +402,8 @@ def make_parser() -> CommandParser:
     usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
     parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
     add = parser.add_argument
-    text = "model files, folders to search for .onnx and .tflite files, - for standard input. Default: this folder."
+    sought = " and ".join(SUFFIXES)
+    text = f"model files, folders to search for {sought} files, - for standard input. Default: this folder."
     add("paths", nargs="*", metavar="PATHS", help=text)
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
     add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.format import FORMATS, SUFFIXES, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def run(argv: list[str]) -> int:
     done = parts.done()
     found = model_urls(args.urls)
     for text in found.empty:
-        say(f"warning: no .onnx or .tflite file in {text}")
-    jobs = [ScanJob(url, settings[is_tflite_path(url)]) for url in found.urls if whole_text(url) not in done]
+        say(f"warning: no {' or '.join(SUFFIXES)} file in {text}")
+    jobs = [ScanJob(url, settings[format_of(url)]) for url in found.urls if whole_text(url) not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
@@ -70,12 +70,12 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _settings(configuration: Configuration) -> dict[bool, Settings]:
-    """The settings of `.onnx` and (True) of `.tflite` files, with the configuration file of this folder."""
-    return {tflite: configuration.settings_for(f"model.{'tflite' if tflite else 'onnx'}") for tflite in (False, True)}
+def _settings(configuration: Configuration) -> dict[Format, Settings]:
+    """The settings of files of each format, with the configuration file of this folder."""
+    return {form: configuration.settings_for(f"model{form.suffix}") for form in FORMATS}
 
 
-def _digest(settings: dict[bool, Settings]) -> str:
+def _digest(settings: dict[Format, Settings]) -> str:
     """What tells settings from others."""
     import hashlib
 

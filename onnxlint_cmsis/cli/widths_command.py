@@ -346,7 +346,7 @@ def _work(text: str) -> int:
 
 def _model(path: str, settings: Settings) -> ModelAnalysis:
     """The model of a file. Raises UsageError."""
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.model.graph import ModelError
 
     try:

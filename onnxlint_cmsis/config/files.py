@@ -13,7 +13,7 @@ from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_LEGACY_RELEASE, parse_targe
 from onnxlint_cmsis.config import settings
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Place, Settings
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.formats.format import ONNX, Format, format_of
 from onnxlint_cmsis.ground.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -127,19 +127,19 @@ class Configuration:
         self._named = config
         self._isolated = isolated
         self._options = options
-        self._found: dict[tuple[Path, bool], Settings] = {}
+        self._found: dict[tuple[Path, Format], Settings] = {}
 
     def settings_for(self, path: str) -> Settings:
         """The settings a file is linted with; ConfigError where its configuration is wrong."""
-        folder, tflite = absolute(path).parent, is_tflite_path(path)
-        if (folder, tflite) not in self._found:
-            self._found[folder, tflite] = self._resolve(folder, tflite)
-        return self._found[folder, tflite]
+        folder, form = absolute(path).parent, format_of(path)
+        if (folder, form) not in self._found:
+            self._found[folder, form] = self._resolve(folder, form)
+        return self._found[folder, form]
 
-    def _resolve(self, folder: Path, tflite: bool) -> Settings:
+    def _resolve(self, folder: Path, form: Format) -> Settings:
         found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
         layers = (read(found) if found else None, self._options)
-        return resolve_layers(tuple(layer for layer in layers if layer), tflite=tflite)
+        return resolve_layers(tuple(layer for layer in layers if layer), form)
 
 
 def make_settings(path: str = "", /, **values: Any) -> Settings:
@@ -149,13 +149,13 @@ def make_settings(path: str = "", /, **values: Any) -> Settings:
     """
     layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
-    return resolve_layers((layer,), tflite=is_tflite_path(path))
+    return resolve_layers((layer,), format_of(path))
 
 
-def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -> Settings:
+def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Settings:
     """Defaults with the layers over them in order; ConfigError names the layer and key that is wrong.
 
-    `tflite` tells whether they are for `.tflite` files, which another runtime reads than `.onnx` files.
+    They are for files of the format `form`, which decides who runs them where no runtime is named.
     """
     raw: dict[str, object] = {key.name: key.default for key in KEYS}
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
@@ -170,7 +170,7 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], *, tflite: bool = False) -
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
     try:
-        runtime = runtime_for(value["runtime"], tflite=tflite)
+        runtime = runtime_for(value["runtime"], form)
     except ValueError as error:
         raise ConfigError(f"{_place(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
     if runtime.release and origins["release"] == "default":

@@ -24,10 +24,8 @@ from onnxlint_cmsis.analysis.results import (
 from onnxlint_cmsis.checks.facts import missing_sizes
 from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
 from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
-from onnxlint_cmsis.fixers.repairs.table import repaired_model
 from onnxlint_cmsis.fixers.rewriting import (
     PADDED,
     ClassName,
@@ -38,7 +36,6 @@ from onnxlint_cmsis.fixers.rewriting import (
     Snapshot,
     asked,
     bytes_of,
-    clean,
     name_of,
     name_of_site,
     plan_of,
@@ -124,7 +121,7 @@ def rescaled(start: Snapshot) -> Rescaled:
     if not start.request.options.unsafe:
         return done
     prover = Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
-    for row in (row for row in repairs_for(start.path) if not row.exact):
+    for row in (row for row in repairs_for(start.analysis.format) if not row.exact):
         sites = []
         for site in asked(row, done.state):
             why = row.refusal(done.state.graph, site.record)
@@ -155,7 +152,7 @@ def _together(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prov
 def _tried(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover: Prover) -> _Tried:
     """Repairs done together, with what they change."""
     state = done.state
-    found = repaired_model(state.data, state.graph, sites, lambda call: clean(state, call), state.lowered.records)
+    found = state.repaired(sites, state.lowered.records)
     if not found.made:
         return _Tried(b"", (), (), found.refused[0][1])
     new = _followed(start, found.data)
@@ -269,7 +266,7 @@ def retyped(start: Snapshot) -> Retyped:
     state = start
     layers: tuple[RewrittenLayer, ...] = ()
     left: Reasons = {}
-    for row in (row for row in repairs_for(start.path) if row.as_written):
+    for row in (row for row in repairs_for(start.analysis.format) if row.as_written):
         new = rewritten_by(row, state, start.request.options.budget)
         state, layers, left = new.state, (*layers, *new.layers), left | new.left
     if not layers:
@@ -325,7 +322,7 @@ def _not_alone(state: Snapshot, found: ModelPlan) -> Iterator[tuple[ClassName, s
     for leaf, size in found.decision.sizes.items():
         alone = found._replace(decision=found.decision._replace(sizes={leaf: size}))
         try:
-            resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
+            state.editor.resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
         except NotAppliedError as reason:
             yield name_of(state, found.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
 
@@ -757,7 +754,7 @@ class Culprits:
             return ""
         plan = plan_of(first._replace(decision=first.decision._replace(sizes=sizes)), base.request.options)
         try:
-            data = resized(base.data, base.graph, base.dimensions, plan)
+            data = base.editor.resized(base.data, base.graph, base.dimensions, plan)
         except NotAppliedError:
             return ""
         step = PlanStep(base.graph, base.dimensions, plan)
@@ -1053,7 +1050,7 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
     start = Snapshot(path, data, request, prices)
     try:
         check_model(start.graph)
-        check_external_data(data, path)
+        start.editor.check_readable(data, path)
         return _fixed(start)
     except UnreadableError as reason:
         return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)

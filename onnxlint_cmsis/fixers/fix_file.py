@@ -10,6 +10,7 @@ from onnxlint_cmsis.analysis.results import FixResult
 from onnxlint_cmsis.config import settings as codes
 from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.rewriting import fix_request
+from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.formats.onnx.wire import open_buffer
 from onnxlint_cmsis.ground.atomic import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -19,6 +20,8 @@ from onnxlint_cmsis.planning.problem import POLICIES
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.proof.models import ProofRuntime
+    from onnxlint_cmsis.formats.format import Format
 
 
 def replace_file(path: str | Path, new: bytes, *, expected: bytes | None = None) -> None:
@@ -53,6 +56,14 @@ class FixedFile(NamedTuple):
     """What was done; None where the file cannot be read as a model, which linting explains."""
     analysis: ModelAnalysis | None = None
     """Analysis of what the file holds now; None where it is not at hand."""
+
+
+def unfixable(form: Format) -> str:
+    """Why no file of a format can be fixed here; empty where one can."""
+    if not (form.editor and form.prover):
+        return f"{form.suffix} files are not fixed: nothing rewrites and proves them"
+    runtime: ProofRuntime = part(form.prover)
+    return runtime.missing()
 
 
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:

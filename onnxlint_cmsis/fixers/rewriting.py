@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
-from onnxlint_cmsis.analysis.open_model import open_model
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, open_model
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
-from onnxlint_cmsis.fixers.edits.resize import InputPad, resized, with_input_pad
-from onnxlint_cmsis.fixers.repairs.table import repaired_model
+from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
+from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.planning.layouts import refused
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.lower.lowered import Lowered
+    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
     from onnxlint_cmsis.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
 
@@ -108,6 +106,11 @@ class Snapshot:
         return self.analysis.graph
 
     @property
+    def editor(self) -> Editor:
+        """What rewrites it. Raises NotAppliedError where nothing rewrites files of its format."""
+        return editor_of(self.analysis.format)
+
+    @property
     def lowered(self) -> Lowered:
         """Its layers."""
         return self.analysis.lowered
@@ -169,7 +172,13 @@ class Snapshot:
 
     def changed(self, plan: Plan) -> Snapshot:
         """The model with a plan applied. Raises NotAppliedError."""
-        return self.followed(resized(self.data, self.graph, self.dimensions, plan), plan)
+        return self.followed(self.editor.resized(self.data, self.graph, self.dimensions, plan), plan)
+
+    def repaired(self, sites: Sequence[RepairSite], records: tuple[LoweredLayer, ...] = ()) -> RepairedBytes:
+        """The model with layers repaired; `records` are those of repairs that look at other layers."""
+        editor = self.editor
+        begin = partial(editor.edit, self.data, self.graph, partial(clean, self), records)
+        return repaired_model(begin, editor.repairs, sites)
 
     def followed(self, data: bytes, plan: Plan) -> Snapshot:
         """The model after a plan."""
@@ -235,7 +244,7 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
     of `without`. Raises UnreadableError.
     """
-    if is_tflite_path(state.path):  # a PAD would be one more operator, which the application may not have registered
+    if not state.analysis.format.adds_operators:
         return None
     view = planning_input(state.analysis, state.prices)
     for given in paddable_inputs(state.graph, state.dimensions):
@@ -339,7 +348,7 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
     """
     done: list[RewrittenLayer] = []
     left: Reasons = {}
-    first, rows = state, [row for row in repairs_for(state.path) if _here(row) and (row.free or not free)]
+    first, rows = state, [row for row in repairs_for(state.analysis.format) if _here(row) and (row.free or not free)]
     for _ in range(MAX_REWRITINGS):
         before = len(done)
         for row in rows:
@@ -376,7 +385,7 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
         else:
             sites.append(site)
     while sites:
-        found = repaired_model(state.data, state.graph, sites, partial(clean, state))
+        found = state.repaired(sites)
         left |= {name_of_site(site): why for site, why in found.refused}
         if not found.made:
             break

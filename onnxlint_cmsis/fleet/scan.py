@@ -313,7 +313,7 @@ def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
 
 def _opened(job: ScanJob, data: bytes) -> ModelAnalysis | None:
     """The analysis of the model; None where there is none, which linting explains."""
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.model.graph import ModelError
 
     try:

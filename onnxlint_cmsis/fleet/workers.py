@@ -14,7 +14,7 @@ import threading
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.formats.suffixes import SKIPPED_FOLDERS, SUFFIXES
+from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, is_model
 from onnxlint_cmsis.ground.atomic import heeded
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -277,9 +277,9 @@ def _below(text: str) -> list[str]:
     try:
         system, path = fsspec.core.url_to_fs(text)
         if GLOB & set(path):
-            return _urls(system, [each for each in system.glob(path) if _is_model(each)], text)
+            return _urls(system, [each for each in system.glob(path) if is_model(each)], text)
         if system.isdir(path):
-            found = [each for each in system.find(path) if _is_model(each) and not _hidden(each, path)]
+            found = [each for each in system.find(path) if is_model(each) and not _hidden(each, path)]
             return _urls(system, found, text)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{text}: {error}") from None
@@ -295,10 +295,6 @@ def _urls(system: Any, paths: list[str], text: str) -> list[str]:
         protocol = rest.partition("://")[0]
         return [f"{first}::{protocol}://{path}" for path in sorted(paths)]
     return [f"{system.unstrip_protocol(path)}{chained}{rest}" for path in sorted(paths)]
-
-
-def _is_model(path: str) -> bool:
-    return path.lower().endswith(SUFFIXES)
 
 
 def _hidden(path: str, folder: str) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.findings import Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -22,7 +21,7 @@ from onnxlint_cmsis.planning.size_search import (
     skip_notes,
     too_large_for_sizes,
 )
-from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_notes
+from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -39,7 +38,7 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
 
     try:
         model = model or open_model(path, settings.analysis, data)
@@ -55,9 +54,8 @@ def lint_file(
     fit = _fit(model)
     found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
-    converted = settings.runtime.name == TFLM and not is_tflite_path(path)
     opened = sorted({each.code for each in result.findings if each.properties.get("converter_decides")})
-    between = runtime_notes(settings.runtime, converted=converted, open_codes=", ".join(opened))
+    between = runtime_notes(settings.runtime, model.format, ", ".join(opened))
     from onnxlint_cmsis.analysis.coverage import summarize
 
     return result._replace(
@@ -79,7 +77,7 @@ def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | Non
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
 
     try:
         return _introduced(result, settings, model or open_model(result.path, settings.analysis))
@@ -147,7 +145,7 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
-    if is_tflite_path(model.path):
+    if model.interpreted:
         from onnxlint_cmsis.linting.tflite_fit import tflite_fit
 
         return _Fit(*tflite_fit(model))
@@ -178,7 +176,7 @@ def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding], data
     """The findings, those that a fix answers marked."""
     if not found:
         return found
-    if not can_fix(model.graph):
+    if not can_fix(model):
         return found
     from onnxlint_cmsis.linting.mark_fixable import Promises
 

@@ -61,15 +61,14 @@ class Promises:
         return self._repaired[repair.name]
 
     def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.edits.resize import check_external_data
         from onnxlint_cmsis.fixers.rewriting import Snapshot, fix_request, rewritten_by
         from onnxlint_cmsis.formats.onnx.wire import open_buffer
 
         path, settings = self._model.path, self._settings
         try:
             data = open_buffer(path)[:] if self._data is None else self._data
-            check_external_data(data, path)
             start = Snapshot(path, data, fix_request(settings, path), analysis=self._model)
+            start.editor.check_readable(data, path)
             return [one.label for one in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
         except (OSError, ModelError, UnreadableError, NotAppliedError):
             return []

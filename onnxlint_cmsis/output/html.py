@@ -733,7 +733,7 @@ class ReportInput(NamedTuple):
 
 def report_input(text: str, configuration: Configuration) -> ReportInput:
     """Read and lint a file, or a file of a git commit. Raises UsageError."""
-    from onnxlint_cmsis.analysis.open_model import open_model
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.linting.engine import lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import operand

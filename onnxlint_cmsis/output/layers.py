@@ -46,19 +46,19 @@ def layers_report(
 
     `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
     """
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.analysis.coverage import layer_names
-    from onnxlint_cmsis.analysis.open_model import open_model
 
     model = model or open_model(path, settings.analysis, data)
     layers = layer_reports(model)
-    if settings.api == "legacy" and model.converted:
+    if settings.api == "legacy" and not model.interpreted:
         measured: Measured = {}
         if calibration:
             from onnxlint_cmsis.fixers.proof.models import tensor_ranges
 
             measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
         layers = with_formats(layers, model, measured)
-    notes = (*runtime_notes(model.settings.runtime, converted=model.converted), *model.remarks_on_build)
+    notes = (*runtime_notes(model.settings.runtime, model.format), *model.remarks_on_build)
     return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, notes)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.classes import FLOAT, DimensionClass, bias_slot
+from onnxlint_cmsis.formats.format import Format
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall
@@ -696,33 +697,17 @@ REPAIRS: tuple[RepairRow, ...] = (
 """In the order in which they are tried; a layer that two could mend takes the first one that does."""
 
 
-WEIGHTS, WIDTH = 1, 2
-"""Input with the weights of a convolution, and their axis along the width."""
-
-
-def no_window(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer's window cannot be wider."""
-    if record.layer is None or record.layer.call.dilation.w != 1:
-        return "it is dilated"
-    return "" if graph.stores(record.node.inputs[WEIGHTS]) else "its weights are computed"
-
-
-def not_done(graph: Graph, record: LoweredLayer) -> str:  # noqa: ARG001 - no layer is different
-    """Why a repair that needs more operators is not done."""
-    return "in a .tflite file it would need operators that the application may not have registered"
-
-
-TFLITE_REPAIRS: tuple[RepairRow, ...] = tuple(
-    row if row is ZERO_BIAS else row._replace(refusal=no_window if row is WIDER_WINDOW else not_done)
-    for row in REPAIRS
-    if row.hazards and row.exact and not (row.rule or row.as_written)
-)
-"""In the order of the repairs of ONNX models."""
-
-
-def repairs_for(path: str) -> tuple[RepairRow, ...]:
-    """Repairs that a file's format has, in the order in which they are tried."""
-    return TFLITE_REPAIRS if is_tflite_path(path) else REPAIRS
+@cache
+def repairs_for(form: Format) -> tuple[RepairRow, ...]:
+    """Repairs of files of a format, in the order in which they are tried; those that it cannot carry refuse."""
+    if form.repairs is None:
+        return REPAIRS
+    reason = f"in a {form.suffix} file it would need operators that the application may not have registered"
+    return tuple(
+        row if row.name in form.repairs else row._replace(refusal=lambda _graph, _record: reason)
+        for row in REPAIRS
+        if row.hazards and row.exact and not (row.rule or row.as_written)
+    )
 
 
 # Layers of a model that a known hazard meets and that a repair fits.
@@ -742,7 +727,7 @@ class RepairSite(NamedTuple):
 def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
     """Each layer that some target needs a repair for, with each repair that answers, in the order of the table."""
     met = {id(record): _hazards(model, record) for record in _records(model)}
-    for row in repairs_for(model.path):
+    for row in repairs_for(model.format):
         for node in row.nodes(model.graph) if row.nodes else ():
             yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
         for record in model.lowered.beside if row.causes else ():
@@ -756,16 +741,16 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
 
 def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
     """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
-    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.nodes):
+    for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.nodes):
         fitting = row.nodes(model.graph) if row.nodes else iter(())
         return row if any(fitting) else None
-    for row in (row for row in repairs_for(model.path) if row.rule and row.rule == finding.name and row.causes):
+    for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.causes):
         for record in model.lowered.beside:
             cause = record.cause.value if record.cause else ""
             if record.node.label == finding.location.node and cause in row.causes:
                 return None if row.refusal(model.graph, record) else row
     hazard = finding.properties.get("hazard")
-    for row in repairs_for(model.path) if hazard else ():
+    for row in repairs_for(model.format) if hazard else ():
         if hazard in row.hazards:
             for record in _records(model):
                 if record.node.label == finding.location.node and not row.refusal(model.graph, record):
@@ -805,7 +790,8 @@ class PaddableInput(NamedTuple):
 
 def pad_would_do(model: ModelAnalysis, resize: Resize) -> bool:
     """Whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
-    if is_tflite_path(model.path) or resize.freedom is not Freedom.LOCKED or resize.want - resize.have > MOST_ADDED:
+    locked = resize.freedom is Freedom.LOCKED and resize.want - resize.have <= MOST_ADDED
+    if not locked or not model.format.adds_operators:
         return False
     group = model.dimensions.class_of(resize.tensor, resize.axis)
     return group is not None and any(

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.checks.facts import ClassFact
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.model.graph import Graph
 
 
 class SizeFindings(NamedTuple):
@@ -48,18 +46,17 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     findings = (*class_findings(found), *found.accepted)
     notes = tuple(f"{text[0].upper()}{text[1:]}." for text in found.ended)
-    if not can_fix(model.graph):
+    if not can_fix(model):
         return SizeFindings(tuple(map(unpromised, findings)), (), notes)
     return SizeFindings(findings, repair_prices(found), notes)
 
 
-def can_fix(graph: Graph) -> bool:
+def can_fix(model: ModelAnalysis) -> bool:
     """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
     from onnxlint_cmsis.planning.layouts import can_change, litert_refuses
 
-    if not is_tflite_path(graph.path) or not can_change(graph):
-        return can_change(graph)
-    return not any(map(litert_refuses, graph.nodes))
+    fixed = model.format.editor and model.format.prover
+    return bool(fixed) and can_change(model.graph) and not any(map(litert_refuses, model.graph.nodes))
 
 
 def size_codes() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Literal
 
+from onnxlint_cmsis.formats.format import Format, format_read_by
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -122,44 +123,47 @@ def runtime_of(text: str) -> Runtime:
     return _reviewed(REVIEWED[name], version)
 
 
-def runtime_for(runtime: Runtime, *, tflite: bool) -> Runtime:
-    """The runtime that a file is judged for: of those reviewed, TensorFlow Lite Micro alone reads `.tflite`.
+def runtime_for(runtime: Runtime, form: Format) -> Runtime:
+    """The runtime that files of a format are judged for: the one that reads them, if any does.
 
     Raises:
-        ValueError: the memory layout of `.tflite` files has not been reviewed for the revision.
+        ValueError: the memory layout of these files has not been reviewed for the revision.
 
     """
-    if tflite:
-        chosen = runtime
-        if runtime.name != TFLM:
-            chosen = _tflm("")._replace(asked=runtime.label if runtime.name != AUTO else "")
-        if not chosen.reads_tflite:
-            raise ValueError(
-                f"{chosen.label} judges no .tflite file: how {chosen.title} lays one out has been reviewed for "
-                "revisions since 2026-05-21"
-            )
-        return chosen
-    return DIRECT if runtime.name == AUTO else runtime
+    if not form.interpreter:
+        return DIRECT if runtime.name == AUTO else runtime
+    chosen = runtime
+    if runtime.name != form.interpreter:
+        chosen = runtime_of(form.interpreter)._replace(asked=runtime.label if runtime.name != AUTO else "")
+    if not chosen.reads_tflite:
+        raise ValueError(
+            f"{chosen.label} judges no {form.suffix} file: how {chosen.title} lays one out has been reviewed for "
+            "revisions since 2026-05-21"
+        )
+    return chosen
 
 
-def runtime_notes(runtime: Runtime, *, converted: bool = False, open_codes: str = "") -> tuple[str, ...]:
+def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str = "") -> tuple[str, ...]:
     """What a file was judged for; nothing where the application calls the functions itself.
 
-    `converted` tells whether the file becomes another one before the runtime sees it; `open_codes` are the codes of
-    findings that hold only if the converter writes what is expected.
+    Of a file of the format `form` it tells if a converter makes another one of it, which the runtime reads;
+    `open_codes` are the codes of findings that hold only if the converter writes what is expected.
     """
     if not runtime.judges:
         return ()
+    own = format_read_by(runtime.name)
     library = f"the CMSIS-NN {_brought(runtime)}" if runtime.brings else "the CMSIS-NN release asked for"
     which = f", on {open_codes} before all" if open_codes else ""
-    between = f" What the converter writes decides{which}: lint the .tflite file to be certain." if converted else ""
+    between = ""
+    if form and own and own != form:
+        between = f" What the converter writes decides{which}: lint the {own.suffix} file to be certain."
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
     found = f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}"
-    if not runtime.asked:
+    if not runtime.asked or own is None:
         return (found,)
     return (
         found,
-        f"Not judged for {runtime.asked}, which was asked for: .tflite files are judged for {runtime.name} alone.",
+        f"Not judged for {runtime.asked}, which was asked for: {own.suffix} files are judged for {runtime.name} alone.",
     )
 
 
@@ -279,12 +283,12 @@ class RuntimeArena(NamedTuple):
 class RuntimeFacts:
     """Answers for a model that no runtime reads as it is."""
 
+    interpreted = False
+    """Whether the runtime reads the file as it is, and was asked operator by operator what it does with it."""
     in_file_order = True
     """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
     beside = "plain code"
     """What computes what CMSIS-NN does not."""
-    converted = True
-    """Whether it becomes another file before a runtime reads it."""
 
     @property
     def remarks_on_build(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.formats.onnx import load as arrays
 from onnxlint_cmsis.formats.onnx.load import load, load_model
 
 SHAPE = (3, 5)
@@ -36,8 +35,8 @@ NAMES = {
 def reader(model: str | bytes, path: str = "-") -> Callable[[str], np.ndarray | None]:
     """Constants of a file, or of bytes that come from a path."""
     if isinstance(model, bytes):
-        return arrays.reader(load_model(path, data=model))
-    return arrays.reader(load_model(model))
+        return load_model(path, data=model).reader()
+    return load_model(model).reader()
 
 
 def wanted(name: str) -> np.ndarray:

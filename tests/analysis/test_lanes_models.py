@@ -7,7 +7,7 @@ import pytest
 
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
-from onnxlint_cmsis.formats.onnx.load import load_model, reader
+from onnxlint_cmsis.formats.onnx.load import load_model
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
 from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
@@ -29,7 +29,7 @@ def test_person_detection_reference_has_971_dead_outputs() -> None:
     """Outputs of pointwise layers that are one value for every input: the figures measured on the file."""
     loaded = load_model(SHARED / "vww96_int8_tf.onnx")
     graph = loaded.graph
-    lanes = analyse_lanes(graph, analyse(graph), reader(loaded))
+    lanes = analyse_lanes(graph, analyse(graph), loaded.reader())
     dead = []
     for node in graph.nodes:
         if node.op_type == "Conv" and node.int("group", 1) == 1 and graph.shape(node.inputs[1])[2:] == (1, 1):

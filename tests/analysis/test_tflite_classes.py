@@ -20,7 +20,7 @@ from support.tflite_writer import write
 
 def graph_of(chain, start, end):
     """A chain's graph."""
-    return load_tflite("a.tflite", chain.model([start], [end]))
+    return load_tflite("a.tflite", data=chain.model([start], [end])).graph
 
 
 def chained(*steps, seed=3):
@@ -96,7 +96,7 @@ def test_a_reshape_to_a_row_keeps_the_channels_apart():
 def lock_of(op, shapes, options=None, axis=-1):
     """Reasons why the last axis of one operator's first input may not change."""
     tensors = [tensor(f"x{place}", shape) for place, shape in enumerate(shapes)]
-    graph = load_tflite("a.tflite", write(one_operator(op, tensors, options)))
+    graph = load_tflite("a.tflite", data=write(one_operator(op, tensors, options))).graph
     dims = analyse(graph)
     return [lock.reason for lock in dims.locks("x0", axis) if not lock.reason.startswith("graph ")]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from onnxlint_cmsis.analysis.analysis import open_model
 from onnxlint_cmsis.analysis.coverage import layer_names
-from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, cut
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings

@@ -196,7 +196,7 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
 
     monkeypatch.setattr(Prover, "prove", proof)
     monkeypatch.setattr(
-        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _format: ()
     )  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
@@ -210,7 +210,7 @@ def test_a_pad_that_cannot_be_proven_is_left_and_classes_are_fixed(monkeypatch):
 
 def test_a_pad_behind_an_input_takes_no_name_that_the_model_has(monkeypatch):
     monkeypatch.setattr(
-        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _format: ()
     )  # an exact repair would come first
     build = Builder()
     shape = {"kernel_shape": [1, 5], "strides": [1, 2], "auto_pad": "SAME_UPPER"}
@@ -265,7 +265,7 @@ AIMS = {
 @pytest.mark.parametrize("aim", AIMS)
 def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkeypatch, aim):
     """Of channel counts alone; where a repair by rewriting needs fewer bytes, these are named."""
-    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ())
+    monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _format: ())
     made, words = AIMS[aim]
     policy = "faster" if aim == "repair" else aim
     result = fixed(made(), fix_policy=policy, fix_budget_bytes=0).result
@@ -386,7 +386,7 @@ def test_an_exact_repair_comes_before_a_pad_behind_an_input(elem_type):
 @pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
 def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(monkeypatch, elem_type):
     monkeypatch.setattr(
-        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _path: ()
+        "onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _format: ()
     )  # an exact repair would come first
     model = wrong_row(elem_type)
     new = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).model

@@ -6,9 +6,8 @@ import json
 
 from hypothesis import given, settings
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, open_model
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
 from onnxlint_cmsis.cli.layers_command import layers_text
 from onnxlint_cmsis.config.files import make_settings

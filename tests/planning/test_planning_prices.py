@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis, open_model
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.analysis.open_model import open_model
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.accepted import FixOptions

@@ -12,6 +12,7 @@ from onnx import helper
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Verdict
@@ -567,7 +568,13 @@ def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, sa
 def test_findings_say_whether_the_converter_decides():
     analysis = analysed(one_node("GlobalAveragePool", [1, 4, 8, 8], {}), runtime_of("tflm"))
     assert [(remark.kind, remark.converter) for remark in analysis.remarks] == [("runtime-mean", True)]
-    (note,) = runtime_notes(runtime_of("tflm"), converted=True, open_codes="CNN405")
+    (note,) = runtime_notes(runtime_of("tflm"), ONNX, "CNN405")
     assert note.endswith(
         "What the converter writes decides, on CNN405 before all: lint the .tflite file to be certain."
     )
+
+
+@pytest.mark.parametrize("name", ["executorch", "tvm"])
+def test_no_note_sends_to_a_format_that_the_runtime_does_not_read(name):
+    assert ".tflite" not in "".join(runtime_notes(runtime_of(name), ONNX))
+    assert ".tflite" not in "".join(runtime_notes(runtime_of("tflm"), TFLITE))

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import Demand, Lanes, LaneView, analyse_lanes, fill_in
 from onnxlint_cmsis.fixers.edits.resize import apply
-from onnxlint_cmsis.formats.onnx.load import load_model, reader
+from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.planning.problem import Plan
 from support.dims_graphs import run
@@ -33,7 +33,7 @@ class Analysed(NamedTuple):
 def analysed(model: onnx.ModelProto, disproved: Collection[tuple[str, int, int]] = ()) -> Analysed:
     data = model.SerializeToString()
     loaded = load_model("test.onnx", data=data)
-    graph, read = loaded.graph, reader(loaded)
+    graph, read = loaded.graph, loaded.reader()
     dimensions = analyse(graph)
     return Analysed(model, graph, dimensions, analyse_lanes(graph, dimensions, read, disproved=disproved), read)
 

@@ -1,4 +1,4 @@
-"""Apply a plan to a model of either format."""
+"""Apply a plan to an ONNX model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.wire import all_names
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
@@ -207,10 +206,6 @@ def _forget(model: ModelProto, tensor: str) -> None:
 
 def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
     """The model with a plan applied; `graph` and `dimensions` are those of `data`. Raises NotAppliedError."""
-    if is_tflite_path(graph.path):
-        from onnxlint_cmsis.fixers.edits.tflite import apply_to_tflite
-
-        return apply_to_tflite(data, graph, dimensions, plan)
     return _serialized(apply(_parsed(data), graph, dimensions, plan))
 
 
@@ -222,8 +217,6 @@ def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: Input
 
 def check_external_data(data: bytes, path: str) -> None:
     """Raise UnreadableError where a file with external data of a model at `path` cannot be opened; read nothing."""
-    if is_tflite_path(path):
-        return
     require_readable(_parsed(data), path)
 
 

@@ -32,17 +32,17 @@ from onnxlint_cmsis.fixers.proof.compare import (
     unit_outputs,
 )
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, Input, UnfedError, ValueSpan, model_inputs
+from onnxlint_cmsis.formats.format import ONNX, format_of, part
 from onnxlint_cmsis.formats.onnx.document import inlined
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, checker_problem, infer_shapes
 from onnxlint_cmsis.formats.onnx.wire import subgraphs
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, table_at
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.ground.bounded_reading import MODEL, read_regular
-from onnxlint_cmsis.ground.errors import CalibrationError
+from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control import IF
 
@@ -559,11 +559,35 @@ class OnnxModel:
 # The bytes of a model as what a proof compares, by its file's name.
 
 
+class ProofRuntime(NamedTuple):
+    """What runs the models of one format for a proof; `Format.prover` names it."""
+
+    model: Callable[[bytes, Path | None], ProvenModel]
+    """A model from its bytes; external data lie beside the path. Raises NotAppliedError, ModelError."""
+    whole: Callable[[Path], bytes]
+    """Bytes of a file, with external data inside. Raises NotAppliedError, OSError."""
+    missing: Callable[[], str]
+    """Why nothing can be proven here; empty where the runtime is installed."""
+
+
+ONNX_RUNTIME = ProofRuntime(lambda data, beside: OnnxModel(inlined(data, beside)), inlined, lambda: "")
+LITERT_RUNTIME = ProofRuntime(
+    lambda data, beside: TfliteProvenModel(str(beside), data), lambda path: path.read_bytes(), litert_missing
+)
+
+
+def runtime_of_file(path: Path | None) -> ProofRuntime:
+    """What runs a file; None is an ONNX model in memory. Raises NotAppliedError where nothing runs its format."""
+    form = ONNX if path is None else format_of(str(path))
+    if not form.prover:
+        raise NotAppliedError(f"nothing runs {form.suffix} files for a proof")
+    runtime: ProofRuntime = part(form.prover)
+    return runtime
+
+
 def proven_model(data: bytes, beside: Path | None) -> ProvenModel:
     """A model; `beside` is its file, None for ONNX in memory. Raises NotAppliedError, ModelError."""
-    if beside is not None and is_tflite_path(str(beside)):
-        return TfliteProvenModel(str(beside), data)
-    return OnnxModel(inlined(data, beside))
+    return runtime_of_file(beside).model(data, beside)
 
 
 # Ranges of a model's tensors, measured by running it on a user's inputs in ONNX Runtime.

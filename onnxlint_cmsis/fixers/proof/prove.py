@@ -24,9 +24,7 @@ from onnxlint_cmsis.fixers.proof.compare import (
     aligned,
 )
 from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting, UnfedError, feed_of, settings
-from onnxlint_cmsis.fixers.proof.models import proven_model
-from onnxlint_cmsis.formats.onnx.document import inlined
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
+from onnxlint_cmsis.fixers.proof.models import proven_model, runtime_of_file
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import InputShapes
@@ -546,7 +544,7 @@ def prove(  # noqa: PLR0913
     NotAppliedError for external data that cannot be read, OSError for files.
     """
     old, place = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
-    new = after if isinstance(after, bytes) else _whole(after)
+    new = after if isinstance(after, bytes) else runtime_of_file(after).whole(after)
     return Prover(old, place, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
 
 
@@ -584,11 +582,6 @@ def values_inside(
     except (UnfedError, RuntimeRefusalError):
         return {}
     return dict(zip(chosen, values, strict=True))
-
-
-def _whole(model: Path) -> bytes:
-    """Bytes of a file, with external data inside. Raises NotAppliedError."""
-    return model.read_bytes() if is_tflite_path(str(model)) else inlined(model)
 
 
 # Check of the lane analysis's constants against the runtime.

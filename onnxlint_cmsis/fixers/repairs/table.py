@@ -11,6 +11,8 @@ import numpy as np
 from onnxlint_cmsis.analysis.classes import bias_slot
 from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
+from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
+from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit, apply_to_tflite
 from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
 from onnxlint_cmsis.fixers.repairs.requantized import (
     apply_equal_scales,
@@ -29,17 +31,20 @@ from onnxlint_cmsis.fixers.repairs.window import (
     apply_wider_window,
     wider,
 )
+from onnxlint_cmsis.formats.format import part
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.formats.suffixes import is_tflite_path
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.planning.repairable import WEIGHTS, WIDTH, RepairMade, RepairSite
+from onnxlint_cmsis.planning.repairable import RepairMade, RepairSite
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit
+    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.planning.problem import Plan
 
 
 # Hazards that no repair by rewriting answers, each with the reason.
@@ -139,54 +144,56 @@ class RepairedBytes(NamedTuple):
     """A model with some of its layers repaired."""
 
     data: bytes
-    """The model."""
+    """The model; empty where nothing was done."""
     made: tuple[tuple[RepairSite, RepairMade], ...]
     """What was done to which layer."""
     refused: tuple[tuple[RepairSite, str], ...]
     """Layers that could not be repaired, with the reason as a clause."""
 
 
+Applied = Callable[[Any, LoweredLayer], RepairMade]
+"""Does a repair to an edit of its format (GraphEdit, TfliteGraphEdit). Raises NotAppliedError."""
+
+
+class Editor(NamedTuple):
+    """What rewrites models of one format, from bytes to bytes; `Format.editor` names it."""
+
+    resized: Callable[[bytes, Graph, Dimensions, Plan], bytes]
+    """The model with a plan applied; graph and dimensions are those of the bytes. Raises NotAppliedError."""
+    edit: Callable[[bytes, Graph, Callable[[KernelCall], bool], tuple[LoweredLayer, ...]], Any]
+    """An edit of a model, for repairs; arguments are those of GraphEdit. Raises NotAppliedError."""
+    repairs: Mapping[str, Applied]
+    """What does each repair, by its name."""
+    check_readable: Callable[[bytes, str], None]
+    """Raises UnreadableError where a file beside a model, by its bytes and path, cannot be opened; reads nothing."""
+
+
+def editor_of(form: Format) -> Editor:
+    """What rewrites files of a format. Raises NotAppliedError where nothing does."""
+    if not form.editor:
+        raise NotAppliedError(f"{form.suffix} files are not rewritten")
+    editor: Editor = part(form.editor)
+    return editor
+
+
 def repaired_model(
-    data: bytes,
-    graph: Graph,
-    sites: Sequence[RepairSite],
-    clean: Callable[[KernelCall], bool],
-    records: tuple[LoweredLayer, ...] = (),
+    begin: Callable[[], Any], repairs: Mapping[str, Applied], sites: Sequence[RepairSite]
 ) -> RepairedBytes:
-    """The model with as many of the layers repaired as can be; see GraphEdit for `graph`, `clean` and `records`."""
+    """The model with as many of the layers repaired as can be; `begin` makes an edit, to which `repairs` are done."""
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = _edit(data, graph, clean, records), []
+        edit, made = begin(), []
         for site in left:
             try:
-                made.append((site, _applied(edit, site)))
+                made.append((site, repairs[site.row.name](edit, site.record)))
             except NotAppliedError as reason:
                 refused.append((site, str(reason)))
                 break
         else:
             edit.drop_unread()
-            return RepairedBytes(edit.data() if made else data, tuple(made), tuple(refused))
+            return RepairedBytes(edit.data() if made else b"", tuple(made), tuple(refused))
         left.remove(refused[-1][0])
-
-
-def _applied(edit: GraphEdit | TfliteGraphEdit, site: RepairSite) -> RepairMade:
-    """Do a repair to an edit of its format. Raises NotAppliedError."""
-    apply = (TFLITE_APPLIED if is_tflite_path(edit.graph.path) else APPLIED).get(site.row.name)
-    if apply is None:
-        raise NotAppliedError(site.row.refusal(edit.graph, site.record))
-    return apply(edit, site.record)
-
-
-def _edit(
-    data: bytes, graph: Graph, clean: Callable[[KernelCall], bool], records: tuple[LoweredLayer, ...]
-) -> GraphEdit | TfliteGraphEdit:
-    """An edit of the file's format. Raises NotAppliedError."""
-    if not is_tflite_path(graph.path):
-        return GraphEdit(data, graph, clean, records)
-    from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit
-
-    return TfliteGraphEdit(data, graph, clean)
 
 
 # Repairs of layers of a `.tflite` file: a bias of zeros and wider windows.
@@ -214,22 +221,21 @@ def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
     found = next((one for one in fitting if edit.clean(one.call)), None)
     if found is None:
         raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
-    stored = edit.graph.quantization.get(record.node.inputs[WEIGHTS])
+    weights = operator_of(record.node).roles.second
+    stored = edit.graph.quantization.get(record.node.inputs[weights])
     zeros = set(stored.zero_points) if stored else set()
     if len(zeros) > 1:
         raise NotAppliedError("the zero-points of its weights differ")
-    old = edit.stored(record.node, WEIGHTS)
+    old = edit.stored(record.node, weights)
     more = [(0, 0)] * old.codes.ndim
-    more[WIDTH] = (found.before, found.after)
+    more[-2] = (found.before, found.after)
     zero = document.number(old.elem_type, min(zeros, default=0))
     codes = np.pad(old.codes, more, constant_values=np.array(zero, old.codes.dtype))
-    edit.write(record.node, WEIGHTS, codes, old.elem_type)
+    edit.write(record.node, weights, codes, old.elem_type)
     text = f"gets zeros along the width of its weights ({found.before} before, {found.after} behind)"
     return RepairMade(text, (record.node.outputs[0],))
 
 
-Applied = Callable[[Any, LoweredLayer], RepairMade]
-"""Does a repair to an edit of its format (GraphEdit, TfliteGraphEdit). Raises NotAppliedError."""
 APPLIED: Mapping[str, Applied] = MappingProxyType(
     {
         "softmax-output": apply_softmax_output,
@@ -248,5 +254,10 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
     }
 )
 """What does each repair of an ONNX model, by its name."""
-TFLITE_APPLIED: Mapping[str, Applied] = MappingProxyType({"zero-bias": add_bias, "wider-window": widen})
-"""What does a repair of a `.tflite` file; no other one is done there."""
+ONNX_EDITOR = Editor(resized, GraphEdit, APPLIED, check_external_data)
+TFLITE_EDITOR = Editor(
+    apply_to_tflite,
+    lambda data, graph, clean, _records: TfliteGraphEdit(data, graph, clean),
+    MappingProxyType({"zero-bias": add_bias, "wider-window": widen}),
+    lambda _data, _path: None,
+)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from onnxlint_cmsis.formats.format import is_model
 from onnxlint_cmsis.formats.onnx import wire
 from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES, TYPED_FIELDS, decode, elem_bits, elem_name, tensor_values
 from onnxlint_cmsis.formats.onnx.wire import Buffer, External, Payload, all_tensors
-from onnxlint_cmsis.formats.suffixes import SUFFIXES
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.model.graph import MAX_VALUES, ModelError, Problem
 
@@ -130,7 +130,7 @@ def _resolve(name: str, model_path: str) -> Path:
             raise LinkError(f"have the path {name!r}, which is a symbolic link out of the model's folder")
         if real == Path(model_path).resolve() or _same(path, model_path):
             raise LinkError(f"have the path {name!r}, which is the model itself; a fix would put other bytes there")
-        if real.name.lower().endswith(SUFFIXES):
+        if is_model(real.name):
             text = f"have the path {name!r}, which is named like a model; a fix of that would put other bytes there"
             raise LinkError(text)
     except (OSError, RuntimeError, ValueError) as error:

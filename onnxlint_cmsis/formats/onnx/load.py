@@ -271,23 +271,6 @@ NUMPY = (
 """Element types that numpy has too; the file's bytes are little-endian."""
 
 
-def reader(model: LoadedModel) -> Callable[[str], NDArray[Any] | None]:
-    """A way to read the constants of a model by their key in its graph.
-
-    Initializers and Constant nodes of any size, and up to `MAX_VALUES` elements of what follows from them; None for
-    anything else, for external data that the loader refuses or that belongs to a model without a path, and for
-    strings. 4-bit integers come as int8 and uint8, bfloat16 as float32.
-    """
-
-    def read(key: str) -> NDArray[Any] | None:
-        tensor, constant = model.tensors.get(key), model.graph.constants.get(key)
-        if constant is None:
-            return None
-        return _array(model.document, tensor) if tensor is not None else _small(constant)
-
-    return read
-
-
 def _small(constant: Constant) -> NDArray[Any] | None:
     values = constant.values()
     if values is None or constant.elem_type not in NUMPY:
@@ -679,6 +662,22 @@ class LoadedModel(NamedTuple):
     """The parsed file."""
     tensors: dict[str, TensorProto | None]
     """Where each stored constant's values are, by its key in the graph; None where a key has several tensors."""
+
+    def reader(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read the constants of the model by their key in its graph.
+
+        Initializers and Constant nodes of any size, and up to `MAX_VALUES` elements of what follows from them; None
+        for anything else, for external data that the loader refuses or that belongs to a model without a path, and
+        for strings. 4-bit integers come as int8 and uint8, bfloat16 as float32.
+        """
+
+        def read(key: str) -> NDArray[Any] | None:
+            tensor, constant = self.tensors.get(key), self.graph.constants.get(key)
+            if constant is None:
+                return None
+            return _array(self.document, tensor) if tensor is not None else _small(constant)
+
+        return read
 
 
 def load(

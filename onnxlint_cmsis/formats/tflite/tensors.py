@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +16,6 @@ if TYPE_CHECKING:
 
 NIBBLES = {"INT4": np.int8, "UINT4": np.uint8}
 """Element types of which two lie in a byte, and the type that their numbers are given in."""
-
-
-def reader(model: TfliteModel, graph: Graph) -> Callable[[str], NDArray[Any] | None]:
-    """A way to read the constants of a file by their key in its graph, of any size, as they are stored.
-
-    None for what is no constant, for other types than numbers, for sparse tensors and where bytes are missing.
-    """
-    tensors = constant_tensors(model, graph)
-
-    def read(key: str) -> NDArray[Any] | None:
-        tensor = tensors.get(key)
-        return None if tensor is None else array_of(model, tensor)
-
-    return read
 
 
 def constant_tensors(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:

@@ -8,8 +8,10 @@ to say. Quantization stays on the tensors, in `Graph.quantization`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.tflite.file_model import (
@@ -22,6 +24,7 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     read_tflite,
 )
 from onnxlint_cmsis.formats.tflite.flatbuffer import Value
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import (
     TFLITE,
     Attribute,
@@ -34,17 +37,53 @@ from onnxlint_cmsis.model.graph import (
     Tensor,
 )
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.ground.types import Size
+
+
 MAX_METADATA = 65536
 """Bytes of the longest metadata entry that is read as text."""
 
 
-def load_tflite(path: str | PathLike[str], data: Buffer | None = None) -> Graph:
+class LoadedTflite(NamedTuple):
+    """A file and its graph."""
+
+    file: TfliteModel
+    """The file as plain data."""
+    graph: Graph
+    """Nodes, tensors and constants."""
+
+    def reader(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read the constants by their key in the graph, of any size, as they are stored.
+
+        None for what is no constant, for other types than numbers, for sparse tensors and where bytes are missing.
+        """
+        from onnxlint_cmsis.formats.tflite.tensors import array_of, constant_tensors
+
+        tensors = constant_tensors(self.file, self.graph)
+
+        def read(key: str) -> NDArray[Any] | None:
+            tensor = tensors.get(key)
+            return None if tensor is None else array_of(self.file, tensor)
+
+        return read
+
+
+def load_tflite(
+    path: str | PathLike[str],
+    *,
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,  # noqa: ARG001 - the file states all sizes
+    data: Buffer | None = None,
+) -> LoadedTflite:
     """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
 
     Sizes are those of the tensors' shapes, which runtimes allocate; a batch that the converter left open is 1 there.
     Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
     """
-    return to_graph(read_tflite(path, data))
+    file = read_tflite(path, data)
+    return LoadedTflite(file, to_graph(file))
 
 
 def to_graph(model: TfliteModel) -> Graph:

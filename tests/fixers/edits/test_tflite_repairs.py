@@ -8,6 +8,7 @@ import pytest
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import Fixed, fix_model
 from onnxlint_cmsis.fixers.rewriting import fix_request
+from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
 from onnxlint_cmsis.planning.repairable import repairs_for
 from support.tflite_chains import Chain
@@ -94,9 +95,9 @@ def test_weights_that_two_layers_read_are_repaired_for_each() -> None:
 
 
 def test_repairs_that_need_operators_say_so() -> None:
-    rows = {row.name: row for row in repairs_for(FILE)}
+    rows = {row.name: row for row in repairs_for(TFLITE)}
     assert {"zero-bias", "wider-window", "split-groups", "explicit-pad"} <= rows.keys()
-    assert rows.keys() <= {row.name for row in repairs_for("m.onnx")}
+    assert rows.keys() <= {row.name for row in repairs_for(ONNX)}
     reason = "in a .tflite file it would need operators that the application may not have registered"
     assert rows["split-groups"].refusal(None, None) == reason  # type: ignore[arg-type]
     assert rows["explicit-pad"].refusal(None, None) == reason  # type: ignore[arg-type]

@@ -12,12 +12,11 @@ import pytest
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.analysis.results import Proof
-from onnxlint_cmsis.fixers.edits.resize import resized
+from onnxlint_cmsis.fixers.edits.tflite import apply_to_tflite
 from onnxlint_cmsis.fixers.proof.compare import element_map
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, read_tflite
-from onnxlint_cmsis.formats.tflite.tensors import reader
-from onnxlint_cmsis.formats.tflite.to_graph import to_graph
+from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.planning.problem import Plan, PlanStep
@@ -37,7 +36,7 @@ class Case(NamedTuple):
 
     @property
     def new(self) -> bytes:
-        return resized(self.data, self.graph, self.dimensions, self.plan)
+        return apply_to_tflite(self.data, self.graph, self.dimensions, self.plan)
 
     def proof(self) -> Proof:
         pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
@@ -47,10 +46,10 @@ class Case(NamedTuple):
 
 def case(data: bytes, more: dict[int, int] | None = None) -> Case:
     """A plan that takes out every channel that may go, and adds so many of zeros to classes."""
-    model = read_tflite(FILE, data)
-    graph = to_graph(model)
+    loaded = load_tflite(FILE, data=data)
+    graph = loaded.graph
     dimensions = analyse(graph)
-    lanes = analyse_lanes(graph, dimensions, reader(model, graph))
+    lanes = analyse_lanes(graph, dimensions, loaded.reader())
     gone = {leaf: found.exact for leaf, found in lanes.classes.items() if found.exact}
     kept: dict[int, tuple[int | None, ...]] = {}
     for group in dimensions.classes:

@@ -17,12 +17,12 @@ SHARED = sorted((paths.SHARED / "models" / "tflite").glob("*.tflite"))
 
 
 def graph_of(model):
-    return load_tflite("m.tflite", write(model))
+    return load_tflite("m.tflite", data=write(model)).graph
 
 
 def test_an_operator_is_a_node_with_its_own_name():
     data = write(conv_model())
-    graph = load_tflite("m.tflite", data)
+    graph = load_tflite("m.tflite", data=data).graph
     (node,) = graph.nodes
     assert (node.domain, node.op_type, node.opset, node.label) == ("tflite", "CONV_2D", 3, "CONV_2D#0")
     assert (node.inputs, node.outputs) == (("x", "w", ""), ("y",))
@@ -161,7 +161,7 @@ def test_reading_loads_neither_onnx_nor_numpy():
 @pytest.mark.skipif(not SHARED, reason="the third-party models are not beside the project")
 def test_every_real_model_becomes_a_graph():
     for path in SHARED:
-        graph = load_tflite(path)
+        graph = load_tflite(path).graph
         keys = {key for node in graph.nodes for key in (*node.inputs, *node.outputs) if key}
         assert keys <= set(graph.tensors)
         assert [node.index for node in graph.nodes] == list(range(len(graph.nodes)))

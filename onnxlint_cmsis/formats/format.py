@@ -1,0 +1,121 @@
+"""Formats of model files: one row for each, found from a file's name or from bytes without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.ground.types import Size
+    from onnxlint_cmsis.model.graph import Graph
+
+
+class LoadedFile(Protocol):
+    """A model file that was read."""
+
+    @property
+    def graph(self) -> Graph:
+        """Nodes, tensors and constants; weights are not read."""
+
+    def reader(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read constants by their key in the graph, None for what cannot be read."""
+
+
+class Format(NamedTuple):
+    """One format of model files.
+
+    What rooms above do with it is named as `module:name` of the package and imported when it is asked for. So a lint
+    loads nothing that writes or proves, and an ONNX model loads nothing of TensorFlow Lite.
+    """
+
+    name: str
+    """Name of its folder in `formats/`."""
+    suffix: str
+    """Ending of the files' names, in lower case."""
+    loads: str
+    """Function of a path, `input_shapes` and `data` that reads a file as a LoadedFile, and raises ModelError."""
+    mark: bytes = b""
+    """Bytes 4 to 7 of every file; empty where there are none that tell the format."""
+    interpreter: str = ""
+    """Runtime that reads such a file as it is, and that it is judged for; empty where it is converted before."""
+    analysis: str = "analysis.analysis:ModelAnalysis"
+    """Class of what follows from a file."""
+    editor: str = ""
+    """Editor that writes changes into a file; empty where none does, so that no file is fixed."""
+    prover: str = ""
+    """Prover that runs files of the format; empty where none does."""
+    repairs: tuple[str, ...] | None = ()
+    """Names of the repairs that the editor can do; None for all of them."""
+
+    @property
+    def adds_operators(self) -> bool:
+        """Whether a fix may add operators; False where the application may not have registered them."""
+        return self.repairs is None
+
+    def load(
+        self, path: str, data: bytes | None = None, input_shapes: Mapping[str, tuple[Size, ...]] | None = None
+    ) -> LoadedFile:
+        """Read a file, or `data` in its place; `input_shapes` are for inputs whose size it leaves open.
+
+        Raises ModelError.
+        """
+        loaded: LoadedFile = part(self.loads)(path, input_shapes=input_shapes, data=data)
+        return loaded
+
+
+def part(name: str) -> Any:
+    """What `module:name` of this package means, imported now."""
+    module, _, inside = name.partition(":")
+    return getattr(import_module(f"onnxlint_cmsis.{module}"), inside)
+
+
+ONNX = Format(
+    "onnx",
+    ".onnx",
+    "formats.onnx.load:load_model",
+    editor="fixers.repairs.table:ONNX_EDITOR",
+    prover="fixers.proof.models:ONNX_RUNTIME",
+    repairs=None,
+)
+TFLITE = Format(
+    "tflite",
+    ".tflite",
+    "formats.tflite.to_graph:load_tflite",
+    mark=b"TFL3",
+    interpreter="tflm",
+    analysis="analysis.tflite_analysis:TfliteAnalysis",
+    editor="fixers.repairs.table:TFLITE_EDITOR",
+    prover="fixers.proof.models:LITERT_RUNTIME",
+    repairs=("zero-bias", "wider-window"),
+)
+FORMATS = (ONNX, TFLITE)
+"""All formats; a file whose name tells none of them is read as the first."""
+SUFFIXES = tuple(row.suffix for row in FORMATS)
+"""Endings of the files that a search of folders finds."""
+SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
+"""Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
+
+
+def is_model(name: str) -> bool:
+    """Whether a file is named like a model."""
+    return name.lower().endswith(SUFFIXES)
+
+
+def format_of(path: str) -> Format:
+    """The format that a file is read in, by its name's ending."""
+    return next((row for row in FORMATS if path.lower().endswith(row.suffix)), ONNX)
+
+
+def marked_format(data: bytes) -> Format | None:
+    """The format of bytes that no name tells the format of, by their mark; None where they have none."""
+    return next((row for row in FORMATS if row.mark and row.mark == data[4:8]), None)
+
+
+def format_read_by(runtime: str) -> Format | None:
+    """The format that a runtime reads as it is; None where there is none."""
+    return next((row for row in FORMATS if row.interpreter == runtime), None)
