@@ -19,6 +19,7 @@ from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
 from onnxlint_cmsis.fixers.rewriting import fix_request
+from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED
@@ -101,7 +102,7 @@ def test_reports_tell_of_the_fix(folder):
 def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, mode, failed):
     monkeypatch.setattr(models, "find_spec", lambda _name: None)
     before, path = contents(folder), str(folder / "a.tflite")
-    fix = lint_command.fix_one(Job(path, resolve_layers((), tflite=True), fix=mode)).file.fix
+    fix = lint_command.fix_one(Job(path, resolve_layers((), TFLITE), fix=mode)).file.fix
     assert fix is not None
     assert (fix.changed, fix.failed) == (False, failed)
     assert fix.reason.endswith("is not installed: pip install 'onnxlint-cmsis[tflite]'")
