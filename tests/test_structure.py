@@ -84,7 +84,7 @@ SOURCES = [*MODULES, *sorted((ROOT / "firmware_check").rglob("*.py"))]
 ASK_FOR_A_FORMAT = (
     "onnxlint_cmsis/analysis/analysis.py", "onnxlint_cmsis/api.py", "onnxlint_cmsis/cli/lint_command.py",
     "onnxlint_cmsis/cli/memory_command.py", "onnxlint_cmsis/cli/scan_command.py", "onnxlint_cmsis/config/files.py",
-    "onnxlint_cmsis/fixers/proof/models.py", "onnxlint_cmsis/formats/format.py", "firmware_check/opening.py",
+    "onnxlint_cmsis/fixers/proof/models.py", "firmware_check/opening.py",
     "firmware_check/session.py",
 )  # fmt: skip
 """Doors at which a format is found from a name or from bytes; behind them the format is handed on."""
