@@ -177,8 +177,8 @@ def cost(call: KernelCall, target: Target) -> int | None:
 
 def cost_of_route(call: KernelCall, target: Target, taken: Route) -> int | None:
     """The same where the route of the call on the target is at hand."""
-    found = predicted(call, target, taken)
-    return round(found.instructions) if found.known else None
+    prediction = predicted(call, target, taken)
+    return round(prediction.instructions) if prediction.known else None
 
 
 class Prediction(NamedTuple):
@@ -262,10 +262,8 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
 #
 # Who writes the application decides how good the code is, so there is no one number. The most is that of the code in
 # which the firmware check computes a layer (its runtime/reference.c), in the worst of -O2, -O3 and -Os. The least is
-# that
-# of the library's own C where it has a function that does the same work, else the best of the three. Measured with
-# gcc
-# 12.2 under QEMU on Cortex-M3, M4 and M55: tests/data/cost_plain.jsonl.gz.
+# that of the library's own C where it has a function that does the same work, else the best of the three. Measured with
+# gcc 12.2 under QEMU on Cortex-M3, M4 and M55: tests/data/cost_plain.jsonl.gz.
 
 
 class PerElement(NamedTuple):
@@ -324,7 +322,7 @@ def copy_range(target: Target, places: list[tuple[int, int]], width: int = 1) ->
         return None
     cost, elements = COPIES[target.isa], prod(size for size, _ in places)
     loops = [*(size for size, _ in places), *([width] if width > 1 else [])]
-    carries = sum(prod(loops[:place]) for place in range(1, len(loops)))
+    carries = sum(prod(loops[:axis]) for axis in range(1, len(loops)))
     inner = next((step for size, step in reversed(places) if size > 1), 1)
     least = elements * cost.line if inner == 1 else elements * cost.least
     return int(least), ceil(cost.call + elements * width * cost.element + carries * cost.carry)

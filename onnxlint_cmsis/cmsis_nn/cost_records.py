@@ -60,13 +60,10 @@ def measured_build(target: Target) -> str:
 # Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.
 #
 # arm_nn_softmax_common_s8 (SoftmaxFunctions/arm_nn_softmax_common_s8.c, 7.0.0) skips the exponential of a value that
-# lies
-# diff_min or more below the largest of its row, in both of its loops. A call retires the least where
-# each row computes only its largest value, and the most where it computes all values and they differ from the
-# largest.
+# lies diff_min or more below the largest of its row, in both of its loops. A call retires the least where each row
+# computes only its largest value, and the most where it computes all values and they differ from the largest.
 #
-# arm_softmax_s16 (arm_softmax_s16.c, 7.0.0) takes one of two numbers: gcc makes code of arm_nn_requantize for each
-# sign
+# arm_softmax_s16 (arm_softmax_s16.c, 7.0.0) takes one of two numbers: gcc makes code of arm_nn_requantize for each sign
 # of the shift. The least is for shifts above 0, which input scales of at least 10 / 65535 have.
 
 

@@ -198,23 +198,23 @@ def _flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
     return default if value is None else bool(value)
 
 
-def _result(found: Route, call: KernelCall, target: Target) -> dict[str, object]:
-    hazards = found.hazards
+def _result(taken: Route, call: KernelCall, target: Target) -> dict[str, object]:
+    hazards = taken.hazards
     result: dict[str, object] = {
-        "kernel": found.kernel,
-        "chain": list(found.chain),
-        "effective": found.effective,
-        "status": found.status,
-        "buffer_size": found.buffer_size,
-        "buffer_size_2": found.reverse_buffer_size,
+        "kernel": taken.kernel,
+        "chain": list(taken.chain),
+        "effective": taken.effective,
+        "status": taken.status,
+        "buffer_size": taken.buffer_size,
+        "buffer_size_2": taken.reverse_buffer_size,
         "hazards": list(dict.fromkeys(hazard.kind for hazard in hazards)),
         "hazard_ids": [hazard.id for hazard in hazards],
-        "why": _why(found, call, target),
+        "why": _why(taken, call, target),
     }
-    return {**result, "reason": found.reason} if found.reason else result
+    return {**result, "reason": taken.reason} if taken.reason else result
 
 
-def _why(found: Route, call: KernelCall, target: Target) -> list[dict[str, object]]:
+def _why(taken: Route, call: KernelCall, target: Target) -> list[dict[str, object]]:
     """Each branch tried, in the order of the C source, with the conditions that failed and their numbers."""
     values = call.variables()
     return [
@@ -224,7 +224,7 @@ def _why(found: Route, call: KernelCall, target: Target) -> list[dict[str, objec
             "failed": [condition.explain_with(values) for condition in failed],
             "source": str(branch.origin.source(target.release)),
         }
-        for branch, failed in found.tried
+        for branch, failed in taken.tried
     ]
 
 

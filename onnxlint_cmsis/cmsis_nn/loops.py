@@ -108,7 +108,7 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
 
 
 def _axis(axis: AxisSizes) -> AxisTaps:
-    first, last = (min(max(0, place), len(axis.starts)) for place in _whole(axis))
+    first, last = (min(max(0, position), len(axis.starts)) for position in _whole(axis))
     before, inside = 0, (last - first) * axis.size
     ends = {(True, True): last - first, (False, True): 0, (True, False): 0, (False, False): 0}
     for start in (*axis.starts[:first], *axis.starts[last:]):
@@ -145,7 +145,7 @@ def _odd_along(axis: AxisSizes, input_step: int, output_step: int, tap_step: int
     counts = [[0, 0], [0, 0]]
     for tap in range(axis.size):
         start = tap * axis.dilation - axis.padding
-        first, end = (min(max(0, up(place - start, axis.stride)), axis.outputs) for place in (0, axis.inputs))
+        first, end = (min(max(0, up(position - start, axis.stride)), axis.outputs) for position in (0, axis.inputs))
         for output in (0, 1):
             source = (output * axis.stride + start) * input_step % 2
             target = (output * output_step + tap * tap_step) % 2
@@ -322,7 +322,7 @@ def add(counts: Counts, more: Counts, turns: int | None = None) -> None:
 def by_rest(name: str, times: int, size: int, divisor: int, word: str = "rest") -> list[tuple[str, int]]:
     """`times` under the name of what the division of `size` leaves, `<name>.<word>_<rest>`; 0 under the others."""
     rest = size % divisor
-    return [(f"{name}.{word}_{each}", times * (rest == each)) for each in range(divisor)]
+    return [(f"{name}.{word}_{rest_of_turn}", times * (rest == rest_of_turn)) for rest_of_turn in range(divisor)]
 
 
 # memcpy and memset: arm_memcpy_s8 and arm_memset_s8 on MVE, the C library's elsewhere (newlib, by 16, 4 and 1).

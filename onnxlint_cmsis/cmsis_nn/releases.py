@@ -76,7 +76,7 @@ _SUFFIXES = ("+nodsp", "+nomve")
 
 
 _ROWS = {row.name: row for row in RELEASE_ROWS}
-_PLACES = {name: place for place, name in enumerate(RELEASES)}
+_AGE = {name: place for place, name in enumerate(RELEASES)}
 _VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -117,33 +117,33 @@ def holds(since: str, until: str, release: str) -> bool:
         ValueError: the release is not reviewed.
 
     """
-    here = _PLACES[reviewed(release)]
-    return _PLACES[since] <= here and (not until or here < _PLACES[until])
+    here = _AGE[reviewed(release)]
+    return _AGE[since] <= here and (not until or here < _AGE[until])
 
 
 def before(release: str) -> str:
     """The release before another."""
-    return RELEASES[_PLACES[release] - 1]
+    return RELEASES[_AGE[release] - 1]
 
 
 def outlives(until: str, release: str) -> bool:
     """Whether a row that holds to before `until` (empty: no bound) holds at some release from `release` on."""
-    return not until or _PLACES[release] < _PLACES[until]
+    return not until or _AGE[release] < _AGE[until]
 
 
-def later(one: str, other: str) -> str:
+def later(first: str, second: str) -> str:
     """The later of two releases."""
-    return max(one, other, key=_PLACES.__getitem__)
+    return max(first, second, key=_AGE.__getitem__)
 
 
 def older(release: str) -> tuple[str, ...]:
     """The release and every older one, newest first."""
-    return RELEASES[_PLACES[release] :: -1]
+    return RELEASES[_AGE[release] :: -1]
 
 
-def distance(one: str, other: str) -> int:
+def distance(first: str, second: str) -> int:
     """How many releases lie between two of them."""
-    return abs(_PLACES[one] - _PLACES[other])
+    return abs(_AGE[first] - _AGE[second])
 
 
 def measured_on(release: str) -> str:
@@ -202,16 +202,16 @@ def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -
 
 def _split(text: str) -> tuple[str, list[str]]:
     """The CPU's name and its suffixes in one order; the plus of M0+ belongs to the name."""
-    found = [suffix for suffix in _SUFFIXES if suffix in text]
-    for suffix in found:
+    suffixes = [suffix for suffix in _SUFFIXES if suffix in text]
+    for suffix in suffixes:
         text = text.replace(suffix, "", 1)
-    return text, found
+    return text, suffixes
 
 
 def _near(name: str) -> str:
     """The CPU that may be meant, or all of them with what may follow."""
-    found = did_you_mean(name, CPUS)
-    return found if found.endswith("?") else f"{found}, each with {' or '.join(_SUFFIXES)}"
+    suggestion = did_you_mean(name, CPUS)
+    return suggestion if suggestion.endswith("?") else f"{suggestion}, each with {' or '.join(_SUFFIXES)}"
 
 
 def _cpu(name: str) -> str | None:

@@ -80,7 +80,7 @@ def recorded_of(data: dict[str, Any]) -> Recorded:
 @cache
 def recorded() -> tuple[Recorded, ...]:
     """Every run, in the file's order."""
-    return tuple(recorded_of(each) for each in json.loads(FILE.read_text(encoding="utf-8")))
+    return tuple(recorded_of(record) for record in json.loads(FILE.read_text(encoding="utf-8")))
 
 
 def evidence(hazard: Hazard, release: str) -> str:
@@ -302,11 +302,9 @@ def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) 
 
 # Calls that differ in their channel counts only: which of them certainly take the same route.
 #
-# A route is decided by comparisons of the tables' terms. Calls for which every comparison that any row could ask
-# about
+# A route is decided by comparisons of the tables' terms. Calls for which every comparison that any row could ask about
 # has the same truth have the same kernel, chain, status and hazards (buffer sizes differ). Working out the truths of
-# many
-# calls at once takes a fraction of routing each.
+# many calls at once takes a fraction of routing each.
 
 
 Numbers = NDArray[np.int64]
@@ -372,7 +370,7 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
     scratch = [term(-1), *(size.size for size in sizes)]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
     parts = [part for condition in conditions for part in _parts(condition)]
-    found: dict[Condition, None] = {}
+    kept: dict[Condition, None] = {}
     for binds in seen:
         moving = CHANNELS | {"ctx.size"} | {name for name, value in binds.items() if value.reads(CHANNELS)}
         for part in parts:
@@ -380,8 +378,8 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
                 continue
             bound = part.substitute(binds) if binds else part
             sized = any(side.reads({"ctx.size"}) for side in part.terms)
-            found |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
-    return tuple((comparison, comparison.names()) for comparison in found)
+            kept |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
+    return tuple((comparison, comparison.names()) for comparison in kept)
 
 
 def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:

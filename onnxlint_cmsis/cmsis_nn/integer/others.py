@@ -400,9 +400,9 @@ _WIDE = any_of(greater(IN_W, LARGEST_U16), greater(IN_C, LARGEST_U16))
 _GATHERED = greater(named("last_lane", minimum(IN_W - 1, 7)) * IN_C, LARGEST_U16)
 
 
-def _row(name: str, when: Condition, isas: tuple[Isa, ...], place: tuple[str, int], words: tuple[str, str]) -> Hazard:
+def _row(name: str, when: Condition, isas: tuple[Isa, ...], at: tuple[str, int], words: tuple[str, str]) -> Hazard:
     """A hazard. `place`: C function and line. `words`: what happens, and what helps."""
-    function, line = place
+    function, line = at
     return Hazard(
         id=name,
         kind="wrong-result",
@@ -523,8 +523,8 @@ def _extreme(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     for axis, level in enumerate(LEVELS):
         first, second = sizes.image[axis:], sizes.second[axis:]
         same = 1
-        for place, (one, other) in enumerate(zip(first, second, strict=True)):
-            walked.append((f"{level}.differs_{place}", turns * same * (one != other)))
+        for axis_before, (one, other) in enumerate(zip(first, second, strict=True)):
+            walked.append((f"{level}.differs_{axis_before}", turns * same * (one != other)))
             same = same * (one == other)
         walked.append((level, turns))
         lone = (1 - same) * (_product(first) == 1)

@@ -290,8 +290,8 @@ def _upscaled(sizes: LoopSizes, factor_h: int, factor_w: int, isa: Isa) -> Count
 
 def copied_taps(outputs: int, size: int, padding: int, inputs: int, factor: int) -> int:
     """How many taps along one axis, over all output positions, fall on a value of the input."""
-    places = (output - padding + tap for output in range(outputs) for tap in range(size))
-    return sum(0 <= place < inputs and place % factor == 0 for place in places)
+    positions = (output - padding + tap for output in range(outputs) for tap in range(size))
+    return sum(0 <= position < inputs and position % factor == 0 for position in positions)
 
 
 def direct(sizes: LoopSizes, isa: Isa) -> Counts:

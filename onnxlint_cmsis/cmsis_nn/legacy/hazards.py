@@ -89,37 +89,37 @@ class UncheckedFault(NamedTuple):
     """What helps."""
 
 
-def in_dsp(fault: UncheckedFault, place: FaultyFunction) -> tuple[Hazard, ...]:
+def in_dsp(fault: UncheckedFault, function: FaultyFunction) -> tuple[Hazard, ...]:
     """The fault in the code for DSP, in every release."""
-    builds = legacy_builds(place.path, place.function, place.lines, _NONE)
-    return tuple(_row(fault, place, each) for each in builds if each.dsp)
+    builds = legacy_builds(function.path, function.function, function.lines, _NONE)
+    return tuple(_row(fault, function, build) for build in builds if build.dsp)
 
 
-def in_old_plain(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+def in_old_plain(fault: UncheckedFault, function: FaultyFunction) -> Hazard:
     """The fault in the plain code of 5.6.0 and 5.7.0."""
-    lines = {V5_6: place.lines[0], V5_7: place.lines[1]}
-    origin = Origin(f"Source/{place.path}", place.function, lines, (Isa.SCALAR,), until=V5_8)
-    return _row(fault, place, LegacyBuild("plain-5-7", origin))
+    lines = {V5_6: function.lines[0], V5_7: function.lines[1]}
+    origin = Origin(f"Source/{function.path}", function.function, lines, (Isa.SCALAR,), until=V5_8)
+    return _row(fault, function, LegacyBuild("plain-5-7", origin))
 
 
-def in_gcc(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+def in_gcc(fault: UncheckedFault, function: FaultyFunction) -> Hazard:
     """The fault in what gcc makes of the code for DSP of 5.6.0."""
-    lines, isas = {V5_6: place.lines[0]}, (Isa.DSP, Isa.MVE)
-    origin = Origin(f"Source/{place.path}", place.function, lines, isas, ("gcc",), V5_7)
-    return _row(fault, place, LegacyBuild("dsp-5-6", origin))
+    lines, isas = {V5_6: function.lines[0]}, (Isa.DSP, Isa.MVE)
+    origin = Origin(f"Source/{function.path}", function.function, lines, isas, ("gcc",), V5_7)
+    return _row(fault, function, LegacyBuild("dsp-5-6", origin))
 
 
-def everywhere(fault: UncheckedFault, place: FaultyFunction) -> Hazard:
+def everywhere(fault: UncheckedFault, function: FaultyFunction) -> Hazard:
     """The fault in every build, cited by the definition of the function."""
-    return _row(fault, place, LegacyBuild("", definition(place.path, place.function, place.lines)))
+    return _row(fault, function, LegacyBuild("", definition(function.path, function.function, function.lines)))
 
 
-def _row(fault: UncheckedFault, place: FaultyFunction, build: LegacyBuild) -> Hazard:
+def _row(fault: UncheckedFault, function: FaultyFunction, build: LegacyBuild) -> Hazard:
     return Hazard(
-        id="-".join(filter(None, (place.name, fault.name, build.name))),
+        id="-".join(filter(None, (function.name, fault.name, build.name))),
         kind=fault.kind,
-        entries=place.entries,
-        kernels=(place.function,),
+        entries=function.entries,
+        kernels=(function.function,),
         origin=build.origin,
         when=fault.when,
         evidence=READ,
@@ -364,8 +364,8 @@ _NO_LINE = (0, 0, 0, 0)
 def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
     """Bytes in code for DSP, none in plain code. `path`: a folder or file under Source/."""
     file = path if path.endswith(".c") else f"{path}/{function}.c"
-    rows = legacy_builds(file, function, _NO_LINE, _NO_LINE)
-    return tuple(ScratchSize(number if each.dsp else term(0), each.origin, when) for each in rows)
+    builds = legacy_builds(file, function, _NO_LINE, _NO_LINE)
+    return tuple(ScratchSize(number if build.dsp else term(0), build.origin, when) for build in builds)
 
 
 _EVEN = all_of(SQUARE, equal(IN_C % 2, 0), equal(OUT_C % 2, 0), equal(OUT_W % 2, 0))

@@ -52,11 +52,11 @@ def checked(
     function: str, when: Condition, dsp: Lines, plain: Lines, dsp_alone: Condition | None = None
 ) -> tuple[Branch, ...]:
     """A function with a check in each body. `dsp_alone`: a further condition of the code for DSP of 5.9.0."""
-    rows = legacy_builds(f"{CONV}/{function}.c", function, dsp, plain)
-    asked = {each.name: all_of(when, UNIT_DILATION) for each in rows}
+    builds = legacy_builds(f"{CONV}/{function}.c", function, dsp, plain)
+    asked = {build.name: all_of(when, UNIT_DILATION) for build in builds}
     if dsp_alone is not None:
         asked["dsp"] = all_of(when, dsp_alone, UNIT_DILATION)
-    return tuple(Branch(function, asked[each.name], each.origin, tests=OURS) for each in rows)
+    return tuple(Branch(function, asked[build.name], build.origin, tests=OURS) for build in builds)
 
 
 def unchecked(function: str, when: Condition, lines: Lines, path: str = "") -> tuple[Branch, ...]:
@@ -92,8 +92,7 @@ def one_for_both(function: str) -> tuple[Limit, ...]:
 # Fully connected layers: the function for interleaved weights, `_opt`, or the one for weights as they are.
 #
 # A converter interleaves the weights once. Fewer than four rows are not interleaved: `_opt` then takes one at a time,
-# and
-# the other function two.
+# and the other function two.
 
 
 _FOLDER = "FullyConnectedFunctions"
