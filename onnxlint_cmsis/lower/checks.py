@@ -587,8 +587,7 @@ def _multiplier(numbers: StoredNumbers, weights: AffineQuantization, ending: Epi
 
 # Softmax: rows of int8 or int16, and the one scale and zero-point that each function gives its output.
 #
-# arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s8_s16,
-# of
+# arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s8_s16, of
 # int8 input and int16 output, 1/65536 and -32768 (the same file), arm_softmax_s16 1/32768 and 0 (arm_softmax_s16.c).
 
 
@@ -690,8 +689,7 @@ def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | No
 # Checks of a function's result against the quantization of the model.
 #
 # `cmsis_nn_pool_params` has no scales: integers go in and out as they are, as in arm_concatenation_s8_[wxyz],
-# arm_pad_s8,
-# arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8.
+# arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8.
 
 
 UNEQUAL = "its input and output have different scales or zero-points"

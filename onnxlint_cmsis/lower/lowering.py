@@ -59,8 +59,7 @@ from onnxlint_cmsis.model.graph import Graph, Node
 
 # Lowering to the functions for q7 and q15 of CMSIS 5.
 #
-# Their scales are powers of two, so that a converter gives every tensor a new Q-format. A model with Q/DQ pairs is
-# read
+# Their scales are powers of two, so that a converter gives every tensor a new Q-format. A model with Q/DQ pairs is read
 # like a float model. No function clamps its output: Relu is a separate call.
 
 

@@ -113,13 +113,10 @@ def _output(size: Size, span: Size, stride: int, pads: tuple[Size, Size], ceil: 
 #
 # Runtimes differ. TensorFlow Lite's convolutions pad as SAME or not at all, and its converter leaves PAD a separate
 # operator; TVM's backend for CMSIS-NN takes a Pad into the convolution where, on each axis, the padding after is that
-# before or one more. A Pad is folded here where the whole padding of the convolution then meets TVM's condition and
-# is
+# before or one more. A Pad is folded here where the whole padding of the convolution then meets TVM's condition and is
 # less than the window, as SAME padding always is: CMSIS-NN is told the padding before only and works out that after
-# from
-# the output's size, its 1x1 kernels work out none, and its depthwise kernels expect no more. Every other Pad is a
-# layer
-# (`arm_pad_s8`), so that an explicit Pad is a way round the kernels that cannot pad as the model asks.
+# from the output's size, its 1x1 kernels work out none, and its depthwise kernels expect no more. Every other Pad is a
+# layer (`arm_pad_s8`), so that an explicit Pad is a way round the kernels that cannot pad as the model asks.
 
 
 MAX_RANK = 4

@@ -47,9 +47,8 @@ if TYPE_CHECKING:
 #
 # Elements count as multiply-accumulates, so that one limit holds for every rule. In firmware of 60 models under QEMU
 # (instructions, gcc 12.2, CMSIS-NN 4.0.0, 7.0.0 and main), a multiply-accumulate of CMSIS-NN's layers took 3.6 on
-# Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5 from a table, 15 to 18 in a copy,
-# 35 to
-# 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
+# Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5 from a table, 15 to 18 in a copy, 35
+# to 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
 
 
 RECURRENT = ("LSTM", "GRU", "RNN")

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 # Intervals of the elements of a tensor, and faults that may make an element NaN or infinite.
 #
-# Arrays have the tensor's rank; an axis along which nothing differs has length 1 whatever its size, so that a plane
-# or
+# Arrays have the tensor's rank; an axis along which nothing differs has length 1 whatever its size, so that a plane or
 # a batch of any size costs nothing. All numbers are float64, which holds float32 and integers to 2**53 exactly.
 
 
