@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.analysis.analysis import open_model
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.layers_command import layers_text
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.lower.layer import UNDECIDED
+from onnxlint_cmsis.lower.layer import UNDECIDED, Verdict
 from onnxlint_cmsis.output.layers import layers_report
 from support.models import text
 from support.quantized_models import CASES, Qdq
@@ -118,6 +120,22 @@ def test_rows_have_the_cost_that_the_totals_count(runtime: str) -> None:
     costs = [layer.instructions for layer in report.layers]
     assert all(costs)
     assert costs == [total.instructions for total in report.totals]
+
+
+def test_a_layer_whose_kernel_a_size_leaves_open_is_undecided_in_its_row_as_in_the_summary() -> None:
+    """arm_convolve_1_x_n_s8 takes inputs of one row."""
+    source = """<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 4, H, 8] x) => (float[1, 4, H, 8] y) <float[4, 4, 1, 3] w = {1}> {
+            y = Conv<pads = [0, 1, 0, 1]>(x, w)
+        }"""
+    data, settings = text(source).SerializeToString(), make_settings(targets=["cortex-m55"])
+    report = layers_report("-", settings, data)
+    (layer,), (row,) = report.layers, report.rows
+    assert (layer.verdict, layer.kernel, layer.undecided) == (Verdict.UNDECIDED, "", ("input_dims.h",))
+    assert (row["verdict"], row["cause"], row["entry"]) == ("undecided", "shape", "convolve_s8")
+    assert layers_text(report, 0).splitlines()[2].startswith("? ")
+    (target,) = summarize(open_model("-", settings.analysis, data)).targets
+    assert target.undecided.nodes == (layer.node,)
 
 
 def test_every_row_has_the_same_keys() -> None:

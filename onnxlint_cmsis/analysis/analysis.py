@@ -11,7 +11,8 @@ from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.format import format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
-from onnxlint_cmsis.lower.layer import Cause, Layer, Verdict
+from onnxlint_cmsis.lower.checks import on_release
+from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import Work, work_of
@@ -59,6 +60,10 @@ class AnalysisSettings(NamedTuple):
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
     memory: str = PLACEMENTS[0]
     """Where activations and weights lie."""
+
+
+UNDECIDED_KERNEL = UNDECIDED._replace(reason="an unknown size decides its kernel")
+"""A call of which one kernel or another can be the one."""
 
 
 class LayerCost(NamedTuple):
@@ -170,6 +175,12 @@ class ModelAnalysis(RuntimeFacts):
         if found is None:
             found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
         return found
+
+    def refusal(self, record: LoweredLayer, target: Target) -> Decision | None:
+        """Why no function of CMSIS-NN computes a layer on a target, or which is open; None where one does."""
+        taken = self.route(record.layer.call, target) if record.layer and record.call else None
+        found = on_release(record, taken, target.release)
+        return UNDECIDED_KERNEL if found is None and taken is not None and not taken.kernel else found
 
     @cached_property
     def asked(self) -> dict[int, KernelCall]:

@@ -20,7 +20,6 @@ from onnxlint_cmsis.cmsis_nn.entry_points import parameters
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.lower.checks import on_release
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.model.graph import TFLITE, python_places
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
@@ -89,7 +88,8 @@ STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
     for record in model.repeated:
-        verdict, judged = _verdict(model, record, target), model.judgements.get(record.node.index)
+        refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
+        verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
         in_vain = verdict is Verdict.PLAIN and judged is not None and judged.verdict in STOPS
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
@@ -168,14 +168,6 @@ def time_of(model: ModelAnalysis, target: Target, instructions: tuple[int, int],
     from onnxlint_cmsis.cmsis_nn.time import predicted_time
 
     return predicted_time(target, clock, model.settings.memory, instructions, unknown)
-
-
-def _verdict(model: ModelAnalysis, record: LoweredLayer, target: Target) -> Verdict:
-    taken = model.route(record.layer.call, target) if record.layer and record.call else None
-    decision = on_release(record, taken, target.release)
-    if decision is not None:
-        return decision.verdict
-    return Verdict.UNDECIDED if taken is not None and not taken.kernel else Verdict.CMSIS_NN
 
 
 def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:

@@ -9,7 +9,6 @@ from onnxlint_cmsis.analysis.q_formats import ModelFormats
 from onnxlint_cmsis.cmsis_nn.entry_points import parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Size
-from onnxlint_cmsis.lower.checks import on_release
 from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict, dims_of, operands_of
 from onnxlint_cmsis.lower.work import MAY_GO
 from onnxlint_cmsis.operators.movement import TRANSPOSE
@@ -176,7 +175,7 @@ def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport
 def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerReport:
     layer = record.layer
     taken = model.route(layer.call, target) if layer and record.call else None
-    refusal = on_release(record, taken, target.release)
+    refusal = model.refusal(record, target)
     verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
     cost = model.cost(record, target, verdict)
     source, filter_dims, result = layer.call[1:4] if layer else _dims_of_node(model.graph, record.node)
@@ -197,7 +196,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
         instructions=cost.instructions,
         instructions_range=cost.range,
     )
-    if layer is None or taken is None or (refusal and not taken.reason):
+    if layer is None or taken is None or (refusal and taken.kernel):
         return report
     constants = parameters(layer.call, target)
     return report._replace(

@@ -1,6 +1,6 @@
-"""Named tuples that are cheap to define: a run defines some 140 of them and makes values of few.
+"""Named tuples that are cheap to define: a run defines some 220 of them and makes values of few.
 
-`typing.NamedTuple` compiles a constructor and the annotation of every field when a class is defined, a tenth of a lint
+`typing.NamedTuple` compiles a constructor and the annotation of every field when a class is defined, 3 to 5 % of a lint
 run in all. This one makes the constructor when the first value is made; type checkers see `typing.NamedTuple`.
 """
 
