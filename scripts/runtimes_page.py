@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from onnxlint_cmsis.checks.run_checks import code_of
-from onnxlint_cmsis.runtimes.conditions import CONDITIONS
-from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, ConditionRow, Runtime, runtime_of
+from onnxlint_cmsis.runtimes.conditions import conditions_of
+from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, TFLM, ConditionRow, Runtime, runtime_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from tvm_table import tvm_table
 
@@ -118,7 +120,10 @@ The first row that holds decides. Where no row holds, the runtime calls the laye
 def runtimes_page() -> str:
     """The whole page."""
     sections = {"tvm": tvm_table()}
-    tables = "".join(sections.get(name, "") + _conditions(name, rows) for name, rows in CONDITIONS.items())
+    tables = "".join(
+        sections.get(name, "") + _conditions(name, rows)
+        for name, rows in ((name, conditions_of(name)) for name in (TFLM, *REVIEWED))
+    )
     uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
     return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
 
@@ -140,12 +145,15 @@ def _revision(row: Runtime) -> str:
 
 def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
     title = runtime_of(name).title
-    return CONDITION_HEAD.format(title=title) + "".join(_condition(row) for row in rows)
+    groups = groupby(rows, key=lambda row: (row.ops, row.verdict, row.reason, row.since, row.until))
+    return CONDITION_HEAD.format(title=title) + "".join(_condition(*same) for _, same in groups)
 
 
-def _condition(row: ConditionRow) -> str:
+def _condition(row: ConditionRow, *more: ConditionRow) -> str:
+    """One line of rows that differ in the line of their source alone."""
     operators = ", ".join(row.ops) or "others"
+    source = ", ".join((row.source, *(other.source.rpartition(":")[2] for other in more)))
     reason = row.reason.replace("no operator {op}", "no such operator").format(
         op="the operator", refusal="it has a type, a number of axes or of inputs that its checks do not take"
     )
-    return f"| {operators} | {row.verdict.value} | {reason} | {row.since} | {row.until} | `{row.source}` |\n"
+    return f"| {operators} | {row.verdict.value} | {reason} | {row.since} | {row.until} | `{source}` |\n"

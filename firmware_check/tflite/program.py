@@ -205,7 +205,7 @@ def transposed(layer: TfliteLayer) -> None:
 
 def dense(layer: TfliteLayer) -> None:
     """FULLY_CONNECTED; an output of more than two dimensions is a 1x1 convolution."""
-    if INT32_BIAS in layer.row.own:
+    if any(reason.startswith(INT32_BIAS) for reason in layer.row.own):
         raise Unsupported(f"{INT32_BIAS} in TensorFlow Lite Micro")
     weights, source = _weights(layer, 1), layer.source()
     channels = weights.shape[0]

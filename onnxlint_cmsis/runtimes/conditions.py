@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
-    RECURRENT,
+    TFLM,
     ConditionRow,
     LayerFacts,
     Runtime,
@@ -55,274 +55,9 @@ def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, K
             yield RuntimeRemark(kind, verdict, text, place, labels, level=Level.NOTE, converter=True)
 
 
-# TensorFlow Lite Micro: what its kernels do with layers of an ONNX model once it is converted.
-#
-# Read at 90b983c2, most of it also run with firmware. K is tensorflow/lite/micro/kernels/.
-
-
-K = "tensorflow/lite/micro/kernels/"
-C = f"{K}cmsis_nn/"
-TFLM_REFUSED, TFLM_WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
-TFLM_CODE, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.UNDECIDED
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
-DENSE = ("FULLY_CONNECTED",)
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 PAIRS = ("ADD", "MUL")
-EXTREMES = ("MAXIMUM", "MINIMUM")
-ZERO_POINT_S16 = (*CONVOLUTIONS, *DENSE, *PAIRS, "BATCH_MATMUL", "SOFTMAX")
-MOVES = ("PAD", "TRANSPOSE")
-KERNELS = (*ZERO_POINT_S16, *POOLS, *EXTREMES, *MOVES, "CONCATENATION", "TRANSPOSE_CONV")
-"""Operators with a kernel of CMSIS-NN."""
-PER_CHANNEL_DENSE = "2024-09-27"
-"""Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
-PRODUCTS_SINCE, EXTREMES_SINCE, MOVES_SINCE = "2024-09-09", "2025-02-05", "2025-03-20"
-"""Days from which products of activations, extremes, pads and transpositions have kernels of CMSIS-NN."""
-POOL_CHECKS, CONCAT_CHECKS = "2025-04-04", "2024-12-16"
-"""Days from which pools and concatenations check scales."""
-FREE = ("CAST",)
-"""Operators of which nothing is said."""
-
-
-def _deep_dense(facts: LayerFacts) -> bool:
-    """A dense layer on the 1x1 route whose scratch request comes early, or may."""
-    call = facts.call
-    per_channel = bool(call and call.per_channel)
-    return facts.type == "s8" and facts.output_rank in (3, 4) and facts.depth % 4 == 0 < facts.depth and not per_channel
-
-
-def _per_channel_dense(facts: LayerFacts) -> bool:
-    return facts.type in ("s16", "s4") and facts.several_weight_scales
-
-
-def _refusal(facts: LayerFacts) -> str:
-    """What the reference kernel refuses in each type that converters may give the data, with its line; else empty."""
-    from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, refusal_of
-    from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
-
-    if facts.op not in LIMITS:
-        return ""
-    result, revision = facts.graph.shape(facts.node.outputs[0]), reviewed_revision(facts.commit)
-    texts = [refusal_of(facts.op, kind, facts.shapes, result, revision) for kind in facts.converted_types]
-    return texts[-1] if texts and all(texts) else ""
-
-
-def _registered(facts: LayerFacts) -> bool:
-    from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
-
-    return facts.op in LIMITS or facts.op == "RESIZE"  # of a mode that converters write in several ways
-
-
-def _missing(facts: LayerFacts) -> bool:
-    return bool(facts.op) and facts.op not in KERNELS and not _registered(facts)
-
-
-TFLM_ROWS = (
-    ConditionRow(
-        "runtime-hybrid", TFLM_REFUSED, (*CONVOLUTIONS, *DENSE, "BATCH_MATMUL"), always,
-        "its activations get their scale at run time, of which converters make hybrid layers",
-        f"{C}conv.cc:75-81, fully_connected.cc", sure=False,
-        causes=(Cause.DYNAMIC_QUANTIZATION,),
-    ),
-    ConditionRow(
-        "runtime-operator", TFLM_REFUSED, ("REDUCE_MIN",), always, "it has no operator {op} in this revision",
-        "tensorflow/lite/micro/micro_mutable_op_resolver.h", until="2025-08-05", level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, (), lambda facts: bool(_refusal(facts)),
-        "its kernel of {op}, which converters make of it, refuses that {refusal}", K, sure=False,
-    ),
-    ConditionRow(
-        "runtime-float", TFLM_CODE, KERNELS, always,
-        "it computes in float", C, level=Level.NOTE,
-        causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, ("TRANSPOSE_CONV",), always,
-        "the kernel neither checks nor uses the zero-point of the weights, as was read and not run",
-        f"{C}transpose_conv.cc:288-320", sure=False, causes=(Cause.WEIGHT_ZERO_POINT,),
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, CONVOLUTIONS, always,
-        "the kernel neither checks nor uses the zero-point of the weights", f"{C}conv.cc:143-144",
-        causes=(Cause.WEIGHT_ZERO_POINT,),
-    ),
-    ConditionRow(
-        "runtime-stops", HALTS, DENSE, lambda facts: facts.weight_zero_point,
-        "a check asks for weights with zero-point 0, as symmetric quantization gives them; a release build (NDEBUG) "
-        "goes on, and ignores the zero-point where the output has more than two dimensions",
-        f"{K}fully_connected_common.cc:148",
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, ZERO_POINT_S16, always,
-        "int16 activations have a zero-point other than 0",
-        f"{C}conv.cc:158-159, fully_connected.cc:124-125, add.cc:314",
-        causes=(Cause.ZERO_POINT_S16,),
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, ("CONCATENATION",), always,
-        "int16 activations have a zero-point other than 0", f"{K}concatenation.cc:186", since=CONCAT_CHECKS,
-        causes=(Cause.ZERO_POINT_S16,),
-    ),
-    ConditionRow(
-        "runtime-per-channel-dense", TFLM_WRONG, DENSE, lambda facts: facts.several_weight_scales,
-        "its weights have a scale for each output, and the kernel of this revision takes one",
-        f"{K}fully_connected_common.cc", until="2024-05-29", sure=False,
-    ),
-    ConditionRow(
-        "runtime-per-channel-dense", TFLM_REFUSED, DENSE, lambda facts: facts.several_weight_scales,
-        "its weights have a scale for each output, which Prepare of this revision checks for",
-        f"{K}fully_connected_common.cc:58-74", since="2024-05-29", until=PER_CHANNEL_DENSE, sure=False,
-    ),
-    ConditionRow(
-        "runtime-per-channel-dense", TFLM_REFUSED, DENSE, _per_channel_dense,
-        "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
-        f"{C}fully_connected.cc:116-119", causes=(Cause.WEIGHT_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, POOLS, always,
-        "input and output have different scales or zero-points", f"{K}pooling_common.cc:70-76", since=POOL_CHECKS,
-        causes=(Cause.UNEQUAL_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, POOLS, always,
-        "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
-        f"{C}pooling.cc", until=POOL_CHECKS, sure=False, causes=(Cause.UNEQUAL_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, ("CONCATENATION",),
-        lambda facts: facts.type == "s8",
-        "an input has another scale or zero-point than the output", f"{K}concatenation.cc:180-186",
-        since=CONCAT_CHECKS, causes=(Cause.UNEQUAL_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, ("CONCATENATION",), always,
-        "the kernel copies stored values, and scales or zero-points differ", f"{K}concatenation.cc", sure=False,
-        causes=(Cause.UNEQUAL_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, ("SOFTMAX",), always,
-        "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
-        f"{K}softmax_common.cc:91-104",
-        causes=(Cause.SOFTMAX_SCALE,),
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, EXTREMES, always,
-        "the kernel compares stored values, and scales or zero-points differ", f"{C}maximum_minimum.cc",
-        causes=(Cause.UNEQUAL_SCALES,),
-    ),
-    ConditionRow(
-        "runtime-rank", TFLM_REFUSED, ("TRANSPOSE", "PAD"), lambda facts: facts.rank > 5,
-        "five dimensions are the most that Prepare takes", f"{K}transpose_common.cc:33, pad_common.cc:56",
-    ),
-    ConditionRow(
-        "runtime-rank", TFLM_WRONG, ("TRANSPOSE",), lambda facts: facts.rank == 5 and facts.type == "s8",
-        "the kernel takes four dimensions at most, the error is dropped and the output is never written",
-        f"{C}transpose.cc:30, 82-84", since=MOVES_SINCE,
-    ),
-    ConditionRow(
-        "runtime-rank", TFLM_WRONG, ("PAD",), lambda facts: facts.rank == 5 and facts.first > 1 and facts.type == "s8",
-        "the kernel pads the last four dimensions alone, and writes the first of several blocks", f"{C}pad.cc:54-66",
-        since=MOVES_SINCE,
-    ),
-    ConditionRow(
-        "runtime-rank", TFLM_WRONG, ("PAD",), lambda facts: 0 < facts.rank < 4 and facts.type == "s8",
-        "the kernel of this revision reads four sizes whatever the rank", f"{C}pad.cc", since=MOVES_SINCE,
-        until="2026-05-27", sure=False,
-    ),
-    ConditionRow(
-        "runtime-rank", TFLM_WRONG, EXTREMES, lambda facts: facts.rank == 1 and facts.type == "s8",
-        "the kernel of this revision takes a tensor of one dimension for one value", f"{C}maximum_minimum.cc",
-        since=EXTREMES_SINCE, until="2026-05-27", sure=False,
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, EXTREMES, lambda facts: facts.type == "s16",
-        "{op} of this revision takes no int16", f"{K}maximum_minimum.cc", until="2024-09-09", sure=False,
-    ),
-    ConditionRow(
-        "runtime-stops", TFLM_REFUSED, ("TRANSPOSE",), lambda facts: facts.type == "s16",
-        "{op} of this revision takes no int16", f"{K}transpose.cc", until="2025-03-17", sure=False,
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, EXTREMES, always, "{op} has no CMSIS-NN kernel in this revision", C,
-        until=EXTREMES_SINCE, level=Level.NOTE,
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, MOVES, always, "{op} has no CMSIS-NN kernel in this revision", C,
-        until=MOVES_SINCE, level=Level.NOTE,
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, ("BATCH_MATMUL",), always, "{op} has no CMSIS-NN kernel in this revision", C,
-        until=PRODUCTS_SINCE, level=Level.NOTE,
-    ),
-    ConditionRow(
-        "runtime-wrong", TFLM_WRONG, ("BATCH_MATMUL",), always,
-        "the kernel of this revision exchanges rows and columns of the first operand's shape",
-        f"{C}batch_matmul.cc:124",
-        since=PRODUCTS_SINCE, until="2024-11-06", sure=False,
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, ("TRANSPOSE", "PAD", "TRANSPOSE_CONV", *EXTREMES),
-        lambda facts: facts.type == "s16",
-        "{op} has a CMSIS-NN kernel for int8 alone", f"{C}transpose.cc, pad.cc, transpose_conv.cc:256-262",
-    ),
-    ConditionRow(
-        "runtime-batch", TFLM_WRONG, POOLS, lambda facts: facts.batch > 1,
-        "the kernel pools the first image of a batch alone", f"{C}pooling.cc", until="2026-06-01",
-    ),
-    ConditionRow(
-        "runtime-batch", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
-        "a check asks for one image at a time; a release build (NDEBUG) goes on", f"{C}depthwise_conv.cc:150",
-        until="2026-05-27",
-    ),
-    ConditionRow(
-        "runtime-broadcast", TFLM_CODE, PAIRS, lambda facts: facts.broadcasts,
-        "the shapes of its operands differ", f"{C}add.cc:132-143, mul.cc:171-182",
-    ),
-    ConditionRow(
-        "runtime-stops", HALTS, DENSE, lambda facts: facts.output_rank > 4,
-        "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on",
-        f"{C}fully_connected.cc:95",
-    ),
-    ConditionRow(
-        "runtime-stops", HALTS, DENSE, _deep_dense,
-        "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
-        "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
-        f"{C}fully_connected.cc:128-147, 309", since=PER_CHANNEL_DENSE, level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
-        "runtime-stops", HALTS, ("DEPTHWISE_CONV_2D",), lambda facts: facts.call is not None and not facts.call.bias,
-        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release "
-        "build; a bias of zeros avoids it", f"{K}depthwise_conv_common.cc:131", level=Level.NOTE, sure=False,
-    ),
-    ConditionRow(
-        "runtime-reference", UNDECIDED, RECURRENT, always,
-        "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
-        level=Level.NOTE,
-    ),
-    ConditionRow(
-        "runtime-mean", TFLM_CODE, ("MEAN",), always,
-        "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
-        "give its input and output one scale",
-        f"{K}reduce.cc", sure=False,
-    ),
-    ConditionRow(
-        "runtime-operator", TFLM_REFUSED, (), _missing,
-        "it has no operator {op}, which converters may make of it",
-        "tensorflow/lite/micro/micro_mutable_op_resolver.h", level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
-        "runtime-float", TFLM_CODE, (), lambda facts: _registered(facts) and facts.op not in FREE,
-        "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, (), lambda facts: _registered(facts) and facts.op not in (*KERNELS, *FREE),
-        "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
-    ),
-    ConditionRow(
-        "runtime-reference", TFLM_CODE, ("CONCATENATION",), always, "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
-    ),
-)  # fmt: skip
-"""Conditions in the order in which they are asked; the first that holds decides."""
 
 
 # ExecuTorch's cortex_m backend: which layers it hands to CMSIS-NN.
@@ -629,12 +364,15 @@ TVM_ROWS = (
 # What a runtime makes of the layers of an ONNX model: who computes them there, and what is to be said.
 
 
-CONDITIONS: dict[str, tuple[ConditionRow, ...]] = {
-    "tflm": TFLM_ROWS,
-    "executorch": EXECUTORCH_ROWS,
-    "tvm": TVM_ROWS,
-}
-"""Conditions of each runtime."""
+def conditions_of(runtime: str) -> tuple[ConditionRow, ...]:
+    """Conditions of a runtime, in the order in which they are asked."""
+    if runtime != TFLM:
+        return {"executorch": EXECUTORCH_ROWS, "tvm": TVM_ROWS}[runtime]
+    from onnxlint_cmsis.runtimes.tflm.layers import TFLM_ROWS
+
+    return TFLM_ROWS
+
+
 PHRASES = {
     RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "reference code, no CMSIS-NN"),
     RuntimeVerdict.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
@@ -691,7 +429,7 @@ class Judged(NamedTuple):
 
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
-    commit = runtime.commit if runtime.name == "tflm" else ""
+    commit = runtime.commit if runtime.name == TFLM else ""
     layers = tuple(_layer(LayerFacts(graph, record, commit), runtime) for record in lowered.records)
     decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
     return Judged(
@@ -705,16 +443,24 @@ def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
 
 def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
     record = facts.record
-    row = next((row for row in CONDITIONS[runtime.name] if row.decides(facts, runtime)), None)
+    row = next((row for row in conditions_of(runtime.name) if row.decides(facts, runtime)), None)
     if row is None:
         verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)
     else:
-        refusal = _refusal(facts) if "{refusal}" in row.reason else ""
-        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name, refusal=refusal))
+        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name, refusal=_refusal(facts, row)))
     if judged.verdict in BESIDE:
         return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
-    return _padded(judged) if runtime.name == "tflm" else judged
+    return _padded(judged) if runtime.name == TFLM else judged
+
+
+def _refusal(facts: LayerFacts, row: ConditionRow) -> str:
+    """What a reference kernel refuses, where the row speaks of it."""
+    if "{refusal}" not in row.reason:
+        return ""
+    from onnxlint_cmsis.runtimes.tflm.layers import refusal
+
+    return refusal(facts)
 
 
 def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
@@ -756,13 +502,13 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             level=_level(row, nodes, work),
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
-            converter=runtime.name == "tflm" and not row.sure,
+            converter=runtime.name == TFLM and not row.sure,
         )
         for (op, row, reason), nodes in groups.items()
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
     calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
-    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == "tflm" else ()))
+    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == TFLM else ()))
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:

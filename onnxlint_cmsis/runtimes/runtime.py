@@ -323,6 +323,8 @@ class StatusUse(NamedTuple):
     """What the user sees, as a sentence."""
     source: str
     """File and lines."""
+    halts: bool = False
+    """Whether a build with checks halts."""
 
 
 _DROPPED = (
@@ -333,12 +335,12 @@ _RETURNED = "In TensorFlow Lite Micro, Invoke returns an error"
 _UNSEEN = "TensorFlow Lite Micro never looks at the status: the output keeps old bytes and Invoke returns kTfLiteOk"
 
 STATUS_OF_TFLM = (
-    StatusUse(("convolve", "convolve_1x1"), _DROPPED, f"{K}conv.cc:313"),
-    StatusUse(("depthwise",), _DROPPED, f"{K}depthwise_conv.cc:292"),
-    StatusUse(("transpose_conv",), _DROPPED, f"{K}transpose_conv.cc:382"),
-    StatusUse(("avgpool", "max_pool"), _DROPPED, f"{K}pooling.cc:96-141"),
-    StatusUse(("softmax",), _DROPPED, f"{K}softmax.cc:129"),
-    StatusUse(("transpose",), _DROPPED, f"{K}transpose.cc:48"),
+    StatusUse(("convolve", "convolve_1x1"), _DROPPED, f"{K}conv.cc:313", halts=True),
+    StatusUse(("depthwise",), _DROPPED, f"{K}depthwise_conv.cc:292", halts=True),
+    StatusUse(("transpose_conv",), _DROPPED, f"{K}transpose_conv.cc:382", halts=True),
+    StatusUse(("avgpool", "max_pool"), _DROPPED, f"{K}pooling.cc:96-141", halts=True),
+    StatusUse(("softmax",), _DROPPED, f"{K}softmax.cc:129", halts=True),
+    StatusUse(("transpose",), _DROPPED, f"{K}transpose.cc:48", halts=True),
     StatusUse(("fully_connected",), _RETURNED, f"{K}fully_connected.cc:255-398"),
     StatusUse(("batch_matmul",), _RETURNED, f"{K}batch_matmul.cc:399, 469"),
     StatusUse(("elementwise_add",), _UNSEEN, f"{K}add.cc"),
@@ -351,11 +353,16 @@ STATUS_OF_TFLM = (
 """Read at 90b983c2; conv.cc and depthwise_conv.cc were also run."""
 
 
+def status_use(entry: str) -> StatusUse | None:
+    """What TensorFlow Lite Micro does with the status of an entry point; None where that was not read."""
+    stem, _ = entry_parts(entry)
+    return next((row for row in STATUS_OF_TFLM if stem in row.stems), None)
+
+
 def status_text(runtime: str, entry: str) -> str:
     """What becomes of an error of an entry point, as a sentence; empty where that was not read."""
-    stem, _ = entry_parts(entry)
-    rows = STATUS_OF_TFLM if runtime == "tflm" else ()
-    return next((f"{row.text} ({row.source})." for row in rows if stem in row.stems), "")
+    use = status_use(entry) if runtime == TFLM else None
+    return f"{use.text} ({use.source})." if use else ""
 
 
 # What TensorFlow Lite calls an ONNX operator, where converters write one operator for it.

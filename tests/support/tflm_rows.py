@@ -37,11 +37,23 @@ def differences(report: TflmReport, row: dict[str, Any]) -> list[str]:
     """What a report says otherwise than a row: (status, message, memory, plan, operators)."""
     status = STOPPED.get(row["status"], row["status"])
     pairs: list[tuple[str, Any, Any]] = [("status", report.status, status)]
-    if row["message"] and report.message != row["message"]:
-        pairs.append(("message", report.message, once(row["message"])))
+    pairs += _message(report, once(row["message"]))
     if row["status"] in ("ok", "invoke_error"):
         pairs += _memory(report, row) + _operators(report, row)
     return [f"{what}: {found} instead of {wanted}" for what, found, wanted in pairs if found != wanted]
+
+
+def _message(report: TflmReport, printed: str) -> list[tuple[str, Any, Any]]:
+    """Lines that the firmware prints of nodes and registrations, and places of sources, which a reason names.
+
+    The words of a check are the firmware's alone.
+    """
+    parts = printed.split("; ")
+    told = [part for part in parts if part.startswith(("Node ", "Failed to ", "Number of ", "All temp "))]
+    named = [part.partition(" ")[0].partition("kernels/")[2] for part in parts if part.startswith("tensorflow/")]
+    reasons = " ".join(operator.reason for operator in report.operators)
+    missing = [("place", reasons, place) for place in named if place not in reasons]
+    return [*missing, ("message", report.message, "; ".join(told))]
 
 
 def _memory(report: TflmReport, row: dict[str, Any]) -> list[tuple[str, Any, Any]]:

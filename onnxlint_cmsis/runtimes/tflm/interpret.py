@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, operator_label
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -16,27 +16,8 @@ from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
-from onnxlint_cmsis.runtimes.tflm import plain_kernels
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import (
-    add,
-    average_pool_2d,
-    batch_matmul,
-    conv_2d,
-    depthwise_conv_2d,
-    fully_connected,
-    lstm,
-    max_pool_2d,
-    maximum,
-    minimum,
-    mul,
-    pad,
-    softmax,
-    svdf,
-    transpose,
-    transpose_conv,
-)
-from onnxlint_cmsis.runtimes.tflm.plain_kernels import WITHOUT
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, WITHOUT, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -47,7 +28,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     Unpredictable,
     resource_variables,
 )
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, DYNAMIC, LIMITS, SIZED, custom, hold, reference
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import DYNAMIC, SIZED, hold
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,
@@ -58,61 +39,6 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import (
     stopped,
     unregistered,
 )
-
-# Operators of TensorFlow Lite Micro and the function that writes down what their kernel does.
-
-
-KERNELS: dict[str, Callable[[Preparation], None]] = {
-    "CONV_2D": conv_2d,
-    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
-    "TRANSPOSE_CONV": transpose_conv,
-    "FULLY_CONNECTED": fully_connected,
-    "BATCH_MATMUL": batch_matmul,
-    "AVERAGE_POOL_2D": average_pool_2d,
-    "MAX_POOL_2D": max_pool_2d,
-    "SOFTMAX": softmax,
-    "ADD": add,
-    "MUL": mul,
-    "MAXIMUM": maximum,
-    "MINIMUM": minimum,
-    "PAD": pad,
-    "PADV2": pad,
-    "TRANSPOSE": transpose,
-    "SVDF": svdf,
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
-}
-"""Operators whose Prepare is written down."""
-
-
-PLAIN: dict[str, Callable[[Preparation], None]] = {
-    "CONV_2D": plain_kernels.conv_2d,
-    "DEPTHWISE_CONV_2D": plain_kernels.depthwise_conv_2d,
-    "TRANSPOSE_CONV": plain_kernels.transpose_conv,
-    "FULLY_CONNECTED": plain_kernels.fully_connected,
-    "BATCH_MATMUL": plain_kernels.batch_matmul,
-    "AVERAGE_POOL_2D": plain_kernels.pool,
-    "MAX_POOL_2D": plain_kernels.pool,
-    "SOFTMAX": plain_kernels.softmax,
-    "ADD": plain_kernels.add,
-    "MUL": plain_kernels.mul,
-    "MAXIMUM": plain_kernels.extreme,
-    "MINIMUM": plain_kernels.extreme,
-    "PAD": plain_kernels.pad,
-    "PADV2": plain_kernels.pad,
-    "TRANSPOSE": plain_kernels.transpose,
-    "SVDF": plain_kernels.svdf,
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": plain_kernels.lstm,
-}
-"""The same in a build without CMSIS-NN."""
-
-
-def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Callable[[Preparation], None] | None:
-    """What writes an operator's kernel down; None where TensorFlow Lite Micro has no such operator."""
-    op = operator.op
-    if op == "CUSTOM":
-        return custom if operator.custom_code in CUSTOM else None
-    return (KERNELS if with_cmsis_nn else PLAIN).get(op, reference if op in LIMITS else None)
-
 
 # What TensorFlow Lite Micro does with a model: operator by operator, and in memory.
 
@@ -135,8 +61,9 @@ def _operators(model: TfliteModel, build: TflmBuild, variables: ResourceVariable
     done: list[TflmOperator] = []
     scratch = 0
     for number, index, operator in model.operators():
-        view = OperatorView(model, model.subgraphs[number], operator, index, variables.uses.get((number, index)))
-        done.append(_operator(Preparation(view, build, scratch), number))
+        use = variables.uses.get((number, index))
+        view = OperatorView(model, model.subgraphs[number], operator, index, use, scratch)
+        done.append(_operator(Preparation(view, build), number))
         scratch += len(done[-1].scratch)
     return tuple(done)
 
@@ -149,13 +76,9 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     if kernel is None:
         return unregistered(owner, view.operator)
     try:
-        hold(p, (SIZED,))
-        try:
-            kernel(p)
-        except Refused as refusal:
-            if refusal.stage is Stage.PREPARE:
-                raise
-            p.fails = refusal
+        p.reference = kernel.reference
+        hold(p, (SIZED, *kernel.rows))
+        kernel.then(p)
         hold(p, (DYNAMIC,))
     except Unpredictable as found:
         return stopped(owner, RuntimeVerdict.UNDECIDED, str(found))
@@ -163,7 +86,7 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         halted = halt(p, Stage.PREPARE)
         if halted:
             return stopped(owner, RuntimeVerdict.HALTS, halted)
-        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal))
+        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal), refusal.kind)
     return decided(p, number)
 
 
@@ -216,7 +139,6 @@ REASONS = {
     **{name: f"its type is {name}" for name in (*INTEGERS, "int16")},
 }
 """Reasons that are one word, as clauses."""
-_PREFIX = "tensorflow/lite/micro/"
 
 
 class Said(NamedTuple):
@@ -279,15 +201,14 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     if strict.stage == "registration":
         yield _unregistered(strict)
     elif strict.verdict is RuntimeVerdict.REFUSED:
-        yield Said(_kind_of_refusal(strict), strict.verdict, f"{_refusal(strict)}.")
+        yield Said(strict.kind or "runtime-stops", strict.verdict, f"{_refusal(strict)}.")
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
         if not covered:
             yield Said("runtime-stops", strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
     elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
-        kind = "runtime-rank" if strict.op in ("TRANSPOSE", "PAD", "PADV2") else "runtime-wrong"
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
-        yield Said(kind, strict.verdict, text)
+        yield Said(strict.kind or "runtime-wrong", strict.verdict, text)
     elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
     elif strict.verdict is RuntimeVerdict.UNDECIDED:
@@ -305,11 +226,11 @@ def _unregistered(row: TflmOperator) -> Said:
 
 def _refusal(row: TflmOperator) -> str:
     when = "Invoke returns an error" if row.stage == "Invoke" else "AllocateTensors fails"
-    return f"{NAME} refuses it, {when}: {row.reason.removeprefix(_PREFIX).rstrip('.')}"
+    return f"{NAME} refuses it, {when}: {row.reason.rstrip('.')}"
 
 
 def _halt(row: TflmOperator) -> str:
-    return f"a build of {NAME} with checks halts in {row.stage}: {row.reason.replace(_PREFIX, '')}"
+    return f"a build of {NAME} with checks halts in {row.stage}: {row.reason}"
 
 
 def _without_checks(row: TflmOperator) -> str:
@@ -324,24 +245,13 @@ def _without_checks(row: TflmOperator) -> str:
     return f"a release build (NDEBUG) goes on and computes it, by {computed}"
 
 
-def _kind_of_refusal(row: TflmOperator) -> str:
-    return "runtime-hybrid" if "Hybrid" in row.reason else "runtime-stops"
-
-
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
     text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
     if row.op == "MEAN":
         return Said("runtime-mean", row.verdict, text)
-    if row.op not in KERNELS:
-        return Said("runtime-reference", row.verdict, text, Level.NOTE)
-    if row.reason.startswith("float"):
-        return Said("runtime-float", row.verdict, text)
-    if row.reason.startswith("the shapes differ"):
-        return Said("runtime-broadcast", row.verdict, text)
-    if row.reason in INTEGERS:
-        return Said("runtime-reference", row.verdict, text, Level.NOTE)
-    return Said("runtime-reference", row.verdict, text)
+    level = Level.NOTE if row.op not in KERNELS or row.reason in INTEGERS else None
+    return Said(row.kind or "runtime-reference", row.verdict, text, level)
 
 
 # From the rows of TensorFlow Lite Micro's interpreter to lowered layers, which checks, planning and reports take.

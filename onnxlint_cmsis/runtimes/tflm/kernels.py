@@ -1,18 +1,23 @@
-"""The kernels that call CMSIS-NN: what each checks, asks for and calls."""
+"""Operators with a kernel of CMSIS-NN: what their kernels check, ask for and call, in builds with CMSIS-NN and without.
+
+Lines are those of revision 90b983c2.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from struct import unpack_from
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
     NO_FILTER,
-    K,
     OperatorView,
     Preparation,
     Refused,
@@ -27,34 +32,204 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.reference_kernels import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
     CONVOLUTION_SCALES,
+    CUSTOM,
+    DATA,
     DENSE_ACTIVATION,
     DENSE_BIAS,
     DEPTHWISE_SCALES,
+    FLOAT,
     FUSED_ACTIVATION,
+    HALTS_INVOKE,
+    HALTS_PREPARE,
+    INT16_POINT,
+    INVOKE,
     LARGEST,
+    LEFT,
+    LIMITS,
     MULTIPLIED,
+    NUMBERS,
+    OUTPUT,
     PADDED,
     POOLED_ACTIVATION,
+    PREPARE,
+    REFERENCE,
+    REQUESTS,
+    RUNTIME_SHAPE,
+    SECOND,
     SOFTMAX_RANGE,
     SUM_FACTORS,
     TRANSPOSED_SCALES,
+    WRONG,
+    Condition,
     KernelLimit,
-    hold,
+    KernelOperand,
+    OfLayer,
+    Row,
+    condition,
+    decode,
+    ends,
+    equal,
+    given,
+    inputs,
+    no_steps,
+    outputs,
+    pointed,
+    ranked,
+    same_type,
+    single_value,
+    stored,
+    touched,
+    typed,
+    unless,
+    where,
+    with_steps,
 )
-from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
-
-# What the kernels of convolutions check alike, and the shapes they read.
 
 
-HYBRID = "Hybrid models are not supported on TFLite Micro."
-UNSUPPORTED_INPUT = "Input data type not supported"
+def in_file(file: str, *rows: KernelLimit) -> tuple[KernelLimit, ...]:
+    """Rows whose place has no file are in this one."""
+    return tuple(row._replace(place=file + row.place) if row.place.startswith(":") else row for row in rows)
+
+
+class Kernel(NamedTuple):
+    """The kernel of an operator in one kind of build."""
+
+    rows: tuple[KernelLimit, ...]
+    """What it checks, in the order of its source."""
+    then: Callable[[Preparation], None] = lambda _: None
+    """What its Prepare asks for and its Eval calls."""
+    reference: str = ""
+    """Why reference code runs whatever the operator is like."""
+
+
+# What several kernels check, and what is said of layers of ONNX models.
+
+
 ACTIVATIONS = ("FLOAT32", "INT16", "INT8")
 PAIRS = (("FLOAT32", "FLOAT32"), ("INT16", "INT8"), ("INT8", "INT4"), ("INT8", "INT8"))
-"""Element types of input and filter that convolutions take."""
+"""Element types of input and filter that layers with weights take."""
+FILTER, IMAGE = KernelOperand(1, "its filter"), KernelOperand(2, "its input")
+INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
+WITHOUT = "the build has no CMSIS-NN"
+IN_FLOAT = OfLayer("runtime-float", "it computes in float", (Cause.FLOAT, Cause.FLOAT_RESULT), Level.NOTE)
+HYBRID = OfLayer(
+    "runtime-hybrid",
+    "its activations get their scale at run time, of which converters make hybrid layers",
+    (Cause.DYNAMIC_QUANTIZATION,),
+    sure=False,
+)
+FILTER_POINT = OfLayer(
+    "runtime-wrong", "the kernel neither checks nor uses the zero-point of the weights", (Cause.WEIGHT_ZERO_POINT,)
+)
+READ_FILTER_POINT = FILTER_POINT._replace(reason=f"{FILTER_POINT.reason}, as was read and not run", sure=False)
+SEVERAL_SCALES = OfLayer(
+    "runtime-per-channel-dense",
+    "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
+    (Cause.WEIGHT_SCALES,),
+)
+INT8_ALONE = OfLayer("runtime-reference", "{op} has a CMSIS-NN kernel for int8 alone")
+NOT_YET = OfLayer("runtime-reference", "{op} has no CMSIS-NN kernel in this revision", level=Level.NOTE)
+NO_INT16 = OfLayer("runtime-stops", "{op} of this revision takes no int16", sure=False)
 
-Tensors = tuple[TfliteTensor, TfliteTensor, TfliteTensor]
-"""Input, filter and output."""
+
+def always(text: str) -> Condition:
+    """Every operator, for a reason."""
+    return lambda _: text
+
+
+def same(word: str, number: Callable[[TfliteTensor], float], left: KernelOperand, right: KernelOperand) -> Condition:
+    """Two tensors have one number."""
+    text = f"{left.title} has {word} {{:g}} and {right.title} {{:g}}"
+    return equal(text, lambda view: (number(left.of(view)), number(right.of(view))))
+
+
+def there(operands: dict[int, KernelOperand]) -> Iterator[KernelLimit]:
+    """Tensors that Prepare insists on, by the lines of its checks."""
+    return (Row(f":{line}", PREPARE, given(operand)) for line, operand in operands.items())
+
+
+def in_float(place: str, operand: KernelOperand = DATA) -> KernelLimit:
+    """Reference code for float."""
+    return Row(place, REFERENCE, where(operand, FLOAT, always("float")), kind="runtime-float", layer=IN_FLOAT)
+
+
+def other_type(place: str, operand: KernelOperand, *types: str, layer: OfLayer | None = None) -> KernelLimit:
+    """Reference code for integers of other types."""
+    named = unless(operand, types, lambda view: operand.of(view).elem_type.lower())
+    return Row(place, REFERENCE, named, layer=layer)
+
+
+def not_yet(file: str, until: str) -> KernelLimit:
+    """Reference code until a day from which CMSIS-NN computes the operator."""
+    return Row(file, REFERENCE, always("no CMSIS-NN kernel yet"), until=until, layer=NOT_YET)
+
+
+def int16_points(first: int, *operands: KernelOperand, by: KernelOperand = DATA) -> Iterator[KernelLimit]:
+    """Zero-points of int16 are 0; a line for each operand."""
+    for line, operand in enumerate(operands, first):
+        yield Row(f":{line}", PREPARE, where(by, ("INT16",), pointed(operand, 0)), layer=INT16_POINT)
+
+
+@condition
+def in_pairs(view: OperatorView, data: KernelOperand, *pairs: tuple[str, str], alike: bool = False) -> str:
+    """Input and filter have types that go together; `alike` where one type for both does too."""
+    types = data.of(view).elem_type, FILTER.of(view).elem_type
+    text = f"{data.title} is {types[0]} and its filter {types[1]}; hybrid models are not taken"
+    return "" if types in pairs or (alike and types[0] == types[1]) else text
+
+
+def weighted_types(
+    first: int, float_at: int, data: KernelOperand = DATA, pairs: tuple[tuple[str, str], ...] = PAIRS
+) -> tuple[KernelLimit, ...]:
+    """Element types of a layer with weights; `first` is the line of the first check, `float_at` that of Eval."""
+    return (
+        Row(f":{first}", PREPARE, same_type(data, OUTPUT)),
+        Row(f":{first + 1}", PREPARE, typed(data, *ACTIVATIONS)),
+        Row(f":{first + 6}", PREPARE, in_pairs(data, *pairs), kind="runtime-hybrid", layer=HYBRID),
+        in_float(f":{float_at}", data),
+    )
+
+
+@condition
+def images(view: OperatorView, *operands: KernelOperand) -> str:
+    """Four sizes and a stride, which are read unseen. Raises Unpredictable where one is not there, or below 1."""
+    for operand in operands:
+        shape = operand.of(view).shape
+        if len(shape) != 4 or min(shape) < 1:
+            raise Unpredictable(f"shape {list(shape)} where four sizes of at least 1 are expected")
+    for name in ("stride_h", "stride_w"):
+        if view.option(name) < 1:
+            raise Unpredictable(f"{name} is {view.option(name)}; at least 1 is allowed")
+    return ""
+
+
+@condition
+def filter_scales(view: OperatorView, axis: int) -> str:
+    """The filter has one scale, or one for each channel."""
+    found, shape = FILTER.of(view).quantization, FILTER.of(view).shape
+    count = len(found.scales) if found else 0
+    return "" if count in (1, shape[axis]) else f"its filter of shape {list(shape)} has {count} scales"
+
+
+as_many_points = equal(
+    "its filter has {} scales and {} zero-points",
+    lambda v: (len(q.scales), len(q.zero_points)) if (q := FILTER.of(v).quantization) else (0, 0),
+)
+"""The filter has a zero-point for each scale."""
+
+
+def offset_filter(view: OperatorView) -> str:
+    """A filter that is not symmetric, as the kernel takes it."""
+    found = FILTER.of(view).quantization
+    point = next((point for point in found.zero_points if point), 0) if found else 0
+    return f"the kernel neither checks nor uses the zero-point of the weights, {point}" if point else ""
+
+
+def _ignored_point(place: str, data: KernelOperand = DATA, layer: OfLayer = FILTER_POINT) -> KernelLimit:
+    return Row(place, WRONG, where(data, INTEGER, offset_filter), layer=layer)
 
 
 def dims(tensor: TfliteTensor) -> Dims:
@@ -62,191 +237,218 @@ def dims(tensor: TfliteTensor) -> Dims:
     return Dims(*tensor.shape)
 
 
-def stride_of(view: OperatorView) -> Pair:
-    """Stride of an operator."""
-    return Pair(view.option("stride_h"), view.option("stride_w"))
+def _slide(view: OperatorView, entry: str, image: TfliteTensor, kernel: Pair, *, dilated: bool = False) -> KernelCall:
+    """A call with stride, dilation and padding of a window over an image; its tensors are still to be set."""
+    stride = Pair(view.option("stride_h"), view.option("stride_w"))
+    dilation = Pair(*(view.option(f"dilation_{side}_factor", 1) if dilated else 1 for side in "hw"))
+    pads = window(view.text("padding"), Pair(*image.shape[1:3]), kernel, stride, dilation)
+    return KernelCall(entry, NO_FILTER, NO_FILTER, NO_FILTER, stride, pads.before, pads.after, dilation)
 
 
-def dilation_of(view: OperatorView) -> Pair:
-    """Dilation of an operator, 1 by default."""
-    return Pair(view.option("dilation_h_factor", 1), view.option("dilation_w_factor", 1))
+# CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV.
 
 
-def check_types(p: Preparation, tensors: Tensors, place: str, pairs: Sequence[tuple[str, str]] = PAIRS) -> None:
-    """Types of input, filter and output; `place` is that of the first check."""
-    data, weights, output = tensors
-    file = place.partition(":")[0]
-    p.ensure_types(data, output, place, ("input->type", "output->type"))
-    p.ensure_message(data.elem_type in ACTIVATIONS, file, UNSUPPORTED_INPUT)
-    p.ensure_message((data.elem_type, weights.elem_type) in pairs, file, HYBRID)
+def divided_inputs(view: OperatorView) -> str:
+    """The filter's depth divides the input's channels."""
+    channels, depth = DATA.of(view).shape[3], FILTER.of(view).shape[3]
+    return f"{channels} input channels are no multiple of a filter's {depth}" if channels % depth else ""
 
 
-def check_inputs(p: Preparation, most: int, place: str) -> None:
-    """One output, and `most` inputs or one fewer; `place` is that of the first check."""
-    count = len(p.view.operator.inputs)
-    p.ensure(count in (most - 1, most), place, f"has_bias || node->inputs->size == {most - 1}")
-    line = int(place.rpartition(":")[2]) + 1
-    outputs = len(p.view.operator.outputs)
-    p.ensure_equal(outputs, 1, f"{place.rpartition(':')[0]}:{line}", ("node->outputs->size", "1"))
+def divided_outputs(view: OperatorView) -> str:
+    """The groups divide the output's channels."""
+    channels, groups = OUTPUT.of(view).shape[3], DATA.of(view).shape[3] // max(FILTER.of(view).shape[3], 1)
+    return f"{channels} output channels are no multiple of {groups} groups" if groups and channels % groups else ""
 
 
-def check_scales(
-    p: Preparation,
-    weights: TfliteTensor,
-    channels: int,
-    place: str,
-    axis: str = "kDepthwiseConvQuantizedDimension",
-) -> None:
-    """One scale, or one for each channel; `axis` is the source's name of the axis of channels."""
-    quantization = weights.quantization
-    if quantization is None:
-        raise Refused(f"{K}{place} affine_quantization->scale was not true.", Stage.PREPARE)
-    number = len(quantization.scales)
-    p.ensure(
-        number in (1, channels),
-        place,
-        f"affine_quantization->scale->size == 1 || affine_quantization->scale->size == filter->dims->data[{axis}]",
-    )
+def past_channels(view: OperatorView) -> str:
+    """The same in reference code."""
+    text = divided_outputs(view)
+    return text and f"{text}: values beside the pixel are read"
 
 
-def check_steps(p: Preparation, data: TfliteTensor, limits: tuple[KernelLimit, ...]) -> None:
-    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214), which float layers do not come to."""
-    if data.elem_type != "FLOAT32":
-        hold(p, limits)
+def no_bias(view: OperatorView) -> str:
+    """An int16 layer without a bias."""
+    text = "without a bias the sums are rescaled as 32-bit values: an output can be one step off"
+    return text if view.input(2) is None else ""
 
 
-def zero_points_are_zero(p: Preparation, data: TfliteTensor, output: TfliteTensor, first: str, second: str) -> None:
-    """What int16 asks for; `first` and `second` are the places of the two checks."""
-    p.ensure_equal(zero_point(data), 0, first, ("input->params.zero_point", "0"))
-    p.ensure_equal(zero_point(output), 0, second, ("output->params.zero_point", "0"))
+def forgotten_bias(view: OperatorView) -> str:
+    """An omitted bias (index -1) is handed to DeallocateTempTfLiteTensor (K/depthwise_conv_common.cc:131)."""
+    forgotten = len(view.operator.inputs) == 3 and view.input(2) is None
+    return "the bias has index -1; Prepare frees a tensor that it never allocated" if forgotten else ""
 
 
-# CONV_2D and DEPTHWISE_CONV_2D.
+def several_images(view: OperatorView) -> str:
+    """More than one image."""
+    batch = DATA.of(view).shape[0]
+    return f"its input has {batch} images; one at a time is taken" if batch > 1 else ""
 
 
-NO_BIAS_S16 = "without a bias the sums are rescaled as 32-bit values: an output can be one step off"
-WEIGHT_ZERO_POINT = "the kernel neither checks nor uses the zero-point of the weights, {found}"
+CONV = in_file(
+    "cmsis_nn/conv.cc",
+    *there({58: DATA, 61: FILTER, 64: OUTPUT}),
+    *weighted_types(69, 432),
+    *(Row(f":{line}", PREPARE, ranked(tensor, 4, 4)) for line, tensor in ((85, DATA), (86, FILTER), (87, OUTPUT))),
+    Row(
+        ":89",
+        PREPARE,
+        equal("its input has {} images and its output {}", lambda v: (DATA.of(v).shape[0], OUTPUT.of(v).shape[0])),
+    ),
+    Row(":91", PREPARE, lambda v: "its filter has no channels" if FILTER.of(v).shape[3] < 1 else ""),
+    Row(":92", PREPARE, divided_inputs),
+    Row(":105", PREPARE, images(DATA, FILTER, OUTPUT)),
+    Row(":95", HALTS_PREPARE, divided_outputs),
+    *ends("conv_common.cc", 88, 2, 3),
+    *CONVOLUTION_SCALES,
+    *int16_points(158, DATA, OUTPUT),
+    Row(":138", WRONG, where(DATA, ("INT16",), no_bias)),
+    _ignored_point(":143"),
+)
+CONV_PLAIN = in_file(
+    "conv_common.cc",
+    *there({150: OUTPUT, 153: DATA, 156: FILTER}),
+    Row(":158", PREPARE, same_type(DATA, OUTPUT)),
+    Row(":159", PREPARE, in_pairs(DATA, *PAIRS), kind="runtime-hybrid"),
+    Row(":168", PREPARE, images(DATA, FILTER, OUTPUT)),
+    Row(":185", PREPARE, where(DATA, INTEGER, with_steps(FILTER))),
+    Row(":194", PREPARE, where(DATA, INTEGER, filter_scales(0))),
+    *ends("conv_common.cc", 88, 2, 3),
+    *CONVOLUTION_SCALES,
+    Row(f"{INNER}/conv.h:78", WRONG, past_channels),
+    _ignored_point(f"{INNER}/conv.h:117"),
+)
 
 
-def conv_2d(p: Preparation) -> None:
-    """K/cmsis_nn/conv.cc, Prepare and Eval."""
-    file = "cmsis_nn/conv.cc"
-    data = p.needed_input(0, f"{file}:58", "input")
-    weights = p.needed_input(1, f"{file}:61", "filter")
-    output = p.needed_output(f"{file}:64")
-    check_types(p, (data, weights, output), f"{file}:69")
-    for tensor, name, line in ((data, "input", 85), (weights, "filter", 86), (output, "output", 87)):
-        p.ensure_equal(len(tensor.shape), 4, f"{file}:{line}", (f"{name}->dims->size", "4"))
-    p.ensure_equal(data.shape[0], output.shape[0], f"{file}:89", ("input->dims->data[0]", "output->dims->data[0]"))
-    p.ensure(weights.shape[3] > 0, f"{file}:91", "filter->dims->data[3] > 0")
-    rest = data.shape[3] % weights.shape[3]
-    p.ensure_equal(rest, 0, f"{file}:92", ("input->dims->data[3] % filter->dims->data[3]", "0"))
-    groups = data.shape[3] // weights.shape[3]
-    p.predictable(data, weights, output)
-    p.check(output.shape[3] % groups == 0, f"{file}:95")
-    if data.elem_type in INTEGER:
-        p.persistent += [4 * weights.shape[0]] * 2
-    check_inputs(p, 3, "conv_common.cc:88")
-    check_steps(p, data, CONVOLUTION_SCALES)
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
+def _conv(p: Preparation) -> None:
+    data, weights, output = (operand.of(p.view) for operand in (DATA, FILTER, OUTPUT))
+    if p.reference:
         return
-    call = _convolution(p.view, data, weights, output)
-    p.request_positive(p.routed(call._replace(entry=_sized_by(call.entry))).buffer_size)
-    if data.elem_type == "INT16":
-        zero_points_are_zero(p, data, output, f"{file}:158", f"{file}:159")
-    p.runs(f"arm_convolve_wrapper_{call.entry.rpartition('_')[2]}", call)
-    p.check(not p.dropped, f"{file}:313", Stage.INVOKE)
-    if data.elem_type == "INT16" and not call.bias:
-        p.wrong.append(NO_BIAS_S16)
-    ignored_zero_point(p, weights)
-
-
-def _sized_by(entry: str) -> str:
-    """The size function of int4 weights is that of int8 (K/cmsis_nn/conv.cc:154)."""
-    return "convolve_s8" if entry == "convolve_s4" else entry
-
-
-def _convolution(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
-    stride, dilation = stride_of(view), dilation_of(view)
-    shape = dims(weights)
-    pads = window(view.text("padding"), Pair(*data.shape[1:3]), Pair(shape.h, shape.w), stride, dilation)
-    entry = {"INT16": "convolve_s16", "INT8": "convolve_s8"}[data.elem_type]
-    return KernelCall(
-        entry="convolve_s4" if weights.elem_type == "INT4" else entry,
-        input_dims=dims(data),
-        filter_dims=shape,
-        output_dims=dims(output),
-        stride=stride,
-        padding=pads.before,
-        pad_after=pads.after,
-        dilation=dilation,
-        bias=view.input(2) is not None,
+    p.persistent += [4 * weights.shape[0]] * 2
+    kind = "s16" if data.elem_type == "INT16" else "s4" if weights.elem_type == "INT4" else "s8"
+    call = _slide(p.view, f"convolve_{kind}", data, Pair(*weights.shape[1:3]), dilated=True)._replace(
+        input_dims=dims(data), filter_dims=dims(weights), output_dims=dims(output), bias=p.view.input(2) is not None
     )
+    sized = call._replace(entry="convolve_s8") if kind == "s4" else call  # conv.cc:154
+    p.request_positive(p.routed(sized).buffer_size)
+    p.runs(f"arm_convolve_wrapper_{kind}", call)
 
 
-def ignored_zero_point(p: Preparation, weights: TfliteTensor) -> None:
-    """Weights are taken as symmetric, whatever the file says."""
-    points = weights.quantization.zero_points if weights.quantization else ()
-    if any(points):
-        p.wrong.append(WEIGHT_ZERO_POINT.format(found=next(point for point in points if point)))
+_FORGOTTEN = Row("tensorflow/lite/micro/micro_allocator.cc:843", HALTS_PREPARE, forgotten_bias)
+DEPTHWISE = in_file(
+    "cmsis_nn/depthwise_conv.cc",
+    *there({70: DATA, 73: FILTER, 76: OUTPUT}),
+    *weighted_types(78, 392),
+    Row(":93", PREPARE, images(DATA, FILTER, OUTPUT)),
+    Row(":101", PREPARE, where(DATA, INTEGER, with_steps(FILTER))),
+    *int16_points(105, DATA, OUTPUT),
+    Row(":116", PREPARE, where(DATA, INTEGER, filter_scales(3))),
+    *ends("depthwise_conv_common.cc", 88, 2, 3),
+    *DEPTHWISE_SCALES,
+    _ignored_point(":214"),
+    Row(":150", HALTS_PREPARE, where(DATA, ("INT8",), several_images), until="2026-05-27", layer=OfLayer(
+        "runtime-batch", "a check asks for one image at a time; a release build (NDEBUG) goes on"
+    )),
+    _FORGOTTEN._replace(layer=OfLayer(
+        "runtime-stops",
+        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release "
+        "build; a bias of zeros avoids it",
+        level=Level.NOTE,
+        sure=False,
+    )),
+)  # fmt: skip
+DEPTHWISE_PLAIN = in_file(
+    "depthwise_conv_common.cc",
+    *there({150: OUTPUT, 153: DATA, 156: FILTER}),
+    Row(":160", PREPARE, images(DATA, FILTER, OUTPUT)),
+    Row(":176", PREPARE, where(DATA, ("INT8",), with_steps(FILTER))),
+    Row(":185", PREPARE, where(DATA, ("INT8",), filter_scales(3))),
+    Row(":190", PREPARE, where(DATA, ("INT8",), as_many_points)),
+    Row(":194", PREPARE, in_pairs(DATA, *PAIRS, alike=True), kind="runtime-hybrid"),
+    *ends("depthwise_conv_common.cc", 88, 2, 3),
+    *DEPTHWISE_SCALES,
+    _FORGOTTEN,
+    Row("depthwise_conv.cc:135", INVOKE, in_pairs(DATA, *PAIRS)),
+    _ignored_point(f"{INNER}/depthwise_conv.h:102"),
+)  # fmt: skip
 
 
-def depthwise_conv_2d(p: Preparation) -> None:
-    """K/cmsis_nn/depthwise_conv.cc, Prepare and Eval."""
-    file = "cmsis_nn/depthwise_conv.cc"
-    data = p.needed_input(0, f"{file}:70", "input")
-    weights = p.needed_input(1, f"{file}:73", "filter")
-    output = p.needed_output(f"{file}:76")
-    check_types(p, (data, weights, output), f"{file}:78")
-    p.predictable(data, weights, output)
-    if data.elem_type in INTEGER:
-        p.ensure(quantized(weights), f"{file}:101", "filter->quantization.type == kTfLiteAffineQuantization")
-        if data.elem_type == "INT16":
-            zero_points_are_zero(p, data, output, f"{file}:105", f"{file}:106")
-        check_scales(p, weights, weights.shape[3], f"{file}:116")
-        p.persistent += [4 * weights.shape[3]] * 2
-    check_inputs(p, 3, "depthwise_conv_common.cc:88")
-    check_steps(p, data, DEPTHWISE_SCALES)
-    forgotten_bias(p)
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
+def _depthwise(p: Preparation) -> None:
+    data, weights, output = (operand.of(p.view) for operand in (DATA, FILTER, OUTPUT))
+    p.forgotten_bias = bool(forgotten_bias(p.view))
+    if p.reference:
         return
-    if data.elem_type == "INT8" and p.has(TflmDefect.DEPTHWISE_BATCH):
-        p.check(data.shape[0] == 1, f"{file}:150")
-    call = _depthwise(p.view, data, weights, output)
+    p.persistent += [4 * weights.shape[3]] * 2
     if data.elem_type == "INT16":
         p.runs("arm_depthwise_conv_s16")
-    else:
-        p.request_positive(p.routed(call).buffer_size)
-        p.runs(f"arm_depthwise_conv_wrapper_{call.entry.rpartition('_')[2]}", call)
-        p.check(not p.dropped, f"{file}:292", Stage.INVOKE)
-    ignored_zero_point(p, weights)
-
-
-def _depthwise(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
-    stride, dilation = stride_of(view), dilation_of(view)
-    shape = dims(weights)._replace(n=1)
-    pads = window(view.text("padding"), Pair(*data.shape[1:3]), Pair(shape.h, shape.w), stride, dilation)
-    return KernelCall(
-        entry="depthwise_s4" if weights.elem_type == "INT4" else "depthwise_s8",
+        return
+    kind = "s4" if weights.elem_type == "INT4" else "s8"
+    call = _slide(p.view, f"depthwise_{kind}", data, Pair(*weights.shape[1:3]), dilated=True)._replace(
         input_dims=dims(data),
-        filter_dims=shape,
+        filter_dims=dims(weights)._replace(n=1),
         output_dims=dims(output),
-        stride=stride,
-        padding=pads.before,
-        pad_after=pads.after,
-        dilation=dilation,
-        ch_mult=view.option("depth_multiplier"),
-        bias=view.input(2) is not None,
+        ch_mult=p.view.option("depth_multiplier"),
+        bias=p.view.input(2) is not None,
     )
+    p.request_positive(p.routed(call).buffer_size)
+    p.runs(f"arm_depthwise_conv_wrapper_{kind}", call)
 
 
-def forgotten_bias(p: Preparation) -> None:
-    """An omitted bias (index -1) is handed to DeallocateTempTfLiteTensor (K/depthwise_conv_common.cc:131)."""
-    if len(p.view.operator.inputs) == 3 and p.view.input(2) is None:
-        p.forgotten_bias = True
-        p.failed_checks.append((Stage.PREPARE, "tensorflow/lite/micro/micro_allocator.cc:843"))
+TRANSPOSED = in_file(
+    "cmsis_nn/transpose_conv.cc",
+    *there({169: OUTPUT, 172: IMAGE, 175: FILTER}),
+    *weighted_types(177, 414, IMAGE, PAIRS[:2] + PAIRS[3:]),
+    Row(":191", PREPARE, images(IMAGE, FILTER, OUTPUT)),
+    Row(":266", PREPARE, where(IMAGE, INTEGER, with_steps(FILTER))),
+    Row(":275", PREPARE, where(IMAGE, INTEGER, filter_scales(0))),
+    *ends("cmsis_nn/transpose_conv.cc", 81, 3, 4),
+    *TRANSPOSED_SCALES,
+    _ignored_point(":288", IMAGE, READ_FILTER_POINT),
+    Row(":256", REFERENCE, where(IMAGE, ("INT16",), always("int16 transposed convolution")), layer=INT8_ALONE),
+)
+TRANSPOSED_PLAIN = in_file(
+    "transpose_conv.cc",
+    *there({164: OUTPUT, 167: IMAGE, 170: FILTER}),
+    Row(":172", PREPARE, in_pairs(IMAGE, ("INT16", "INT8"), alike=True), kind="runtime-hybrid"),
+    Row(":179", PREPARE, images(IMAGE, FILTER, OUTPUT)),
+    Row(":213", PREPARE, where(IMAGE, INTEGER, with_steps(FILTER))),
+    Row(":222", PREPARE, where(IMAGE, INTEGER, filter_scales(0))),
+    Row(":226", PREPARE, where(IMAGE, INTEGER, as_many_points)),
+    *ends("transpose_conv.cc", 78, 3, 4),
+    *TRANSPOSED_SCALES,
+    Row(":401", INVOKE, typed(IMAGE, "FLOAT32", *INTEGER)),
+)  # fmt: skip
+
+
+def _transposed(p: Preparation) -> None:
+    """Padding is worked out from the output's size, as that of the convolution whose gradient this is."""
+    data, weights, output = (operand.of(p.view) for operand in (IMAGE, FILTER, OUTPUT))
+    p.persistent += [4 * weights.shape[0]] * 2
+    call = _slide(p.view, "transpose_conv_s8", output, Pair(*weights.shape[1:3]))._replace(
+        input_dims=dims(data), filter_dims=dims(weights), output_dims=dims(output), bias=p.view.input(3) is not None
+    )
+    if data.elem_type == "INT8" and p.build.with_cmsis_nn:
+        sizes = p.routed(call)
+        p.request(sizes.buffer_size)
+        p.request(sizes.reverse_buffer_size)
+    elif data.elem_type in INTEGER:
+        p.request((4 if data.elem_type == "INT8" else 8) * prod(output.shape))
+    bias = p.view.input(3)
+    if data.elem_type == "INT16" and bias is not None and bias.elem_type == "INT16":
+        p.request(8 * prod(bias.shape))
+    p.runs("arm_transpose_conv_wrapper_s8", call)
+
+
+def _unpacks(p: Preparation) -> None:
+    """A byte for every weight of 4 bits."""
+    if FILTER.of(p.view).elem_type == "INT4":
+        p.request(prod(FILTER.of(p.view).shape))
+
+
+def _conv_plain(axis: int, p: Preparation) -> None:
+    """Multipliers of the channels along an axis, of float layers too."""
+    p.persistent += [4 * FILTER.of(p.view).shape[axis]] * 2
+    p.forgotten_bias = p.view.operator.op == "DEPTHWISE_CONV_2D" and bool(forgotten_bias(p.view))
+    _unpacks(p)
 
 
 # FULLY_CONNECTED and BATCH_MATMUL.
@@ -256,498 +458,639 @@ EVAL_TENSOR_BYTES = 12
 SHAPE_BYTES = 4
 QUANTIZATION_BYTES = 28
 """OpDataBatchMatmul's quantization (K/batch_matmul.h)."""
-
-SEVERAL_SCALES = "its weights have a scale for each output, which layers of int8 alone may have"
 INT32_BIAS = "the bias is int32 and the kernel reads it as int64"
-FILTER_ZERO_POINT = "the 1x1 route ignores the zero-point of the weights, {found}"
-FILTER_ZERO_POINT_S4 = "the int4 kernel ignores the zero-point of the weights, {found}"
+PER_CHANNEL_DENSE = "2024-09-27"
+"""Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
 
 
-def fully_connected(p: Preparation) -> None:
-    """K/cmsis_nn/fully_connected.cc, Prepare and Eval."""
-    file = "cmsis_nn/fully_connected.cc"
-    data = p.needed_input(0, f"{file}:70", "input")
-    weights = p.needed_input(1, f"{file}:73", "filter")
-    output = p.needed_output(f"{file}:78")
-    p.ensure_types(data, output, f"{file}:80", ("input->type", "output->type"))
-    p.ensure_message(data.elem_type in ACTIVATIONS, file, UNSUPPORTED_INPUT)
-    p.ensure_message((data.elem_type, weights.elem_type) in PAIRS, file, HYBRID)
-    if not output.shape or not weights.shape or min(output.shape) < 1:
-        raise Unpredictable(f"shapes {list(weights.shape)} and {list(output.shape)} of weights and output")
-    p.check(2 <= len(output.shape) <= 4, f"{file}:{94 if len(output.shape) < 2 else 95}")
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
-        return
-    per_channel = is_per_channel(weights)
-    dense_quantization(p, weights, per_channel)
-    condition = (
-        "!data->reference_op_data.is_per_channel || (data->reference_op_data.is_per_channel && "
-        "input->type == kTfLiteInt8 && filter->type != kTfLiteInt4)"
+def readable(view: OperatorView) -> str:
+    """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there, or below 1."""
+    weights, output = FILTER.of(view).shape, OUTPUT.of(view).shape
+    if not output or not weights or min(output) < 1:
+        raise Unpredictable(f"shapes {list(weights)} and {list(output)} of weights and output")
+    return ""
+
+
+def _scales(view: OperatorView) -> int:
+    """Scales of weights that have several; else 0."""
+    found = FILTER.of(view).quantization
+    count = len(found.scales) if found and quantized(FILTER.of(view)) else 0
+    return count if count > 1 else 0
+
+
+def several_scales(view: OperatorView) -> str:
+    """A scale for each output."""
+    return "its weights have a scale for each output" if _scales(view) else ""
+
+
+def scales_of_int16(view: OperatorView) -> str:
+    """The same of a layer that may not have them."""
+    text = several_scales(view)
+    return text and f"{text}, which layers of int8 alone may have"
+
+
+def one_scale_of_int4(view: OperatorView) -> str:
+    """A scale for each output, in types that may not have several."""
+    taken = FILTER.of(view).elem_type != "INT4" and DATA.of(view).elem_type in INTEGER
+    return "" if taken else several_scales(view)
+
+
+@condition
+def with_one_scale(view: OperatorView, rule: Condition) -> str:
+    """The condition, of weights that do not have several scales."""
+    return "" if _scales(view) else rule(view)
+
+
+def scale_of_each_output(view: OperatorView) -> str:
+    """Several scales of weights are as many as the axis that they name is long."""
+    weights, count = FILTER.of(view), _scales(view)
+    axis = weights.quantization.axis if weights.quantization else 0
+    size = weights.shape[axis] if 0 <= axis < len(weights.shape) else 0
+    return f"its weights of shape {list(weights.shape)} have {count} scales" if count not in (0, size) else ""
+
+
+def _on_1x1_route(view: OperatorView) -> bool:
+    """An output of more than two dimensions is a 1x1 convolution (K/cmsis_nn/fully_connected.cc:128)."""
+    types = DATA.of(view).elem_type, FILTER.of(view).elem_type
+    return types == ("INT8", "INT8") and len(OUTPUT.of(view).shape) > 2 and FILTER.of(view).shape[-1] % 4 == 0
+
+
+def early_scratch(view: OperatorView) -> str:
+    """The 1x1 route asks for scales to be repeated in a scratch buffer, whose number has to be 4 or more."""
+    early = _on_1x1_route(view) and not _scales(view) and view.scratch_before < 4
+    return f"its scratch request has number {view.scratch_before}; at least 4 is taken" if early else ""
+
+
+def ignored_filter_point(view: OperatorView) -> str:
+    """Ways of int8 activations that take the weights as symmetric."""
+    point, int4 = zero_point(FILTER.of(view)), FILTER.of(view).elem_type == "INT4"
+    way = "int4 kernel" if int4 else "1x1 route"
+    return (
+        f"the {way} ignores the zero-point of the weights, {point}" if point and (int4 or _on_1x1_route(view)) else ""
     )
-    p.ensure(not per_channel or data.elem_type == "INT8", f"{file}:116", condition, SEVERAL_SCALES)
-    if data.elem_type == "INT16":
-        _int16(p, (data, weights, output), file)
-    elif weights.elem_type == "INT4":
-        p.runs("arm_fully_connected_s4", _call(p, "fully_connected_s4", weights, output))
-        if zero_point(weights):
-            p.wrong.append(FILTER_ZERO_POINT_S4.format(found=zero_point(weights)))
-    elif len(output.shape) > 2 and weights.shape[-1] % 4 == 0:
-        _as_convolution(p, weights, output, file, per_channel)
-    else:
-        call = _call(p, "fully_connected_s8", weights, output)
-        _int8(p, call._replace(per_channel=per_channel, weight_offset=bool(zero_point(weights))))
 
 
-def is_per_channel(weights: TfliteTensor) -> bool:
-    """Whether weights have several scales."""
-    return weights.quantization is not None and quantized(weights) and len(weights.quantization.scales) > 1
+def int32_bias(view: OperatorView) -> str:
+    """A bias of another type than the kernel reads."""
+    bias = view.input(2)
+    return INT32_BIAS if bias is not None and bias.elem_type == "INT32" else ""
 
 
-def dense_quantization(p: Preparation, weights: TfliteTensor, per_channel: bool) -> None:
-    """CalculateOpDataFullyConnected (K/fully_connected_common.cc) of integers."""
-    common = "fully_connected_common.cc"
-    if per_channel and weights.quantization:
-        count, axis = len(weights.quantization.scales), weights.quantization.axis
-        data = p.needed_input(0, f"{common}:101", "input")
-        taken = weights.elem_type != "INT4" and data.elem_type in INTEGER
-        types = "(input->type == kTfLiteInt8 && filter->type != kTfLiteInt4) || (input->type == kTfLiteInt16 && "
-        p.ensure(taken, f"{common}:101", f"{types}filter->type != kTfLiteInt4)")
-        channels = weights.shape[axis] if 0 <= axis < len(weights.shape) else 0
-        names = ("per_channel_quantization_size", "filter->dims->data[affine_quantization->quantized_dimension]")
-        p.ensure_equal(count, channels, f"{common}:109", names)
-        p.persistent += [4 * count] * 2
-    else:
-        hold(p, DENSE_BIAS)
-    p.check(zero_point(weights) == 0, f"{common}:148")
-    hold(p, DENSE_ACTIVATION)
+_PER_CHANNEL = "runtime-per-channel-dense"
+DENSE_QUANTIZATION = tuple(
+    row._replace(condition=unless(DATA, FLOAT, row.condition))
+    for row in (
+        Row("fully_connected_common.cc:58", PREPARE, several_scales, "", "2024-05-29", PER_CHANNEL_DENSE, layer=OfLayer(
+            _PER_CHANNEL, "its weights have a scale for each output, which Prepare of this revision checks for",
+            sure=False,
+        )),
+        Row("fully_connected_common.cc:99", PREPARE, one_scale_of_int4, since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
+        Row("fully_connected_common.cc:107", PREPARE, scale_of_each_output),
+        *(row._replace(condition=with_one_scale(row.condition)) for row in DENSE_BIAS),
+        Row("fully_connected_common.cc:148", HALTS_PREPARE, pointed(FILTER, 0), layer=OfLayer(
+            "runtime-stops",
+            "a check asks for weights with zero-point 0, as symmetric quantization gives them; a release build "
+            "(NDEBUG) goes on, and ignores the zero-point where the output has more than two dimensions",
+        )),
+        *DENSE_ACTIVATION,
+    )
+)  # fmt: skip
+"""CalculateOpDataFullyConnected, which float layers leave at once."""
+DENSE = in_file(
+    "cmsis_nn/fully_connected.cc",
+    *there({65: DATA, 68: FILTER, 73: OUTPUT}),
+    *weighted_types(75, 429),
+    Row(":90", PREPARE, readable),
+    Row(":94", HALTS_PREPARE, ranked(OUTPUT, 2, 99)),
+    Row(":95", HALTS_PREPARE, ranked(OUTPUT, 0, 4), layer=OfLayer(
+        "runtime-stops", "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on"
+    )),
+    *DENSE_QUANTIZATION,
+    Row(":116", PREPARE, where(DATA, ("INT16",), scales_of_int16), since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
+    *int16_points(124, DATA, OUTPUT),
+    Row(":389", WRONG, where(DATA, ("INT16",), int32_bias)),
+    Row(":251", WRONG, where(DATA, ("INT8",), ignored_filter_point)),
+    Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, layer=OfLayer(
+        "runtime-stops",
+        "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
+        "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
+        level=Level.WARNING,
+        sure=False,
+    )),
+    Row("fully_connected_common.cc", WRONG, several_scales, until="2024-05-29", layer=OfLayer(
+        _PER_CHANNEL, "its weights have a scale for each output, and the kernel of this revision takes one", sure=False
+    )),
+)  # fmt: skip
+DENSE_PLAIN = in_file(
+    "fully_connected.cc",
+    *there({48: DATA, 51: FILTER, 56: OUTPUT}),
+    Row(":57", PREPARE, same_type(DATA, OUTPUT)),
+    Row(":59", PREPARE, where(DATA, ACTIVATIONS, in_pairs(DATA, *PAIRS))),
+    Row(":67", PREPARE, readable),
+    *DENSE_QUANTIZATION,
+    Row(":347", INVOKE, typed(DATA, *ACTIVATIONS)),
+)
 
 
-def _int16(p: Preparation, tensors: Tensors, file: str) -> None:
-    data, weights, output = tensors
-    p.ensure_equal(zero_point(data), 0, f"{file}:124", ("input->params.zero_point", "0"))
-    p.ensure_equal(zero_point(output), 0, f"{file}:125", ("output->params.zero_point", "0"))
-    p.runs("arm_fully_connected_s16", _call(p, "fully_connected_s16", weights, output))
-    bias = p.view.input(2)
-    if bias is not None and bias.elem_type == "INT32":
-        p.wrong.append(INT32_BIAS)
+def _multipliers(p: Preparation) -> None:
+    """Those of weights with several scales."""
+    if DATA.of(p.view).elem_type != "FLOAT32" and _scales(p.view):
+        p.persistent += [4 * _scales(p.view)] * 2
 
 
-def _as_convolution(p: Preparation, weights: TfliteTensor, output: TfliteTensor, file: str, per_channel: bool) -> None:
-    """An output of more than two dimensions is a 1x1 convolution, whose scales a scratch buffer repeats."""
-    if not per_channel:
-        index = p.scratch_before + len(p.scratch)
-        p.request(8 * output.shape[-1])
-        p.check(index >= 4, f"{file}:309", Stage.INVOKE)
-    rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
-    dims = Dims(rows, 1, 1, depth), Dims(channels, 1, 1, depth), Dims(rows, 1, 1, channels)
-    p.runs("arm_convolve_1x1_s8_fast", KernelCall("convolve_s8", *dims, bias=p.view.input(2) is not None))
-    if zero_point(weights):
-        p.wrong.append(FILTER_ZERO_POINT.format(found=zero_point(weights)))
+def _dense_plain(p: Preparation) -> None:
+    _multipliers(p)
+    _unpacks(p)
 
 
-def _int8(p: Preparation, call: KernelCall) -> None:
+def _dense(p: Preparation) -> None:
     """Kernel sums live in the arena for good, or are worked out in each run into a scratch buffer."""
-    sums = max(p.routed(call).buffer_size or 0, 0)
-    bias = p.view.input(2)
-    constant = p.view.constant(p.view.input(1)) and (bias is None or p.view.constant(bias))
-    kept = p.build.speed and constant
-    if sums and kept:
-        p.persistent.append(sums)
-    elif sums:
-        p.request(sums)
-        p.functions.append("arm_vector_sum_s8")
-    p.runs("arm_fully_connected_wrapper_s8", call)
-
-
-def _call(p: Preparation, entry: str, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
+    if p.reference:
+        return
+    _multipliers(p)
+    data, weights, output, bias = DATA.of(p.view), FILTER.of(p.view), OUTPUT.of(p.view), p.view.input(2)
     rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
-    dims = Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels)
-    return KernelCall(entry, *dims, bias=p.view.input(2) is not None)
+    kind = "s16" if data.elem_type == "INT16" else "s4" if weights.elem_type == "INT4" else "s8"
+    ends_of_call = Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels)
+    call = KernelCall(f"fully_connected_{kind}", *ends_of_call, bias=bias is not None)
+    if kind != "s8":
+        p.runs(f"arm_fully_connected_{kind}", call)
+    elif _on_1x1_route(p.view):
+        if not _scales(p.view):
+            p.request(8 * channels)
+        call = call._replace(entry="convolve_s8", filter_dims=Dims(channels, 1, 1, depth))
+        p.runs("arm_convolve_1x1_s8_fast", call)
+    else:
+        call = call._replace(per_channel=bool(_scales(p.view)), weight_offset=bool(zero_point(weights)))
+        sums = max(p.routed(call).buffer_size or 0, 0)
+        constant = p.view.constant(weights) and (bias is None or p.view.constant(bias))
+        if sums and p.build.speed and constant:
+            p.persistent.append(sums)
+        elif sums:
+            p.request(sums)
+            p.functions.append("arm_vector_sum_s8")
+        p.runs("arm_fully_connected_wrapper_s8", call)
 
 
-def batch_matmul(p: Preparation) -> None:
-    """K/cmsis_nn/batch_matmul.cc, Prepare and Eval."""
-    file = "cmsis_nn/batch_matmul.cc"
-    left = p.needed_input(0, f"{file}:205", "lhs_input")
-    right = p.needed_input(1, f"{file}:208", "rhs_input")
-    output = p.needed_output(f"{file}:211")
-    p.ensure_types(left, right, f"{file}:213", ("lhs_input->type", "rhs_input->type"))
-    p.ensure_types(left, output, f"{file}:214", ("lhs_input->type", "output->type"))
-    p.ensure_message(left.elem_type in ACTIVATIONS, file, UNSUPPORTED_INPUT)
-    for tensor, name, line in ((left, "lhs_rank", 224), (right, "rhs_rank", 226)):
-        p.ensure(len(tensor.shape) >= 2, f"{file}:{line}", f"{name} >= 2")
-        p.ensure(len(tensor.shape) <= 4, f"{file}:{line + 1}", f"{name} <= 4")
-    adj_x, adj_y = p.view.option("adj_x"), p.view.option("adj_y")
-    depth_left, depth_right = left.shape[-2 if adj_x else -1], right.shape[-1 if adj_y else -2]
-    p.ensure_equal(depth_left, depth_right, f"{file}:257", ("accum_dim_lhs", "accum_dim_rhs"))
-    if adj_x:
-        transposed_copy(p, left)
-    if not adj_y:
-        transposed_copy(p, right)
-    p.persistent.append(SHAPE_BYTES * (1 + len(output.shape)))
-    if left.elem_type == "FLOAT32":
-        p.reference = "float"
+summed_axis = equal(
+    "its inputs have {} and {} products to sum",
+    lambda v: (LEFT.of(v).shape[-2 if v.option("adj_x") else -1], SECOND.of(v).shape[-1 if v.option("adj_y") else -2]),
+)
+"""Both operands have as many products to sum."""
+
+
+PRODUCTS = in_file(
+    "cmsis_nn/batch_matmul.cc",
+    *there({199: LEFT, 202: SECOND, 205: OUTPUT}),
+    Row(":207", PREPARE, same_type(LEFT, SECOND), layer=HYBRID),
+    Row(":208", PREPARE, same_type(LEFT, OUTPUT)),
+    Row(":209", PREPARE, typed(LEFT, *ACTIVATIONS)),
+    in_float(":487"),
+    *(Row(f":{line}", PREPARE, ranked(side, *ends)) for line, side, ends in
+      ((218, LEFT, (2, 99)), (219, LEFT, (0, 4)), (220, SECOND, (2, 99)), (221, SECOND, (0, 4)))),
+    Row(":255", PREPARE, summed_axis),
+    *int16_points(319, LEFT, SECOND, OUTPUT),
+    not_yet("cmsis_nn/batch_matmul.cc", "2024-09-09"),
+    Row(":124", WRONG, always("rows and columns of its first input are exchanged"), "", "2024-09-09", "2024-11-06",
+        layer=OfLayer("runtime-wrong", "the kernel of this revision exchanges rows and columns of the first operand's "
+                      "shape", sure=False)),
+)  # fmt: skip
+PRODUCTS_PLAIN = in_file(
+    "batch_matmul.cc",
+    *there({185: LEFT, 187: SECOND, 189: OUTPUT}),
+    Row(":191", PREPARE, typed(LEFT, *NUMBERS)),
+    Row(":194", PREPARE, typed(SECOND, *NUMBERS)),
+    Row(":199", PREPARE, same_type(LEFT, SECOND)),
+    Row(":201", PREPARE, same_type(LEFT, OUTPUT)),
+    *(Row(f":{line}", PREPARE, ranked(side, *ends)) for line, side, ends in
+      ((206, LEFT, (2, 99)), (207, LEFT, (0, 5)), (208, SECOND, (2, 99)), (209, SECOND, (0, 5)))),
+    *int16_points(242, LEFT, SECOND, OUTPUT),
+    Row(":276", PREPARE, summed_axis),
+)  # fmt: skip
+
+
+def _copies(p: Preparation) -> None:
+    """A further tensor for each transposed operand, constants included (cmsis_nn/batch_matmul.cc:162), and a shape."""
+    for tensor, copied in ((LEFT.of(p.view), p.view.option("adj_x")), (SECOND.of(p.view), not p.view.option("adj_y"))):
+        if copied:
+            p.persistent += [EVAL_TENSOR_BYTES, SHAPE_BYTES * (1 + len(tensor.shape)), tensor_bytes(tensor)]
+    p.persistent.append(SHAPE_BYTES * (1 + len(OUTPUT.of(p.view).shape)))
+
+
+def _products_plain(p: Preparation) -> None:
+    if LEFT.of(p.view).elem_type in INTEGER:
+        p.persistent.append(QUANTIZATION_BYTES)
+    _copies(p)
+
+
+def _products(p: Preparation) -> None:
+    """Rows of the left operand times rows of the right one, whose copies are transposed where they have to be."""
+    _copies(p)
+    if p.reference:
         return
     p.persistent.append(QUANTIZATION_BYTES)
-    if left.elem_type == "INT16":
-        _zero_points(p, (left, right, output), file)
-        p.runs("arm_batch_matmul_s16", _product("batch_matmul_s16", (left, right, output), adj_x, adj_y))
-    else:
-        p.request_positive(_matmul_sums(p, output))
-        p.runs("arm_batch_matmul_s8", _product("batch_matmul_s8", (left, right, output), adj_x, adj_y))
-
-
-def _product(entry: str, tensors: Tensors, adj_x: int, adj_y: int) -> KernelCall:
-    """Rows of the left operand times rows of the right one, whose copies are transposed where they have to be."""
-    left, right, output = (activation_dims(tensor.shape) for tensor in tensors)
-    left = left._replace(w=left.c, c=left.w) if adj_x else left
-    right = right if adj_y else right._replace(w=right.c, c=right.w)
-    return KernelCall(entry, left, right, output)
-
-
-def transposed_copy(p: Preparation, tensor: TfliteTensor) -> None:
-    """A further tensor for the transposed operand, constants included (batch_matmul.cc:162)."""
-    p.persistent += [EVAL_TENSOR_BYTES, SHAPE_BYTES * (1 + len(tensor.shape)), tensor_bytes(tensor)]
-
-
-def _matmul_sums(p: Preparation, output: TfliteTensor) -> int:
-    """Bytes that arm_fully_connected_s8_get_buffer_size answers for the output's shape."""
-    shape = (1,) * (4 - len(output.shape)) + output.shape
-    dims = Dims(*shape)
-    call = KernelCall("fully_connected_s8", dims, dims, dims, per_channel=False)
-    return max(p.routed(call).buffer_size or 0, 0)
-
-
-def _zero_points(p: Preparation, tensors: tuple[TfliteTensor, ...], file: str) -> None:
-    for line, (tensor, name) in enumerate(zip(tensors, ("lhs_input", "rhs_input", "output"), strict=True), 319):
-        p.ensure_equal(zero_point(tensor), 0, f"{file}:{line}", (f"{name}->params.zero_point", "0"))
+    left, right, output = (activation_dims(operand.of(p.view).shape) for operand in (LEFT, SECOND, OUTPUT))
+    kind = "s16" if LEFT.of(p.view).elem_type == "INT16" else "s8"
+    if kind == "s8":
+        shape = OUTPUT.of(p.view).shape
+        size = Dims(*(1,) * (4 - len(shape)), *shape)
+        sums = KernelCall("fully_connected_s8", size, size, size, per_channel=False)
+        p.request_positive(p.routed(sums).buffer_size)
+    left = left._replace(w=left.c, c=left.w) if p.view.option("adj_x") else left
+    right = right if p.view.option("adj_y") else right._replace(w=right.c, c=right.w)
+    p.runs(f"arm_batch_matmul_{kind}", KernelCall(f"batch_matmul_{kind}", left, right, output))
 
 
 # ADD, MUL, MAXIMUM and MINIMUM.
 
 
-BROADCAST = "the shapes differ, {left} and {right}"
-UNEQUAL_SCALES = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
-Operands = tuple[TfliteTensor, TfliteTensor, TfliteTensor]
-"""Two inputs and the output."""
-
-ONE_VALUE = "the kernel takes a shape of another rank than 2 to 4 for a single value"
-TOO_DEEP = "tensorflow/lite/kernels/internal/runtime_shape.h:113"
+BROADCAST = OfLayer("runtime-broadcast", "the shapes of its operands differ")
 
 
-def _operands(
-    p: Preparation, file: str, lines: tuple[int, int, int]
-) -> tuple[TfliteTensor, TfliteTensor, TfliteTensor]:
-    left = p.needed_input(0, f"{file}:{lines[0]}", "input1")
-    right = p.needed_input(1, f"{file}:{lines[1]}", "input2")
-    return left, right, p.needed_output(f"{file}:{lines[2]}")
+def differing(view: OperatorView) -> str:
+    """Operands of different shapes."""
+    shapes = LEFT.of(view).shape, SECOND.of(view).shape
+    return f"the shapes differ, {list(shapes[0])} and {list(shapes[1])}" if shapes[0] != shapes[1] else ""
 
 
-def _int16_zero_points(p: Preparation, tensors: tuple[TfliteTensor, ...], file: str, line: int) -> None:
-    for number, (tensor, name) in enumerate(zip(tensors, ("input1", "input2", "output"), strict=True), line):
-        p.ensure_equal(zero_point(tensor), 0, f"{file}:{number}", (f"{name}->params.zero_point", "0"))
-
-
-def _runs(p: Preparation, name: str, operands: Operands) -> None:
+def _pairs(float_at: str, broadcast_at: str) -> tuple[KernelLimit, ...]:
     """CMSIS-NN for equal shapes of int8 and int16, reference code for all else."""
-    left, right, output = operands
-    suffix = {"INT8": "s8", "INT16": "s16"}.get(left.elem_type)
-    if suffix is None:
-        p.reference = "float" if left.elem_type == "FLOAT32" else left.elem_type.lower()
-    elif left.shape != right.shape:
-        p.reference = BROADCAST.format(left=list(left.shape), right=list(right.shape))
-    else:
-        _calls(p, f"elementwise_{name}_{suffix}", (left, right, output))
+    return (
+        in_float(float_at),
+        other_type(float_at, LEFT, *NUMBERS),
+        Row(broadcast_at, REFERENCE, where(LEFT, INTEGER, differing), kind="runtime-broadcast", layer=BROADCAST),
+    )
 
 
-def _calls(p: Preparation, entry: str, operands: Operands) -> None:
-    left, right, output = (activation_dims(tensor.shape) for tensor in operands)
-    p.runs(f"arm_{entry}", KernelCall(entry, left, right, output))
+ADD = in_file(
+    "cmsis_nn/add.cc",
+    *there({296: LEFT, 299: SECOND, 302: OUTPUT}),
+    Row(":304", PREPARE, same_type(LEFT, OUTPUT)),
+    Row(":305", PREPARE, typed(LEFT, *NUMBERS, "INT32")),
+    Row(":310", PREPARE, same_type(LEFT, SECOND), kind="runtime-hybrid"),
+    *int16_points(314, LEFT, SECOND, OUTPUT),
+    *SUM_FACTORS,
+    Row(":327", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
+    Row(":329", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
+    *_pairs(":353", ":132"),
+)
+ADD_PLAIN = in_file(
+    "add_common.cc",
+    *there({88: LEFT, 91: SECOND, 94: OUTPUT}),
+    Row(":42", ABORTS_PREPARE, where(OUTPUT, INTEGER, with_steps(OUTPUT))),
+    *SUM_FACTORS,
+    Row(":104", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
+    Row(":106", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
+    Row("add.cc:188", INVOKE, typed(OUTPUT, *NUMBERS, "INT32")),
+)
+MUL_PLAIN = in_file(
+    "mul_common.cc",
+    *there({44: LEFT, 47: SECOND, 50: OUTPUT}),
+    Row(":55", PREPARE, same_type(LEFT, SECOND)),
+    *FUSED_ACTIVATION,
+    *int16_points(73, LEFT, SECOND, OUTPUT, by=OUTPUT),
+    *MULTIPLIED,
+)
+MUL = (*MUL_PLAIN, *_pairs("cmsis_nn/mul.cc:123", "cmsis_nn/mul.cc:171"))
 
 
-def add(p: Preparation) -> None:
-    """K/cmsis_nn/add.cc, PrepareAdd and EvalAdd."""
-    file = "cmsis_nn/add.cc"
-    left, right, output = _operands(p, file, (297, 300, 303))
-    p.ensure_types(left, output, f"{file}:305", ("input1->type", "output->type"))
-    taken = left.elem_type in ("FLOAT32", "INT32", "INT16", "INT8")
-    p.ensure_message(taken, file, UNSUPPORTED_INPUT)
-    p.ensure_message(left.elem_type == right.elem_type, file, HYBRID)
-    if left.elem_type == "INT16":
-        _int16_zero_points(p, (left, right, output), file, 314)
-    hold(p, SUM_FACTORS)
-    if output.elem_type == "INT32":
-        for tensor, name, line in ((left, "input1", 327), (right, "input2", 329)):
-            names = (f"{name}->quantization.type", "kTfLiteNoQuantization")
-            p.ensure_equal(int(tensor.quantization is not None), 0, f"{file}:{line}", names)
-    _runs(p, "add", (left, right, output))
+def _pair(entry: str, p: Preparation) -> None:
+    kind = "s16" if LEFT.of(p.view).elem_type == "INT16" and entry.startswith("elementwise") else "s8"
+    left, right, output = (activation_dims(operand.of(p.view).shape) for operand in (LEFT, SECOND, OUTPUT))
+    p.runs(f"arm_{entry}_{kind}", KernelCall(f"{entry}_{kind}", left, right, output))
 
 
-def mul(p: Preparation) -> None:
-    """K/cmsis_nn/mul.cc and K/mul_common.cc."""
-    operands = mul_types(p)
-    hold(p, MULTIPLIED)
-    _runs(p, "mul", operands)
+def unequal_steps(view: OperatorView) -> str:
+    """Inputs in other steps than the output."""
+    steps = [operand.of(view).quantization for operand in (LEFT, SECOND, OUTPUT)]
+    text = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
+    return text if any(step != steps[2] for step in steps) else ""
 
 
-def mul_types(p: Preparation) -> Operands:
-    """K/mul_common.cc, MulPrepare."""
-    file = "mul_common.cc"
-    left, right, output = _operands(p, file, (125, 128, 131))
-    p.ensure_types(left, right, f"{file}:52", ("input1->type", "input2->type"))
-    hold(p, FUSED_ACTIVATION)
-    if output.elem_type == "INT16":
-        _int16_zero_points(p, (left, right, output), file, 60)
-    return left, right, output
+def taken_for_one_value(view: OperatorView) -> str:
+    """Ranks other than 2 to 4."""
+    text = "the kernel takes a shape of another rank than 2 to 4 for a single value"
+    ranks = [len(operand.of(view).shape) for operand in (LEFT, SECOND, OUTPUT)]
+    return "" if all(2 <= rank <= 4 for rank in ranks) else text
 
 
-def maximum(p: Preparation) -> None:
-    """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
-    _extreme(p, "maximum_s8")
-
-
-def minimum(p: Preparation) -> None:
-    """K/cmsis_nn/maximum_minimum.cc: no Prepare at all."""
-    _extreme(p, "minimum_s8")
-
-
-def _extreme(p: Preparation, entry: str) -> None:
-    file = "cmsis_nn/maximum_minimum.cc"
-    tensors = _operands(p, file, (0, 0, 0))
-    output = tensors[2]
-    hold(p, LARGEST)
-    if any(tensor.quantization != output.quantization for tensor in tensors):
-        p.wrong.append(UNEQUAL_SCALES)
-    if output.elem_type != "INT8":
-        p.reference = "float" if output.elem_type == "FLOAT32" else output.elem_type.lower()
-        return
-    ranks = [len(tensor.shape) for tensor in tensors]
-    if p.has(TflmDefect.EXTREME_RANK):
-        if not all(2 <= rank <= 4 for rank in ranks):
-            p.wrong.append(ONE_VALUE)
-    elif max(ranks) > 4:
-        p.halted = (Stage.INVOKE, TOO_DEEP)
-    _calls(p, entry, tensors)
+_EXTREMES_SINCE, _ANY_RANK = "2025-02-05", "2026-05-27"
+EXTREMES_PLAIN = in_file(
+    "maximum_minimum.h",
+    *(Row(f":{line}", INVOKE, touched(operand)) for line, operand in ((43, LEFT), (44, SECOND), (45, OUTPUT))),
+    *LARGEST,
+    Row("tensorflow/lite/kernels/internal/reference/maximum_minimum.h:38", WRONG, unequal_steps),
+)
+EXTREMES = in_file(
+    "cmsis_nn/maximum_minimum.cc",
+    *EXTREMES_PLAIN[:3],
+    *LARGEST,
+    in_float(":67", OUTPUT),
+    Row(":63", WRONG, unequal_steps, layer=OfLayer(
+        "runtime-wrong", "the kernel compares stored values, and scales or zero-points differ", (Cause.UNEQUAL_SCALES,)
+    )),
+    Row(":59", WRONG, where(OUTPUT, ("INT8",), taken_for_one_value), "", _EXTREMES_SINCE, _ANY_RANK, layer=OfLayer(
+        "runtime-rank", "the kernel of this revision takes a tensor of one dimension for one value", sure=False
+    )),
+    *(Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(OUTPUT, ("INT8",), ranked(operand, 0, 4)), since=_ANY_RANK)
+      for operand in (LEFT, SECOND, OUTPUT)),
+    Row("maximum_minimum.cc", PREPARE, where(OUTPUT, ("INT16",), always("int16")), until="2024-09-09", layer=NO_INT16),
+    not_yet("cmsis_nn/maximum_minimum.cc", _EXTREMES_SINCE),
+    other_type(":67", OUTPUT, "INT8", layer=INT8_ALONE),
+)  # fmt: skip
 
 
 # PAD, PADV2 and TRANSPOSE.
 
 
-DEEP_PAD = "the kernel pads the last four dimensions alone; of {found} images along the first only one is written"
-PAD_OF_FOUR = "the kernel reads four sizes of a shape that has {found}"
-DEEP_TRANSPOSE = "the kernel takes four dimensions at most, the error is dropped and the output is never written"
+AMOUNTS, ORDER, FILL = (
+    KernelOperand(1, "its paddings"),
+    KernelOperand(1, "its order of axes"),
+    KernelOperand(2, "its value"),
+)
+MOVES_SINCE = "2025-03-20"
 
 
 def values(view: OperatorView, tensor: TfliteTensor, count: int) -> tuple[int, ...]:
-    """The first `count` int32 values of a constant."""
+    """The first `count` int32 values of a constant. Raises Unpredictable where the file holds fewer."""
     data = view.model.bytes_of(tensor.buffer)
     if len(data) < 4 * count:
         raise Unpredictable(f"'{tensor.name}' has {len(data)} bytes; {4 * count} are read")
     return unpack_from(f"<{count}i", data)
 
 
-def _moving(entry: str, data: TfliteTensor, output: TfliteTensor) -> KernelCall:
-    return KernelCall(entry, activation_dims(data.shape), NO_FILTER, activation_dims(output.shape))
+def filled(condition: Condition) -> Condition:
+    """The condition, where there is a value to pad with."""
+    return lambda view: condition(view) if view.input(2) is not None else ""
 
 
-def pad(p: Preparation) -> None:
-    """K/pad_common.cc and K/cmsis_nn/pad.cc, for PAD and PADV2."""
-    data, output = pad_checks(p)
-    hold(p, PADDED)
-    if data.elem_type != "INT8":
-        p.reference = "float" if data.elem_type == "FLOAT32" else data.elem_type.lower()
-        return
-    p.runs("arm_pad_s8", _moving("pad_s8", data, output)._replace(pad_front=_front(p, len(data.shape))))
-    if p.has(TflmDefect.PAD_RANK) and len(data.shape) != 4:
-        p.wrong.append(PAD_OF_FOUR.format(found=len(data.shape)))
-    elif len(data.shape) == 5 and data.shape[0] > 1:
-        p.wrong.append(DEEP_PAD.format(found=data.shape[0]))
+def padded_sizes(view: OperatorView) -> str:
+    """The output is as large as input and paddings say."""
+    data, output = DATA.of(view).shape, OUTPUT.of(view).shape
+    pads = values(view, AMOUNTS.of(view), 2 * len(output))
+    wanted = [size + pads[2 * axis] + pads[2 * axis + 1] for axis, size in enumerate(data[: len(output)])]
+    same = list(output[: len(wanted)]) == wanted
+    return "" if same else f"its output has shape {list(output)}; {wanted} is taken"
 
 
-def _front(p: Preparation, rank: int) -> Dims:
-    """What is added in front, in the order of `activation_dims`; unknown for more than four axes."""
-    amounts = values(p.view, p.needed_input(1, "pad_common.cc:44", "paddings"), 2 * rank)[::2]
-    return NO_FILTER if rank > 4 else Dims(*(0,) * (4 - rank), *amounts)
+def pad_of_five(view: OperatorView) -> str:
+    """Several blocks of four dimensions."""
+    shape = DATA.of(view).shape
+    lost = f"of {shape[0]} images along the first only one is written" if len(shape) == 5 and shape[0] > 1 else ""
+    return lost and f"the kernel pads the last four dimensions alone; {lost}"
 
 
-def pad_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
-    """PadPrepare (K/pad_common.cc); input and output."""
-    file = "pad_common.cc"
-    count = len(p.view.operator.inputs)
-    p.ensure(count in (2, 3), f"{file}:36", "NumInputs(node) == 2 || NumInputs(node) == 3")
-    data = p.needed_input(0, f"{file}:41", "input")
-    amounts = p.needed_input(1, f"{file}:44", "paddings")
-    fill = p.needed_input(2, f"{file}:48", "constant_values") if count == 3 else None
-    output = p.needed_output(f"{file}:51")
-    p.ensure_types(data, output, f"{file}:53", ("input->type", "output->type"))
-    most = "NumDimensions(input) <= reference_ops::PadKernelMaxDimensionCount()"
-    p.ensure(len(data.shape) <= 5, f"{file}:56", most)
-    _pad_sizes(p, data, amounts, fill, output)
-    if data.elem_type == "INT8" and fill is not None:
-        names = ("output->params.zero_point", "constant_values->params.zero_point")
-        p.ensure_equal(zero_point(output), zero_point(fill), f"{file}:110", names)
-        doubles = ("static_cast<double>(output->params.scale)", "static_cast<double>(constant_values->params.scale)")
-        p.ensure_equal_doubles(scale(output), scale(fill), f"{file}:112", doubles)
-    return data, output
+def pad_of_four(view: OperatorView) -> str:
+    """Another number of dimensions than 4."""
+    rank = len(DATA.of(view).shape)
+    return "" if rank == 4 else f"the kernel reads four sizes of a shape that has {rank}"
 
 
-def _pad_sizes(
-    p: Preparation, data: TfliteTensor, amounts: TfliteTensor, fill: TfliteTensor | None, output: TfliteTensor
-) -> None:
-    file = "pad_common.cc"
-    if fill is not None:
-        p.ensure_types(data, fill, f"{file}:60", ("input->type", "constant_values->type"))
-        p.ensure_equal(prod(fill.shape), 1, f"{file}:62", ("NumElements(constant_values)", "1"))
-    rank = len(output.shape)
-    names = ("GetTensorShape(paddings).FlatSize()", "output->dims->size * 2")
-    p.ensure_equal(prod(amounts.shape), 2 * rank, f"{file}:66", names)
-    constant = p.view.constant(amounts)
-    p.ensure_message(constant, file, "Non-constant >paddings< tensor is not supported")
-    pads = values(p.view, amounts, 2 * rank)
-    for axis, size in enumerate(data.shape[:rank]):
-        expected = size + pads[2 * axis] + pads[2 * axis + 1]
-        p.ensure_equal(output.shape[axis], expected, f"{file}:79", ("output_dim", "expected_dim"))
+def transpose_of_five(view: OperatorView) -> str:
+    """More than four dimensions."""
+    text = "the kernel takes four dimensions at most, the error is dropped and the output is never written"
+    return text if len(DATA.of(view).shape) > 4 else ""
 
 
-def transpose(p: Preparation) -> None:
-    """K/transpose_common.cc and K/cmsis_nn/transpose.cc."""
-    data = transpose_checks(p)
-    output = p.view.output()
-    if data.elem_type == "INT8" and len(data.shape) > 4:
-        p.wrong.append(DEEP_TRANSPOSE)
-        p.dropped = f"{K}cmsis_nn/transpose.cc:30 size <= 4 was not true."
-    elif data.elem_type == "INT8" and output is not None:
-        rank = len(data.shape)
-        order = values(p.view, p.needed_input(1, "transpose_common.cc:30", "op_context.perm"), rank)
-        p.runs("arm_transpose_s8", _moving("transpose_s8", data, output)._replace(permutation=order))
-    elif data.elem_type in ("FLOAT32", "INT16"):
-        p.reference = "float" if data.elem_type == "FLOAT32" else "int16"
-    else:
-        known = "Only float32, int8 and int16 is supported"
-        raise Refused(f"Type {data.elem_type} is currently not supported by Transpose. {known}", Stage.INVOKE)
+def order_within(view: OperatorView) -> str:
+    """The order names axes of the input."""
+    rank = len(DATA.of(view).shape)
+    bad = [axis for axis in values(view, ORDER.of(view), rank) if not 0 <= axis < rank]
+    return f"axis {bad[0]} of an input with {rank} dimensions" if bad else ""
 
 
-def transpose_checks(p: Preparation) -> TfliteTensor:
-    """TransposePrepare (K/transpose_common.cc); the input."""
-    file = "transpose_common.cc"
-    p.ensure_equal(len(p.view.operator.inputs), 2, f"{file}:27", ("NumInputs(node)", "2"))
-    data = p.needed_input(0, f"{file}:30", "op_context.input")
-    order = p.needed_input(1, f"{file}:30", "op_context.perm")
-    output = p.needed_output(f"{file}:30")
-    rank = len(data.shape)
-    p.ensure_message(rank <= 5, file, "Transpose op only supports 1D-5D input arrays.")
-    p.ensure_types(data, output, f"{file}:35", ("op_context.input->type", "op_context.output->type"))
-    p.ensure_message(p.view.constant(order), file, "Non-constant >perm< tensor is not supported")
-    p.ensure_equal(len(order.shape), 1, f"{file}:44", ("NumDimensions(op_context.perm)", "1"))
-    p.ensure_equal(order.shape[0], rank, f"{file}:45", ("op_context.perm->dims->data[0]", "dims"))
-    bounds = all(0 <= axis < rank for axis in values(p.view, order, rank))
-    p.ensure_message(bounds, file, "Transpose op permutations array is out of bounds.")
-    return data
+TOO_MANY_AXES = OfLayer("runtime-rank", "five dimensions are the most that Prepare takes")
+PAD_PLAIN = in_file(
+    "pad_common.cc",
+    *ends("pad_common.cc", 36, 2, 3),
+    *there({41: DATA, 44: AMOUNTS, 51: OUTPUT}),
+    Row(":53", PREPARE, same_type(DATA, OUTPUT)),
+    Row(":56", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
+    Row(":60", PREPARE, filled(same_type(DATA, FILL))),
+    Row(":62", PREPARE, filled(single_value(FILL))),
+    Row(
+        ":66",
+        PREPARE,
+        equal(
+            "its paddings have {} elements; {} are taken",
+            lambda v: (prod(AMOUNTS.of(v).shape), 2 * len(OUTPUT.of(v).shape)),
+        ),
+    ),
+    Row(":72", PREPARE, stored(AMOUNTS)),
+    Row(":79", PREPARE, padded_sizes),
+    Row(":110", PREPARE, filled(where(DATA, ("INT8",), same("zero-point", zero_point, OUTPUT, FILL)))),
+    Row(":112", PREPARE, filled(where(DATA, ("INT8",), same("scale", scale, OUTPUT, FILL)))),
+    *PADDED,
+)
+PAD = in_file(
+    "cmsis_nn/pad.cc",
+    in_float(":88"),
+    *PAD_PLAIN,
+    Row(":54", WRONG, where(DATA, ("INT8",), pad_of_five), "", "2026-05-27", kind="runtime-rank", layer=OfLayer(
+        "runtime-rank", "the kernel pads the last four dimensions alone, and writes the first of several blocks"
+    )),
+    Row(":48", WRONG, where(DATA, ("INT8",), pad_of_four), "", MOVES_SINCE, "2026-05-27", "runtime-rank", OfLayer(
+        "runtime-rank", "the kernel of this revision reads four sizes whatever the rank", sure=False
+    )),
+    not_yet("cmsis_nn/pad.cc", MOVES_SINCE),
+    other_type(":109", DATA, "INT8", layer=INT8_ALONE),
+)  # fmt: skip
+ORDERED = in_file(
+    "transpose_common.cc",
+    *ends("transpose_common.cc", 27, 2),
+    *there({30: DATA}),
+    *there({30: ORDER}),
+    *there({30: OUTPUT}),
+    Row(":33", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
+    Row(":35", PREPARE, same_type(DATA, OUTPUT)),
+    Row(":37", PREPARE, stored(ORDER)),
+    Row(":44", PREPARE, ranked(ORDER, 1, 1)),
+    Row(":45", PREPARE, lambda v: "" if ORDER.of(v).shape[0] == len(DATA.of(v).shape) else
+        f"its order has {ORDER.of(v).shape[0]} axes for {len(DATA.of(v).shape)} dimensions"),
+    Row(":47", PREPARE, order_within),
+)  # fmt: skip
+TRANSPOSE_PLAIN = (*ORDERED, Row("transpose.cc:65", INVOKE, typed(DATA, *NUMBERS)))
+TRANSPOSE = in_file(
+    "cmsis_nn/transpose.cc",
+    in_float(":76"),
+    *ORDERED,
+    Row(":93", INVOKE, typed(DATA, *NUMBERS)),
+    Row(":30", WRONG, where(DATA, ("INT8",), transpose_of_five), "", MOVES_SINCE, "", "runtime-rank", OfLayer(
+        "runtime-rank", "the kernel takes four dimensions at most, the error is dropped and the output is never written"
+    )),
+    Row("transpose.cc", PREPARE, where(DATA, ("INT16",), always("int16")), until="2025-03-17", layer=NO_INT16),
+    not_yet("cmsis_nn/transpose.cc", MOVES_SINCE),
+    other_type(":86", DATA, "INT8", layer=INT8_ALONE),
+)  # fmt: skip
+
+
+def _moves(p: Preparation, entry: str) -> KernelCall:
+    data, output = (activation_dims(operand.of(p.view).shape) for operand in (DATA, OUTPUT))
+    return KernelCall(entry, data, NO_FILTER, output)
+
+
+def _pad(p: Preparation) -> None:
+    """What is added in front is in the order of `activation_dims`; unknown for more than four axes."""
+    rank = len(DATA.of(p.view).shape)
+    amounts = values(p.view, AMOUNTS.of(p.view), 2 * rank)[::2]
+    front = NO_FILTER if rank > 4 else Dims(*(0,) * (4 - rank), *amounts)
+    p.runs("arm_pad_s8", _moves(p, "pad_s8")._replace(pad_front=front))
+
+
+def _transpose(p: Preparation) -> None:
+    rank = len(DATA.of(p.view).shape)
+    if rank <= 4:
+        order = values(p.view, ORDER.of(p.view), rank)
+        p.runs("arm_transpose_s8", _moves(p, "transpose_s8")._replace(permutation=order))
 
 
 # AVERAGE_POOL_2D, MAX_POOL_2D and SOFTMAX.
 
 
-FIRST_IMAGE = "only the first of {found} images is pooled"
 LUT_BYTES = 513 * 2
 """One of the two tables of the int16 softmax."""
+POOL_CHECKS = "2025-04-04"
+"""Day from which pools check scales."""
 
 
-def average_pool_2d(p: Preparation) -> None:
-    """K/cmsis_nn/pooling.cc, AveragePrepare and AverageEval."""
-    call = _pool(p, "avgpool")
-    if call:
-        p.request_positive(p.routed(call).buffer_size)
-        p.runs(f"arm_{call.entry}", call)
-        line = 102 if call.entry.endswith("s16") else 96
-        p.check(not p.dropped, f"cmsis_nn/pooling.cc:{line}", Stage.INVOKE)
+def pooled_scales(view: OperatorView) -> str:
+    """Input and output have one scale, to a millionth."""
+    scales = scale(DATA.of(view)), scale(OUTPUT.of(view))
+    near = single(abs(scales[0] - scales[1])) <= 1.0e-6
+    return "" if near else f"its input has scale {scales[0]:g} and its output {scales[1]:g}"
 
 
-def max_pool_2d(p: Preparation) -> None:
-    """K/cmsis_nn/pooling.cc, MaxPrepare and MaxEval."""
-    call = _pool(p, "max_pool")
-    if call:
-        p.runs(f"arm_{call.entry}", call)
+pooled_points = same("zero-point", zero_point, DATA, OUTPUT)
+"""Input and output have one zero-point."""
 
 
-def _pool(p: Preparation, entry: str) -> KernelCall | None:
-    """The call of a pool, None for float."""
-    data, output = pool_checks(p)
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
-        return None
-    p.predictable(data, output)
-    stride = stride_of(p.view)
-    kernel = Pair(p.view.option("filter_height"), p.view.option("filter_width"))
-    pads = window(p.view.text("padding"), Pair(*data.shape[1:3]), kernel, stride)
-    suffix = "s16" if data.elem_type == "INT16" else "s8"
-    filter_dims = Dims(1, kernel.h, kernel.w, 1)
-    if p.has(TflmDefect.POOL_FIRST_IMAGE) and data.shape[0] > 1:
-        p.wrong.append(FIRST_IMAGE.format(found=data.shape[0]))
-    return KernelCall(f"{entry}_{suffix}", dims(data), filter_dims, dims(output), stride, pads.before, pads.after)
+def first_image(view: OperatorView) -> str:
+    """A batch."""
+    batch = DATA.of(view).shape[0]
+    return f"only the first of {batch} images is pooled" if batch > 1 else ""
 
 
-def pool_checks(p: Preparation) -> tuple[TfliteTensor, TfliteTensor]:
-    """PoolingPrepare (K/pooling_common.cc); input and output."""
-    file = "pooling_common.cc"
-    data = p.needed_input(0, f"{file}:61", "input")
-    output = p.needed_output(f"{file}:64")
-    if data.elem_type in INTEGER:
-        p.ensure(_difference(scale(data), scale(output)) <= 1.0e-6, f"{file}:73", "scale_diff <= 1.0e-6")
-        same = "input->params.zero_point == output->params.zero_point"
-        p.ensure(zero_point(data) == zero_point(output), f"{file}:74", same)
-        hold(p, POOLED_ACTIVATION)
-    elif data.elem_type != "FLOAT32":
-        raise Refused(f"Type {data.elem_type} not supported.", Stage.PREPARE)
-    return data, output
+_UNEQUAL = OfLayer("runtime-stops", "input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
+POOL_PLAIN = in_file(
+    "pooling_common.cc",
+    *there({61: DATA, 64: OUTPUT}),
+    Row(":73", PREPARE, where(DATA, INTEGER, pooled_scales), since=POOL_CHECKS, layer=_UNEQUAL),
+    Row(":74", PREPARE, where(DATA, INTEGER, pooled_points), since=POOL_CHECKS),
+    *(row._replace(condition=where(DATA, INTEGER, row.condition)) for row in POOLED_ACTIVATION),
+    Row(":86", PREPARE, typed(DATA, *NUMBERS)),
+)
+POOL = in_file(
+    "cmsis_nn/pooling.cc",
+    *POOL_PLAIN,
+    in_float(":212"),
+    Row(":170", PREPARE, where(DATA, INTEGER, images(DATA, OUTPUT))),
+    Row("cmsis_nn/pooling.cc", WRONG, where(DATA, INTEGER, lambda v: pooled_scales(v) or pooled_points(v)),
+        until=POOL_CHECKS, layer=OfLayer(
+        "runtime-wrong",
+        "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
+        (Cause.UNEQUAL_SCALES,),
+        sure=False,
+    )),
+    Row("cmsis_nn/pooling.cc", WRONG, where(DATA, INTEGER, first_image), until="2026-06-01", layer=OfLayer(
+        "runtime-batch", "the kernel pools the first image of a batch alone"
+    )),
+)  # fmt: skip
 
 
-def softmax(p: Preparation) -> None:
-    """K/cmsis_nn/softmax.cc and K/softmax_common.cc."""
-    file = "cmsis_nn/softmax.cc"
-    p.ensure_equal(len(p.view.operator.inputs), 1, f"{file}:48", ("NumInputs(node)", "1"))
-    p.ensure_equal(len(p.view.operator.outputs), 1, f"{file}:49", ("NumOutputs(node)", "1"))
-    data = p.needed_input(0, f"{file}:51", "input")
-    p.ensure(len(data.shape) >= 1, f"{file}:52", "NumDimensions(input) >= 1")
-    output = p.needed_output(f"{file}:54")
-    kinds = (data.elem_type, output.elem_type)
-    together = kinds[0] == kinds[1] or kinds == ("INT8", "INT16")
-    p.ensure_message(together, file, "Input and output data types are not supported together.")
-    p.ensure_message(data.elem_type in ("FLOAT32", *INTEGER), file, UNSUPPORTED_INPUT)
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
+def _pool(stem: str, p: Preparation) -> None:
+    if p.reference:
         return
+    data, output = DATA.of(p.view), OUTPUT.of(p.view)
+    kernel = Pair(p.view.option("filter_height"), p.view.option("filter_width"))
+    entry = f"{stem}_{'s16' if data.elem_type == 'INT16' else 's8'}"
+    call = _slide(p.view, entry, data, kernel)._replace(
+        input_dims=dims(data), filter_dims=Dims(1, kernel.h, kernel.w, 1), output_dims=dims(output)
+    )
+    if stem == "avgpool":
+        p.request_positive(p.routed(call).buffer_size)
+    p.runs(f"arm_{entry}", call)
+
+
+@condition
+def near(view: OperatorView, divisor: int) -> str:
+    """The output's scale is 1 / `divisor`, to a thousandth of it."""
+    step = scale(OUTPUT.of(view))
+    exact = abs(step - 1 / divisor) <= single(0.001) / divisor
+    return "" if exact else f"its output has scale {step:g}; 1/{divisor} is taken"
+
+
+def one_in_256(view: OperatorView) -> str:
+    """The output's scale is 1/256."""
+    step = scale(OUTPUT.of(view))
+    return "" if step == 1 / 256 else f"its output has scale {step:.9g}; 1/256 is taken"
+
+
+SOFTMAX_OUTPUT = OfLayer(
+    "runtime-stops",
+    "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
+    (Cause.SOFTMAX_SCALE,),
+)
+
+
+def of_int8(made: tuple[str, ...], rule: Condition) -> Condition:
+    """The condition, where int8 becomes one of the types."""
+    return where(DATA, ("INT8",), where(OUTPUT, made, rule))
+
+
+SOFTMAX_STEPS = in_file(
+    "softmax_common.cc",
+    Row(":91", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0)), layer=INT16_POINT),
+    Row(":92", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), layer=SOFTMAX_OUTPUT),
+    Row(":93", PREPARE, where(DATA, ("INT16",), near(32768))),
+    Row(":98", PREPARE, of_int8(("INT16",), pointed(OUTPUT, -32768)), layer=SOFTMAX_OUTPUT),
+    Row(":99", PREPARE, of_int8(("INT16",), near(65536))),
+    Row(":103", PREPARE, of_int8(("INT8",), pointed(OUTPUT, -128)), layer=SOFTMAX_OUTPUT),
+    Row(":104", PREPARE, of_int8(("INT8",), one_in_256)),
+    *SOFTMAX_RANGE,
+)
+"""CalculateSoftmaxParams, by the types of input and output."""
+
+
+def types_together(view: OperatorView) -> str:
+    """One type, or int16 of int8."""
+    kinds = DATA.of(view).elem_type, OUTPUT.of(view).elem_type
+    together = kinds[0] == kinds[1] or kinds == ("INT8", "INT16")
+    return "" if together else f"its input is {kinds[0]} and its output {kinds[1]}; they are not taken together"
+
+
+SOFTMAX = in_file(
+    "cmsis_nn/softmax.cc",
+    *ends("cmsis_nn/softmax.cc", 47, 1),
+    *there({50: DATA}),
+    Row(":51", PREPARE, ranked(DATA, 1, 99)),
+    *there({53: OUTPUT}),
+    Row(":55", PREPARE, types_together),
+    Row(":60", PREPARE, typed(DATA, *NUMBERS)),
+    in_float(":98"),
+    *SOFTMAX_STEPS,
+)
+SOFTMAX_PLAIN = in_file(
+    "softmax_common.cc",
+    *ends("softmax_common.cc", 148, 1),
+    *there({151: DATA}),
+    Row(":152", PREPARE, ranked(DATA, 1, 99)),
+    *there({154: OUTPUT}),
+    Row(":49", PREPARE, where(OUTPUT, ("INT16",), typed(DATA, *INTEGER))),
+    Row(":52", PREPARE, unless(OUTPUT, ("INT16",), same_type(DATA, OUTPUT))),
+    Row(":57", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+    *SOFTMAX_STEPS,
+    Row(":133", PREPARE, typed(DATA, *NUMBERS)),
+)
+
+
+def _softmax(p: Preparation) -> None:
+    data = DATA.of(p.view)
+    kinds = data.elem_type, OUTPUT.of(p.view).elem_type
     if data.elem_type == "INT16":
         p.persistent += [LUT_BYTES] * 2
-    softmax_scales(p, data, output)
-    names = {("INT8", "INT8"): "softmax_s8", ("INT8", "INT16"): "softmax_s8_s16", ("INT16", "INT16"): "softmax_s16"}
+    entry = {("INT8", "INT8"): "softmax_s8", ("INT8", "INT16"): "softmax_s8_s16"}.get(kinds, "softmax_s16")
     rows = Dims(prod(data.shape[:-1]), 1, 1, data.shape[-1])
-    p.runs(f"arm_{names[kinds]}", KernelCall(names[kinds], rows, NO_FILTER, rows))
-
-
-def softmax_scales(p: Preparation, data: TfliteTensor, output: TfliteTensor) -> None:
-    """CalculateSoftmaxParams."""
-    file, point = "softmax_common.cc", zero_point(output)
-    if data.elem_type == "INT16":
-        p.ensure_equal(zero_point(data), 0, f"{file}:91", ("input->params.zero_point", "0"))
-        p.ensure_equal(point, 0, f"{file}:92", ("output->params.zero_point", "0"))
-        _near(p, output, 32768, f"{file}:93")
-    elif output.elem_type == "INT16":
-        p.ensure_equal(point, -32768, f"{file}:98", ("output->params.zero_point", "-32768"))
-        _near(p, output, 65536, f"{file}:99")
-    else:
-        p.ensure_equal(point, -128, f"{file}:103", ("output->params.zero_point", "-128"))
-        p.ensure(scale(output) == 1 / 256, f"{file}:104", "output->params.scale == 1.f / 256")
-    hold(p, SOFTMAX_RANGE)
-
-
-def _near(p: Preparation, output: TfliteTensor, divisor: int, place: str) -> None:
-    names = ("output->params.scale", f"1.f / {divisor}")
-    p.ensure_near(scale(output), 1 / divisor, single(0.001) / divisor, place, names)
-
-
-def _difference(left: float, right: float) -> float:
-    return single(abs(left - right))
+    p.runs(f"arm_{entry}", KernelCall(entry, rows, NO_FILTER, rows))
 
 
 # SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
@@ -755,141 +1098,190 @@ def _difference(left: float, right: float) -> float:
 
 LSTM_GATES = 8
 """Four gates, each with the sums of its input weights and of its recurrent weights."""
+TIMES, BIAS, STATE = (
+    KernelOperand(2, "its weights of time"),
+    KernelOperand(3, "its bias"),
+    KernelOperand(4, "its state"),
+)
+HIDDEN, CELL = KernelOperand(18, "its hidden state"), KernelOperand(19, "its cell state")
 
 
-def svdf(p: Preparation) -> None:
-    """K/cmsis_nn/svdf.cc, Prepare and EvalIntegerSVDF."""
-    file = "cmsis_nn/svdf.cc"
-    data = p.needed_input(0, f"{file}:74", "input")
-    features = p.needed_input(1, f"{file}:77", "weights_feature")
-    times = p.needed_input(2, f"{file}:80", "weights_time")
-    state = p.needed_input(4, f"{file}:85", "activation_state")
-    if min(map(len, (data.shape, features.shape, times.shape))) < 2 or p.view.option("rank") < 1:
+def readable_svdf(view: OperatorView) -> str:
+    """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there."""
+    if min(len(operand.of(view).shape) for operand in (DATA, FILTER, TIMES)) < 2 or view.option("rank") < 1:
         raise Unpredictable("an SVDF whose inputs have fewer than two dimensions, or whose rank is 0")
-    batch, filters, rank = data.shape[0], features.shape[0], p.view.option("rank")
-    p.ensure_equal(filters % rank, 0, f"{file}:92", ("num_filters % rank", "0"))
-    taken = "input->type == kTfLiteFloat32 || input->type == kTfLiteInt8"
-    p.ensure(data.elem_type in ("FLOAT32", "INT8"), f"{file}:97", taken)
-    p.needed_output(f"{file}:106")
-    p.ensure_equal(int(state.is_variable), 1, f"{file}:132", ("activation_state->is_variable", "true"))
-    p.ensure_equal(len(p.view.operator.inputs), 5, f"{file}:134", ("node->inputs->size", "5"))
-    p.request(4 * batch * filters)
-    if data.elem_type == "FLOAT32":
-        p.reference = "float"
-        return
-    _svdf_scales(p, state, times, file)
-    p.request(4 * batch * (filters // rank))
-    _svdf_sums(p, features, times, file)
+    return ""
 
 
-def _svdf_scales(p: Preparation, state: TfliteTensor, times: TfliteTensor, file: str) -> None:
-    bias = p.view.input(3)
-    if bias is None:
+def bias_scale(view: OperatorView) -> str:
+    """The bias has the scale of state times weights. Raises Unpredictable without a bias."""
+    if view.input(3) is None:
         raise Unpredictable("an SVDF without a bias: the kernel reads the scale of one that is not there")
-    close = abs(scale(bias) - scale(state) * scale(times)) < 1e-5
-    condition = (
-        "std::abs(static_cast<double>(bias->params.scale) - static_cast<double>(activation_state->params.scale * "
-        "weights_time->params.scale)) < 1e-5"
-    )
-    p.ensure(close, f"{file}:160", condition)
+    found, wanted = scale(BIAS.of(view)), scale(STATE.of(view)) * scale(TIMES.of(view))
+    return "" if abs(found - wanted) < 1e-5 else f"its bias has scale {found:g}; {wanted:g} is taken"
 
 
-def _svdf_sums(p: Preparation, features: TfliteTensor, times: TfliteTensor, file: str) -> None:
+def _svdf_rows(file: str, first: int) -> tuple[KernelLimit, ...]:
+    """PrepareSvdf, which both builds have alike; `first` is the line of its first check."""
+
+    def row(line: int, condition: Condition) -> KernelLimit:
+        return Row(f"{file}:{first + line}", PREPARE, condition)
+
+    return (
+        *(row(line, given(operand)) for line, operand in ((0, DATA), (3, FILTER), (6, TIMES), (11, STATE))),
+        row(15, readable_svdf),
+        row(18, lambda v: f"{FILTER.of(v).shape[0]} filters are no multiple of its rank {v.option('rank')}"
+            if FILTER.of(v).shape[0] % v.option("rank") else ""),
+        row(23, typed(DATA, "FLOAT32", "INT8")),
+        row(32, given(OUTPUT)),
+        row(57, lambda v: "" if STATE.of(v).is_variable else "its state is no variable"),
+        row(59, inputs(5)),
+        row(85, where(DATA, ("INT8",), bias_scale)),
+    )  # fmt: skip
+
+
+SVDF, SVDF_PLAIN = (
+    (*_svdf_rows("cmsis_nn/svdf.cc", 75), in_float("cmsis_nn/svdf.cc:391")._replace(layer=None)),
+    _svdf_rows("svdf_common.cc", 379),
+)
+
+
+def _svdf(p: Preparation) -> None:
     """Kernel sums: kept for good with SPEED, worked out in each run with SIZE, which needs a buffer to be there."""
-    dims = Dims(features.shape[0], features.shape[1], 1, 1)
-    call = KernelCall("svdf_s8", dims, dims, dims)
+    batch, shape = DATA.of(p.view).shape[0], FILTER.of(p.view).shape
+    p.request(4 * batch * shape[0])
+    if DATA.of(p.view).elem_type == "INT8":
+        p.request(4 * batch * (shape[0] // p.view.option("rank")))
+    if p.reference:
+        return
+    size = Dims(shape[0], shape[1], 1, 1)
+    call = KernelCall("svdf_s8", size, size, size)
     sums = max(p.routed(call).buffer_size or 0, 0)
     if sums and p.build.speed:
-        p.ensure(p.view.constant(features), f"{file}:196", "IsConstantTensor(weights_feature)")
+        if not p.view.constant(FILTER.of(p.view)):
+            raise Refused(
+                "its filter is computed; a constant alone is taken (micro/kernels/cmsis_nn/svdf.cc:196)", Stage.PREPARE
+            )
         p.persistent.append(sums)
     elif sums:
         p.request(sums)
-    if times.elem_type == "INT16":
+    if TIMES.of(p.view).elem_type == "INT16":
         p.runs("arm_svdf_state_s16_s8", call._replace(entry="svdf_state_s16_s8"))
         return
-    if not p.build.speed:
-        if not sums:
-            text = f"{K}{file}:320 data.scratch_weight_tensor_index != -1 was not true."
-            p.fails = Refused(text, Stage.INVOKE)
-            return
+    if not p.build.speed and sums:
         p.functions.append("arm_vector_sum_s8")
+    elif not p.build.speed:
+        p.fails = Refused("there is no scratch buffer for its sums (micro/kernels/cmsis_nn/svdf.cc:320)", Stage.INVOKE)
     p.runs("arm_svdf_s8", call)
 
 
-def lstm(p: Preparation) -> None:
-    """K/cmsis_nn/unidirectional_sequence_lstm.cc, Prepare and Eval."""
-    file = "cmsis_nn/unidirectional_sequence_lstm.cc"
-    p.ensure_equal(len(p.view.operator.outputs), 1, f"{file}:335", ("node->outputs->size", "1"))
-    p.ensure_equal(len(p.view.operator.inputs), 24, f"{file}:336", ("node->inputs->size", "24"))
-    data, hidden, cell = (p.needed_input(index, f"{file}:349", "tensor") for index in (0, 18, 19))
-    for index in (*range(1, 9), *range(12, 16)):
-        constant = p.view.constant(p.view.input(index))
-        line = 355 if index < 9 else 360
-        p.ensure(constant, f"{file}:{line}", "IsConstantTensor(lstm_tensors.GetInternalTensor(i))")
-    if cell.elem_type not in ("FLOAT32", "INT16"):
-        known = "The quantized Unidirectional Sequence LSTM Op only support int16 cell state"
-        raise Refused(f"Cell state type {cell.elem_type} not supported. {known}", Stage.PREPARE)
-    integer = data.elem_type in ("INT8", "INT16") and cell.elem_type == "INT16"
-    if len(hidden.shape) < 2 or len(data.shape) < 2:
-        raise Unpredictable(f"an input of shape {list(data.shape)} and a hidden state of shape {list(hidden.shape)}")
-    batch, width = hidden.shape[0], hidden.shape[1]
-    if integer:
+@condition
+def constants(view: OperatorView, *positions: int) -> str:
+    """The file holds some inputs."""
+    computed = [place for place in positions if not view.constant(view.input(place))]
+    return f"input {computed[0]} is computed; a constant alone is taken" if computed else ""
+
+
+@condition
+def readable_lstm(view: OperatorView, *operands: KernelOperand) -> str:
+    """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there."""
+    shapes = [operand.of(view).shape for operand in operands]
+    if min(map(len, shapes)) < 2:
+        raise Unpredictable(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} of input and hidden state")
+    return ""
+
+
+LSTM = in_file(
+    "cmsis_nn/unidirectional_sequence_lstm.cc",
+    Row(":337", PREPARE, outputs),
+    Row(":338", PREPARE, inputs(24)),
+    *(Row(":350", PREPARE, given(operand)) for operand in (DATA, HIDDEN, CELL)),
+    Row(":355", PREPARE, constants(*range(1, 9))),
+    Row(":360", PREPARE, constants(*range(12, 16))),
+    Row(":390", PREPARE, typed(CELL, "FLOAT32", "INT16")),
+    Row(":373", PREPARE, readable_lstm(DATA, HIDDEN)),
+    Row(":438", REFERENCE, lambda v: "" if DATA.of(v).elem_type in INTEGER and CELL.of(v).elem_type == "INT16" else
+        "float", kind="runtime-float"),
+)  # fmt: skip
+LSTM_PLAIN = in_file(
+    "unidirectional_sequence_lstm.cc",
+    Row(":45", PREPARE, outputs),
+    Row(":46", PREPARE, inputs(24)),
+    *in_file("lstm_eval.cc", *there({60: HIDDEN, 67: CELL})),
+    Row(":81", PREPARE, typed(CELL, "FLOAT32", "INT16")),
+    Row(":63", PREPARE, readable_lstm(HIDDEN)),
+)
+
+
+def _states(p: Preparation, count: int) -> None:
+    shape = HIDDEN.of(p.view).shape
+    for _ in range(count):
+        p.request(shape[0] * shape[1] * BITS[CELL.of(p.view).elem_type] // 8)
+
+
+def _lstm(p: Preparation) -> None:
+    data, (batch, width) = DATA.of(p.view), HIDDEN.of(p.view).shape[:2]
+    if not p.reference:
         p.persistent += [(4 if data.elem_type == "INT8" else 8) * width] * LSTM_GATES
-    for _ in range(3 if integer else 4):
-        p.request(batch * width * BITS[cell.elem_type] // 8)
-    if not integer:
-        p.reference = "float"
-        return
-    entry = "lstm_unidirectional_s8" if data.elem_type == "INT8" else "lstm_unidirectional_s16"
+    _states(p, 4 if p.reference else 3)
+    entry = f"lstm_unidirectional_{'s8' if data.elem_type == 'INT8' else 's16'}"
     features, steps = data.shape[-1], prod(data.shape[:-1]) // max(batch, 1)
     p.runs(f"arm_{entry}", KernelCall(entry, Dims(batch, 1, steps, features), NO_FILTER, Dims(batch, 1, steps, width)))
 
 
-# TRANSPOSE_CONV.
+# All kernels.
 
 
-def transpose_conv(p: Preparation) -> None:
-    """K/cmsis_nn/transpose_conv.cc, Prepare and Eval."""
-    file = "cmsis_nn/transpose_conv.cc"
-    output = p.needed_output(f"{file}:169")
-    data = p.needed_input(2, f"{file}:172", "input")
-    weights = p.needed_input(1, f"{file}:175", "filter")
-    check_types(p, (data, weights, output), f"{file}:177", PAIRS[:2] + PAIRS[3:])
-    p.predictable(data, weights, output)
-    p.persistent += [4 * weights.shape[0]] * 2
-    call = _transposed(p.view, data, weights, output)
-    if data.elem_type == "INT8":
-        found = p.routed(call)
-        p.request(found.buffer_size)
-        p.request(found.reverse_buffer_size)
-    elif data.elem_type == "INT16":
-        p.request(8 * prod(output.shape))
-    if data.elem_type in INTEGER:
-        p.ensure(quantized(weights), f"{file}:266", "filter->quantization.type == kTfLiteAffineQuantization")
-        check_scales(p, weights, weights.shape[0], f"{file}:275")
-    check_inputs(p, 4, f"{file}:81")
-    check_steps(p, data, TRANSPOSED_SCALES)
-    bias = p.view.input(3)
-    if data.elem_type == "INT16" and bias is not None and bias.elem_type == "INT16":
-        p.request(8 * prod(bias.shape))
-    if data.elem_type == "INT8":
-        p.runs("arm_transpose_conv_wrapper_s8", call)
-        p.check(not p.dropped, f"{file}:382", Stage.INVOKE)
-    else:
-        p.reference = "float" if data.elem_type == "FLOAT32" else "int16 transposed convolution"
+KERNELS: dict[str, Kernel] = {
+    "CONV_2D": Kernel(CONV, _conv),
+    "DEPTHWISE_CONV_2D": Kernel(DEPTHWISE, _depthwise),
+    "TRANSPOSE_CONV": Kernel(TRANSPOSED, _transposed),
+    "FULLY_CONNECTED": Kernel(DENSE, _dense),
+    "BATCH_MATMUL": Kernel(PRODUCTS, _products),
+    "AVERAGE_POOL_2D": Kernel(POOL, partial(_pool, "avgpool")),
+    "MAX_POOL_2D": Kernel(POOL, partial(_pool, "max_pool")),
+    "SOFTMAX": Kernel(SOFTMAX, _softmax),
+    "ADD": Kernel(ADD, partial(_pair, "elementwise_add")),
+    "MUL": Kernel(MUL, partial(_pair, "elementwise_mul")),
+    "MAXIMUM": Kernel(EXTREMES, partial(_pair, "maximum")),
+    "MINIMUM": Kernel(EXTREMES, partial(_pair, "minimum")),
+    "PAD": Kernel(PAD, _pad),
+    "PADV2": Kernel(PAD, _pad),
+    "TRANSPOSE": Kernel(TRANSPOSE, _transpose),
+    "SVDF": Kernel(SVDF, _svdf),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(LSTM, _lstm),
+}
+"""Operators with a kernel of CMSIS-NN."""
+PLAIN: dict[str, Kernel] = {
+    "CONV_2D": Kernel(CONV_PLAIN, partial(_conv_plain, 0), WITHOUT),
+    "DEPTHWISE_CONV_2D": Kernel(DEPTHWISE_PLAIN, partial(_conv_plain, 3), WITHOUT),
+    "TRANSPOSE_CONV": Kernel(TRANSPOSED_PLAIN, _transposed, WITHOUT),
+    "FULLY_CONNECTED": Kernel(DENSE_PLAIN, _dense_plain, WITHOUT),
+    "BATCH_MATMUL": Kernel(PRODUCTS_PLAIN, _products_plain, WITHOUT),
+    "AVERAGE_POOL_2D": Kernel(POOL_PLAIN, reference=WITHOUT),
+    "MAX_POOL_2D": Kernel(POOL_PLAIN, reference=WITHOUT),
+    "SOFTMAX": Kernel(SOFTMAX_PLAIN, _softmax, WITHOUT),
+    "ADD": Kernel(ADD_PLAIN, reference=WITHOUT),
+    "MUL": Kernel(MUL_PLAIN, reference=WITHOUT),
+    "MAXIMUM": Kernel(EXTREMES_PLAIN, reference=WITHOUT),
+    "MINIMUM": Kernel(EXTREMES_PLAIN, reference=WITHOUT),
+    "PAD": Kernel(PAD_PLAIN, reference=WITHOUT),
+    "PADV2": Kernel(PAD_PLAIN, reference=WITHOUT),
+    "TRANSPOSE": Kernel(TRANSPOSE_PLAIN, reference=WITHOUT),
+    "SVDF": Kernel(SVDF_PLAIN, _svdf, WITHOUT),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(LSTM_PLAIN, partial(_states, count=4), WITHOUT),
+}
+"""The same in a build without CMSIS-NN."""
 
 
-def _transposed(view: OperatorView, data: TfliteTensor, weights: TfliteTensor, output: TfliteTensor) -> KernelCall:
-    """Padding is worked out from the output's size, as that of the convolution whose gradient this is."""
-    stride, shape = stride_of(view), dims(weights)
-    pads = window(view.text("padding"), Pair(*output.shape[1:3]), Pair(shape.h, shape.w), stride)
-    return KernelCall(
-        entry="transpose_conv_s8",
-        input_dims=dims(data),
-        filter_dims=shape,
-        output_dims=dims(output),
-        stride=stride,
-        padding=pads.before,
-        pad_after=pads.after,
-        bias=view.input(3) is not None,
-    )
+def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Kernel | None:
+    """The kernel of an operator; None where TensorFlow Lite Micro has none."""
+    op, name = operator.op, operator.custom_code
+    if op == "CUSTOM" and name in CUSTOM:
+        row = CUSTOM[name]
+        known = "" if row.limits else "; what its kernel checks is not followed"
+        text = f"{name} has no CMSIS-NN kernel; {row.add}() of the resolver registers it, since {row.since}{known}"
+        return Kernel(row.limits, decode, text)
+    if op in LIMITS:
+        return Kernel(LIMITS[op], REQUESTS.get(op, lambda _: None), f"{op} has no CMSIS-NN kernel")
+    return (KERNELS if with_cmsis_nn else PLAIN).get(op)

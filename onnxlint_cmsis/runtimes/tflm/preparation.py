@@ -10,8 +10,7 @@ from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
-from onnxlint_cmsis.runtimes.tflm.revisions import TflmDefect
+from onnxlint_cmsis.runtimes.runtime import TflmBuild, status_use
 
 # Shapes as CMSIS-NN takes them, and the padding that SAME and VALID give (lite/kernels/padding.h).
 
@@ -122,6 +121,8 @@ class OperatorView(NamedTuple):
     """Its number in the subgraph."""
     variable: VariableUse | None = None
     """What it does with a resource variable; None where it names none, or is handed one by another operator."""
+    scratch_before: int = 0
+    """Scratch requests of the operators before this one."""
 
     def input(self, position: int) -> TfliteTensor | None:
         """An input, None where it is omitted or not there."""
@@ -168,13 +169,13 @@ class Stage(str, Enum):
 
 
 class Refused(Exception):  # noqa: N818 - not an error of ours: the kernel says no
-    """A kernel returned kTfLiteError: why, when, and what it prints, which is the reason itself unless it is given."""
+    """A kernel returned kTfLiteError: why, when, and the kind of the remark, empty for the usual one."""
 
-    def __init__(self, reason: str, stage: Stage, printed: str | None = None) -> None:
+    def __init__(self, reason: str, stage: Stage, kind: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.stage = stage
-        self.printed = reason if printed is None else printed
+        self.kind = kind
 
 
 class Unpredictable(Exception):  # noqa: N818 - as above
@@ -184,11 +185,9 @@ class Unpredictable(Exception):  # noqa: N818 - as above
 class Preparation:
     """The steps of one operator's kernel, in order."""
 
-    def __init__(self, view: OperatorView, build: TflmBuild, scratch_before: int) -> None:
+    def __init__(self, view: OperatorView, build: TflmBuild) -> None:
         self.view = view
         self.build = build
-        self.scratch_before = scratch_before
-        """Scratch requests of the operators before this one."""
         self.persistent: list[int] = []
         """Bytes of each persistent request of Prepare."""
         self.scratch: list[int] = []
@@ -209,6 +208,8 @@ class Preparation:
         """An error that Eval meets and does not hand on."""
         self.reference: str = ""
         """Why reference code runs."""
+        self.kind: str = ""
+        """Kind of the remark on wrong values, or on reference code; empty for the usual one."""
         self.fails: Refused | None = None
         """Why Eval returns an error."""
         self.halted: tuple[Stage, str] | None = None
@@ -218,78 +219,17 @@ class Preparation:
         self.forgotten_bias = False
         """Whether Prepare frees a tensor that it never allocated."""
 
-    def ensure(self, holds: bool, place: str, condition: str, reason: str = "") -> None:
-        """TF_LITE_ENSURE at `place`, a file and line under K; `reason` says the condition in words."""
-        if not holds:
-            printed = f"{K}{place} {condition} was not true."
-            raise Refused(f"{reason} (micro/kernels/{place})" if reason else printed, Stage.PREPARE, printed)
-
-    def ensure_equal(self, left: int, right: int, place: str, names: tuple[str, str]) -> None:
-        """TF_LITE_ENSURE_EQ of two whole numbers."""
-        if left != right:
-            raise Refused(f"{K}{place} {names[0]} != {names[1]} ({left} != {right})", Stage.PREPARE)
-
-    def ensure_types(self, left: TfliteTensor, right: TfliteTensor, place: str, names: tuple[str, str]) -> None:
-        """TF_LITE_ENSURE_EQ or TF_LITE_ENSURE_TYPES_EQ of two element types."""
-        if left.elem_type != right.elem_type:
-            found = f"({left.elem_type} != {right.elem_type})"
-            raise Refused(f"{K}{place} {names[0]} != {names[1]} {found}", Stage.PREPARE)
-
-    def ensure_equal_doubles(self, left: float, right: float, place: str, names: tuple[str, str]) -> None:
-        """TF_LITE_ENSURE_EQ of two doubles, which prints the two halves of the first as whole numbers."""
-        if left != right:
-            low, high = unpack("<ii", pack("<d", left))
-            raise Refused(f"{K}{place} {names[0]} != {names[1]} ({low} != {high})", Stage.PREPARE)
-
-    def ensure_near(self, value: float, wanted: float, tolerance: float, place: str, names: tuple[str, str]) -> None:
-        """TF_LITE_ENSURE_NEAR."""
-        if abs(value - wanted) > tolerance:
-            found = f"({value:f} != {wanted:f})"
-            raise Refused(f"{K}{place} {names[0]} not near {names[1]} {found}", Stage.PREPARE)
-
-    def ensure_message(self, holds: bool, file: str, message: str) -> None:
-        """TF_LITE_ENSURE_MSG."""
-        if not holds:
-            raise Refused(f"{K}{file} {message}", Stage.PREPARE)
-
-    def check(self, holds: bool, place: str, stage: Stage = Stage.PREPARE) -> None:
-        """TFLITE_DCHECK: halts a build with checks, does nothing in one without."""
-        if not holds:
-            self.failed_checks.append((stage, f"{K}{place}"))
-
-    def needed_input(self, position: int, place: str, name: str) -> TfliteTensor:
-        """An input that the kernel insists on."""
-        tensor = self.view.input(position)
-        if tensor is None:
-            raise Refused(f"{K}{place} {name} != nullptr was not true.", Stage.PREPARE)
-        return tensor
-
-    def needed_output(self, place: str) -> TfliteTensor:
-        """The output that the kernel insists on."""
-        tensor = self.view.output()
-        if tensor is None:
-            raise Refused(f"{K}{place} output != nullptr was not true.", Stage.PREPARE)
-        return tensor
-
-    def has(self, defect: TflmDefect) -> bool:
-        """Whether the revision still has a defect."""
-        return defect in self.build.revision.defects
-
-    def predictable(self, *images: TfliteTensor) -> None:
-        """Stop where a kernel would read sizes that are not there: ranks other than 4, sizes or strides below 1."""
-        for tensor in images:
-            if len(tensor.shape) != 4 or min(tensor.shape) < 1:
-                raise Unpredictable(f"shape {list(tensor.shape)} where four sizes of at least 1 are expected")
-        for name in ("stride_h", "stride_w"):
-            if self.view.option(name) < 1:
-                raise Unpredictable(f"{name} is {self.view.option(name)}; at least 1 is allowed")
-
     def routed(self, call: KernelCall) -> Route:
         """The route of a call on this build's library, for its size functions."""
         return route(call, self.build.target)
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
-        """Eval calls a function; with a call, its chain and what is known against it are those of the route."""
+        """Eval calls a function, but where reference code runs or it returns an error before.
+
+        With a call, its chain and what is known against it are those of the route.
+        """
+        if self.reference or self.fails:
+            return
         self.functions.append(function)
         if call is None:
             self.chain = (function,)
@@ -301,6 +241,9 @@ class Preparation:
         self.hazards += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
         if found.status:
             self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
+            use = status_use(call.entry)
+            if use is not None and use.halts:
+                self.failed_checks.append((Stage.INVOKE, f"{self.dropped} ({use.source})"))
 
     def request(self, size: int | None) -> None:
         """A scratch request, even for no bytes; -1, an absent size function, counts as none."""

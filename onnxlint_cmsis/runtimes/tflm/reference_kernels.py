@@ -6,15 +6,17 @@ what happens where that does not hold, and the line. Lines are those of revision
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import pairwise, zip_longest
 from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
@@ -39,6 +41,21 @@ Raises Unpredictable where the kernel reads a tensor that is not there.
 """
 
 
+P = ParamSpec("P")
+
+
+def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
+    """A condition that is told more than the operator: which operand, which types."""
+    return lambda *args, **more: lambda view: rule(view, *args, **more)
+
+
+@condition
+def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[object, object]]) -> str:
+    """Two numbers of the operator are one; `text` names both."""
+    numbers = pair(view)
+    return "" if numbers[0] == numbers[1] else text.format(*numbers)
+
+
 Shape = Sequence[int | None] | None
 """Sizes of a tensor of an ONNX model, None in place of an open one; None where its axes are not known."""
 
@@ -60,13 +77,30 @@ class KernelOutcome(str, Enum):
     """TFLITE_DCHECK in Eval."""
     WRONG = "wrong"
     """Wrong values, and status kTfLiteOk."""
+    REFERENCE = "reference code"
+    """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
+
+
+class OfLayer(NamedTuple):
+    """What a row says of a layer of an ONNX model, which becomes an operator of the row."""
+
+    kind: str
+    """Kind of the remark."""
+    reason: str
+    """Why, as a clause."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layer too: the row holds for one of them alone."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
 
 
 class KernelLimit(NamedTuple):
-    """One check of a kernel."""
+    """One check of a kernel, or one of its ways that other operators do not go."""
 
     place: str
-    """File and line: under K, or from the root where the path has a folder."""
+    """File and line, under K or from the root of the repository."""
     outcome: KernelOutcome
     """What happens where the condition is broken."""
     condition: Condition
@@ -77,11 +111,15 @@ class KernelLimit(NamedTuple):
     """Day from which revisions have the check, ISO 8601; empty for all reviewed ones."""
     until: str = ""
     """Day from which they no longer have it; empty for all reviewed ones."""
+    kind: str = ""
+    """Kind of the remark on an operator of a file; empty for the usual one of the outcome."""
+    layer: OfLayer | None = None
+    """What it says of layers of ONNX models; None where a file alone tells."""
 
     @property
     def source(self) -> str:
         """File and line from the root of the repository."""
-        return self.place if "/" in self.place else K + self.place
+        return self.place if self.place.startswith("tensorflow/") else K + self.place
 
 
 class KernelOperand(NamedTuple):
@@ -188,15 +226,12 @@ def _pooled(view: OperatorView) -> tuple[int, ...]:
     return (shape[0], *plane, shape[3])
 
 
-def inputs(*counts: int) -> Condition:
+@condition
+def inputs(view: OperatorView, *counts: int) -> str:
     """As many inputs as one of the counts."""
-
-    def condition(view: OperatorView) -> str:
-        count = len(view.operator.inputs)
-        taken = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        return "" if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
-
-    return condition
+    count = len(view.operator.inputs)
+    taken = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return "" if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
 
 
 def outputs(view: OperatorView) -> str:
@@ -211,144 +246,110 @@ def no_outputs(view: OperatorView) -> str:
     return f"it has {count} outputs; none is taken" if count else ""
 
 
-def single_value(operand: KernelOperand) -> Condition:
+@condition
+def single_value(view: OperatorView, operand: KernelOperand) -> str:
     """The operand has one element."""
-
-    def condition(view: OperatorView) -> str:
-        count = prod(operand.of(view).shape)
-        return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
-
-    return condition
+    count = prod(operand.of(view).shape)
+    return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
 
 
 VARIABLE = "tensorflow/lite/micro/micro_resource_variable.cc"
 
 
-def fits_variable(operand: KernelOperand) -> Condition:
+@condition
+def fits_variable(view: OperatorView, operand: KernelOperand) -> str:
     """The operand has as many bytes as the resource variable, which is what is copied."""
-
-    def condition(view: OperatorView) -> str:
-        use, size = view.variable, tensor_bytes(operand.of(view))
-        if use is None or use.bytes_ == size:
-            return ""
-        return f"the variable has {use.bytes_} bytes, which are copied, and {operand.title} has {size}"
-
-    return condition
-
-
-def given(operand: KernelOperand) -> Condition:
-    """The operand is there."""
-
-    def condition(view: OperatorView) -> str:
-        tensor = view.output(operand.position) if operand.written else view.input(operand.position)
-        return f"{operand.title} is missing" if tensor is None else ""
-
-    return condition
-
-
-def touched(operand: KernelOperand) -> Condition:
-    """The kernel reads the operand before it asks whether it is there."""
-
-    def condition(view: OperatorView) -> str:
-        operand.of(view)
+    use, size = view.variable, tensor_bytes(operand.of(view))
+    if use is None or use.bytes_ == size:
         return ""
+    return f"the variable has {use.bytes_} bytes, which are copied, and {operand.title} has {size}"
 
-    return condition
+
+@condition
+def given(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand is there."""
+    tensor = view.output(operand.position) if operand.written else view.input(operand.position)
+    return f"{operand.title} is missing" if tensor is None else ""
 
 
-def typed(operand: KernelOperand, *types: str) -> Condition:
+@condition
+def touched(view: OperatorView, operand: KernelOperand) -> str:
+    """The kernel reads the operand before it asks whether it is there."""
+    operand.of(view)
+    return ""
+
+
+@condition
+def typed(view: OperatorView, operand: KernelOperand, *types: str) -> str:
     """The operand has one of the element types."""
-
-    def condition(view: OperatorView) -> str:
-        kind = operand.of(view).elem_type
-        return "" if kind in types else f"{operand.title} is {kind}; {listed(types)}"
-
-    return condition
+    kind = operand.of(view).elem_type
+    return "" if kind in types else f"{operand.title} is {kind}; {listed(types)}"
 
 
-def same_type(left: KernelOperand, right: KernelOperand) -> Condition:
+@condition
+def same_type(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
     """Both operands have one element type."""
-
-    def condition(view: OperatorView) -> str:
-        kinds = left.of(view).elem_type, right.of(view).elem_type
-        alike = kinds[0] == kinds[1]
-        return "" if alike else f"{left.title} is {kinds[0]} and {right.title} {kinds[1]}; one type is taken for both"
-
-    return condition
+    kinds = left.of(view).elem_type, right.of(view).elem_type
+    alike = kinds[0] == kinds[1]
+    return "" if alike else f"{left.title} is {kinds[0]} and {right.title} {kinds[1]}; one type is taken for both"
 
 
-def same_shape(left: KernelOperand, right: KernelOperand) -> Condition:
+@condition
+def same_shape(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
     """Both operands have one shape."""
-
-    def condition(view: OperatorView) -> str:
-        shapes = left.of(view).shape, right.of(view).shape
-        alike = shapes[0] == shapes[1]
-        text = f"{left.title} has shape {list(shapes[0])} and {right.title} {list(shapes[1])}; one shape is taken"
-        return "" if alike else text
-
-    return condition
+    shapes = left.of(view).shape, right.of(view).shape
+    alike = shapes[0] == shapes[1]
+    text = f"{left.title} has shape {list(shapes[0])} and {right.title} {list(shapes[1])}; one shape is taken"
+    return "" if alike else text
 
 
-def ranked(operand: KernelOperand, least: int, most: int) -> Condition:
+@condition
+def ranked(view: OperatorView, operand: KernelOperand, least: int, most: int) -> str:
     """The operand has `least` to `most` axes."""
-
-    def condition(view: OperatorView) -> str:
-        rank = len(operand.of(view).shape)
-        taken = f"{least} alone is taken" if least == most else f"{least} to {most} are taken"
-        return "" if least <= rank <= most else f"{operand.title} has {rank} dimensions; {taken}"
-
-    return condition
+    rank = len(operand.of(view).shape)
+    taken = f"{least} alone is taken" if least == most else f"{least} to {most} are taken"
+    return "" if least <= rank <= most else f"{operand.title} has {rank} dimensions; {taken}"
 
 
-def stored(operand: KernelOperand) -> Condition:
+@condition
+def stored(view: OperatorView, operand: KernelOperand) -> str:
     """The file holds the operand's values."""
-
-    def condition(view: OperatorView) -> str:
-        tensor = operand.of(view)
-        return "" if view.constant(tensor) else f"{operand.title} is computed; a constant alone is taken"
-
-    return condition
+    tensor = operand.of(view)
+    return "" if view.constant(tensor) else f"{operand.title} is computed; a constant alone is taken"
 
 
-def pointed(operand: KernelOperand, point: int) -> Condition:
+@condition
+def pointed(view: OperatorView, operand: KernelOperand, point: int) -> str:
     """The operand has the zero-point."""
-
-    def condition(view: OperatorView) -> str:
-        point_of = zero_point(operand.of(view))
-        return "" if point_of == point else f"{operand.title} has zero-point {point_of}; {point} alone is taken"
-
-    return condition
+    point_of = zero_point(operand.of(view))
+    return "" if point_of == point else f"{operand.title} has zero-point {point_of}; {point} alone is taken"
 
 
-def same_steps(left: KernelOperand, right: KernelOperand) -> Condition:
+@condition
+def same_steps(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
     """Both operands have one scale and one zero-point."""
-
-    def condition(view: OperatorView) -> str:
-        steps = [(scale(operand.of(view)), zero_point(operand.of(view))) for operand in (left, right)]
-        if steps[0] == steps[1]:
-            return ""
-        texts = [f"scale {step:g} and zero-point {point}" for step, point in steps]
-        return f"{left.title} has {texts[0]}, {right.title} {texts[1]}; the kernel does not rescale"
-
-    return condition
+    steps = [(scale(operand.of(view)), zero_point(operand.of(view))) for operand in (left, right)]
+    if steps[0] == steps[1]:
+        return ""
+    texts = [f"scale {step:g} and zero-point {point}" for step, point in steps]
+    return f"{left.title} has {texts[0]}, {right.title} {texts[1]}; the kernel does not rescale"
 
 
-def no_steps(operand: KernelOperand) -> Condition:
+@condition
+def no_steps(view: OperatorView, operand: KernelOperand) -> str:
     """The operand has no quantization."""
-
-    def condition(view: OperatorView) -> str:
-        return f"{operand.title} has a scale; plain numbers alone are taken" if quantized(operand.of(view)) else ""
-
-    return condition
+    return f"{operand.title} has a scale; plain numbers alone are taken" if quantized(operand.of(view)) else ""
 
 
-def with_steps(operand: KernelOperand) -> Condition:
+@condition
+def with_steps(view: OperatorView, operand: KernelOperand) -> str:
     """The operand has a scale and a zero-point."""
+    return "" if quantized(operand.of(view)) else f"{operand.title} has no scale with a zero-point"
 
-    def condition(view: OperatorView) -> str:
-        return "" if quantized(operand.of(view)) else f"{operand.title} has no scale with a zero-point"
 
-    return condition
+def unless(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
+    """The condition, for operands of other element types alone."""
+    return lambda view: "" if operand.of(view).elem_type in types else condition(view)
 
 
 def where(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
@@ -393,14 +394,11 @@ def channel_scales(view: OperatorView, axis: int) -> str:
     return "" if sizes == (count, count) else f"its weights of shape {list(weights.shape)} have {count} scales"
 
 
-def below_one(*factors: Callable[[OperatorView], float]) -> Condition:
+@condition
+def below_one(view: OperatorView, *factors: Callable[[OperatorView], float]) -> str:
     """Each factor that rescales lies between 0 and 1, as QuantizeMultiplierSmallerThanOneExp asks."""
-
-    def condition(view: OperatorView) -> str:
-        bad = [value for value in (factor(view) for factor in factors) if not 0 < value < 1 - 2.0**-33]
-        return f"its scales give the factor {bad[0]:g}; one between 0 and 1 is taken" if bad else ""
-
-    return condition
+    bad = [value for value in (factor(view) for factor in factors) if not 0 < value < 1 - 2.0**-33]
+    return f"its scales give the factor {bad[0]:g}; one between 0 and 1 is taken" if bad else ""
 
 
 def above_one(view: OperatorView) -> str:
@@ -489,38 +487,27 @@ def gentle_scale(view: OperatorView) -> str:
     return "" if step * 12288 < 32768 else f"its input has scale {step:g}; less than 2.667 is taken"
 
 
-def scaled(operand: KernelOperand, step: float, point: int) -> Condition:
+@condition
+def scaled(view: OperatorView, operand: KernelOperand, step: float, point: int) -> str:
     """The operand has the scale and the zero-point that the kernel takes for granted."""
-
-    def condition(view: OperatorView) -> str:
-        steps = scale(operand.of(view)), zero_point(operand.of(view))
-        text = f"{operand.title} has scale {steps[0]:g} and zero-point {steps[1]}"
-        return "" if steps == (step, point) else f"{text}; the kernel takes {step:g} and {point} for granted"
-
-    return condition
+    steps = scale(operand.of(view)), zero_point(operand.of(view))
+    text = f"{operand.title} has scale {steps[0]:g} and zero-point {steps[1]}"
+    return "" if steps == (step, point) else f"{text}; the kernel takes {step:g} and {point} for granted"
 
 
-def plain_if_stretched(most: int) -> Condition:
+@condition
+def plain_if_stretched(view: OperatorView, most: int) -> str:
     """Operands of different shapes have `most` axes at most."""
-
-    def condition(view: OperatorView) -> str:
-        shapes = [LEFT.of(view).shape, SECOND.of(view).shape]
-        rank = max(map(len, shapes))
-        return (
-            "" if shapes[0] == shapes[1] or rank <= most else f"its inputs differ in shape and have {rank} dimensions"
-        )
-
-    return condition
+    shapes = [LEFT.of(view).shape, SECOND.of(view).shape]
+    rank = max(map(len, shapes))
+    return "" if shapes[0] == shapes[1] or rank <= most else f"its inputs differ in shape and have {rank} dimensions"
 
 
-def all_inputs(condition: Callable[[KernelOperand], Condition]) -> Condition:
+@condition
+def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Condition]) -> str:
     """A condition that holds for every input."""
-
-    def checked(view: OperatorView) -> str:
-        operands = (KernelOperand(place, f"input {place}") for place in range(len(view.operator.inputs)))
-        return next(filter(None, (condition(operand)(view) for operand in operands)), "")
-
-    return checked
+    operands = (KernelOperand(place, f"input {place}") for place in range(len(view.operator.inputs)))
+    return next(filter(None, (condition(operand)(view) for operand in operands)), "")
 
 
 def shapes_of_inputs(view: OperatorView) -> str:
@@ -528,16 +515,13 @@ def shapes_of_inputs(view: OperatorView) -> str:
     return all_inputs(lambda operand: same_shape(LEFT, operand))(view)
 
 
-def axis_within(operand: KernelOperand, data: KernelOperand, more: int = 0) -> Condition:
+@condition
+def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand, more: int = 0) -> str:
     """A constant axis is one of the data's; `more` allows further ones behind the last."""
-
-    def condition(view: OperatorView) -> str:
-        rank = len(data.of(view).shape)
-        axes = numbers_of(view, operand.of(view), "INT32") or ()
-        bad = [int(axis) for axis in axes if not -rank - more <= axis < rank + more]
-        return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else ""
-
-    return condition
+    rank = len(data.of(view).shape)
+    axes = numbers_of(view, operand.of(view), "INT32") or ()
+    bad = [int(axis) for axis in axes if not -rank - more <= axis < rank + more]
+    return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else ""
 
 
 def reduced_axes(view: OperatorView) -> str:
@@ -812,14 +796,11 @@ def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool
     return "" if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {made}"
 
 
-def any_zero(operand: KernelOperand) -> Condition:
+@condition
+def any_zero(view: OperatorView, operand: KernelOperand) -> str:
     """No value of a constant is 0."""
-
-    def condition(view: OperatorView) -> str:
-        zero = 0 in (numbers_of(view, operand.of(view)) or ())
-        return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else ""
-
-    return condition
+    zero = 0 in (numbers_of(view, operand.of(view)) or ())
+    return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else ""
 
 
 def quantized_pairs(view: OperatorView) -> str:
@@ -865,21 +846,22 @@ def image_mean(view: OperatorView) -> str:
 PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
 ABORTS_PREPARE, ABORTS_INVOKE = KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE
 HALTS_PREPARE, HALTS_INVOKE = KernelOutcome.HALTS_PREPARE, KernelOutcome.HALTS_INVOKE
+REFERENCE = KernelOutcome.REFERENCE
 Row = KernelLimit
 
 
-def _ends(file: str, inputs_at: int, count: int, outputs_at: int = 0) -> tuple[KernelLimit, ...]:
-    """A fixed number of inputs, and one output."""
+def ends(file: str, inputs_at: int, *counts: int) -> tuple[KernelLimit, ...]:
+    """A number of inputs, and in the next line one output."""
     return (
-        Row(f"{file}:{inputs_at}", PREPARE, inputs(count)),
-        Row(f"{file}:{outputs_at or inputs_at + 1}", PREPARE, outputs),
+        Row(f"{file}:{inputs_at}", PREPARE, inputs(*counts)),
+        Row(f"{file}:{inputs_at + 1}", PREPARE, outputs),
     )
 
 
 def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: int) -> tuple[KernelLimit, ...]:
     """Curves that take FLOAT32 alone, in one shape."""
     return (
-        *_ends(file, first, 1),
+        *ends(file, first, 1),
         Row(f"{file}:{given_at[0]}", PREPARE, given(DATA)),
         Row(f"{file}:{given_at[1]}", PREPARE, given(OUTPUT)),
         Row(f"{file}:{type_at}", PREPARE, typed(DATA, *FLOAT)),
@@ -889,14 +871,14 @@ def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: i
 
 
 _ELEMENTWISE = (
-    *_ends("elementwise.cc", 81, 1),
+    *ends("elementwise.cc", 81, 1),
     Row("elementwise.cc:85", PREPARE, given(DATA)),
     Row("elementwise.cc:88", PREPARE, given(OUTPUT)),
     Row("elementwise.cc:89", PREPARE, same_type(DATA, OUTPUT)),
 )
 """GenericPrepare, which takes every type: its test of the type asks whether a function pointer is set."""
 _ABS_RSQRT = (
-    *_ends("elementwise.cc", 105, 1),
+    *ends("elementwise.cc", 105, 1),
     Row("elementwise.cc:108", PREPARE, given(DATA)),
     Row("elementwise.cc:110", PREPARE, given(OUTPUT)),
     Row("elementwise.cc:111", PREPARE, same_type(DATA, OUTPUT)),
@@ -951,7 +933,7 @@ _EXTREME = (
 def _blocks(file: str, first: int, last: int, message: int) -> tuple[KernelLimit, ...]:
     """Batches to blocks of an image and back; `first` and `last` are lines of Prepare, `message` one of Eval."""
     return (
-        *_ends(file, first, 3),
+        *ends(file, first, 3),
         Row(f"{file}:{last - 6}", PREPARE, given(DATA)),
         Row(f"{file}:{last - 4}", PREPARE, ranked(DATA, 3, 4)),
         Row(f"{file}:{last - 3}", PREPARE, ranked(OUTPUT, 3, 4)),
@@ -974,6 +956,10 @@ def _sigmoid(file: str, same: int, point: int, power: int, message: str) -> tupl
     )
 
 
+_STEPS_OF_OUTPUT = all_inputs(lambda operand: same_steps(operand, OUTPUT))
+_CONCAT_CHECKS = "2024-12-16"
+"""Day from which concatenations check scales."""
+INT16_POINT = OfLayer("runtime-stops", "int16 activations have a zero-point other than 0", (Cause.ZERO_POINT_S16,))
 _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ABS", (*_ABS_RSQRT, Row("elementwise.cc:318", INVOKE, typed(DATA, *NUMBERS)))),
     ("ADD_N", (
@@ -1015,7 +1001,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("VAR_HANDLE", (Row("var_handle.cc:68", HALTS_PREPARE, given(OUTPUT)),)),
     ("BATCH_TO_SPACE_ND", _blocks("batch_to_space_nd.cc", 42, 57, 99)),
     ("BROADCAST_ARGS", (
-        *_ends("broadcast_args.cc", 32, 2),
+        *ends("broadcast_args.cc", 32, 2),
         Row("broadcast_args.cc:43", PREPARE, typed(LEFT, *INDEX_TYPES)),
         Row("broadcast_args.cc:45", PREPARE, same_type(LEFT, SECOND)),
         Row("broadcast_args.cc:46", PREPARE, same_type(LEFT, OUTPUT)),
@@ -1024,7 +1010,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("broadcast_args.cc:53", PREPARE, ranked(OUTPUT, 1, 1)),
     )),
     ("BROADCAST_TO", (
-        *_ends("broadcast_to.cc", 77, 2),
+        *ends("broadcast_to.cc", 77, 2),
         Row("broadcast_to.cc:87", PREPARE, ranked(DATA, 0, 5)),
         Row("broadcast_to.cc:90", PREPARE, typed(SIZES, *INDEX_TYPES)),
         Row("broadcast_to.cc:92", PREPARE, same_type(DATA, OUTPUT)),
@@ -1032,7 +1018,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("broadcast_to.cc:101", PREPARE, broadcast_to_shape),
     )),
     ("CAST", (
-        *_ends("cast.cc", 29, 1),
+        *ends("cast.cc", 29, 1),
         Row("cast.cc:36", PREPARE, given(DATA)),
         Row("cast.cc:39", PREPARE, given(OUTPUT)),
         Row("cast.cc:110", INVOKE, typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
@@ -1050,23 +1036,19 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("concatenation.cc:168", PREPARE, all_inputs(given)),
         Row("concatenation.cc:169", PREPARE, all_inputs(lambda operand: same_type(operand, DATA))),
         Row("concatenation.cc:172", PREPARE, all_inputs(lambda operand: ranked(operand, 0, MOST_AXES))),
-        Row(
-            "concatenation.cc:183",
-            PREPARE,
-            where(DATA, ("INT8",), all_inputs(lambda operand: same_steps(operand, OUTPUT))),
-            since="2024-12-16",
-        ),
-        Row(
-            "concatenation.cc:189",
-            PREPARE,
-            where(DATA, ("INT16",), all_inputs(lambda operand: pointed(operand, 0))),
-            since="2024-12-16",
-        ),
-        Row("concatenation.cc:205", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), since="2024-12-16"),
+        Row("concatenation.cc:183", PREPARE, where(DATA, ("INT8",), _STEPS_OF_OUTPUT), since=_CONCAT_CHECKS,
+            layer=OfLayer("runtime-stops", "an input has another scale or zero-point than the output",
+                          (Cause.UNEQUAL_SCALES,))),
+        Row("concatenation.cc:189", PREPARE, where(DATA, ("INT16",), all_inputs(lambda operand: pointed(operand, 0))),
+            since=_CONCAT_CHECKS, layer=INT16_POINT),
+        Row("concatenation.cc:205", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), since=_CONCAT_CHECKS),
+        Row("concatenation.cc:250", WRONG, where(DATA, INTEGER, _STEPS_OF_OUTPUT), layer=OfLayer(
+            "runtime-wrong", "the kernel copies stored values, and scales or zero-points differ",
+            (Cause.UNEQUAL_SCALES,), sure=False)),
     )),
     ("COS LOG SIN SQRT SQUARE", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, *FLOAT)))),
     ("CUMSUM", (
-        *_ends("cumsum.cc", 48, 2),
+        *ends("cumsum.cc", 48, 2),
         Row("cumsum.cc:58", PREPARE, typed(DATA, *MOVED)),
         Row("cumsum.cc:60", PREPARE, typed(AXIS, "INT32")),
         Row("cumsum.cc:62", PREPARE, single_value(AXIS)),
@@ -1077,7 +1059,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("cumsum.cc:127", INVOKE, axis_within(AXIS, DATA)),
     )),
     ("DEPTH_TO_SPACE", (
-        *_ends("depth_to_space.cc", 41, 1),
+        *ends("depth_to_space.cc", 41, 1),
         Row("depth_to_space.cc:48", PREPARE, given(DATA)),
         Row("depth_to_space.cc:51", PREPARE, given(OUTPUT)),
         Row("depth_to_space.cc:53", PREPARE, ranked(DATA, 4, 4)),
@@ -1086,7 +1068,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("depth_to_space.cc:71", PREPARE, blocks_fit),
     )),
     ("DEQUANTIZE", (
-        *_ends("dequantize_common.cc", 32, 1),
+        *ends("dequantize_common.cc", 32, 1),
         Row("dequantize_common.cc:39", PREPARE, given(DATA)),
         Row("dequantize_common.cc:41", PREPARE, given(OUTPUT)),
         Row(
@@ -1116,19 +1098,19 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("div.cc:203", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8")),
     )),
     ("DYNAMIC_UPDATE_SLICE", (
-        *_ends("dynamic_update_slice.cc", 127, 3),
+        *ends("dynamic_update_slice.cc", 127, 3),
         Row("dynamic_update_slice.cc:149", PREPARE, same_type(LEFT, SECOND)),
         Row("dynamic_update_slice.cc:150", PREPARE, typed(THIRD, *INDEX_TYPES)),
         Row("dynamic_update_slice.cc:160", PREPARE, update_fits),
         Row("dynamic_update_slice.cc:217", INVOKE, typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")),
     )),
     ("ELU", (
-        *_ends("elu.cc", 85, 1),
+        *ends("elu.cc", 85, 1),
         Row("elu.cc:93", PREPARE, same_type(DATA, OUTPUT)),
         Row("elu.cc:139", INVOKE, typed(DATA, *MOVED)),
     )),
     ("EMBEDDING_LOOKUP", (
-        *_ends("embedding_lookup.cc", 69, 2),
+        *ends("embedding_lookup.cc", 69, 2),
         Row("embedding_lookup.cc:77", PREPARE, ranked(LEFT, 1, 1)),
         Row("embedding_lookup.cc:78", PREPARE, typed(LEFT, "INT32")),
         Row("embedding_lookup.cc:83", PREPARE, ranked(SECOND, 2, 99)),
@@ -1142,7 +1124,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("EQUAL NOT_EQUAL", _comparison(("BOOL", "FLOAT32", "INT32", "INT64", "INT8"), 120)),
     ("EXP", _float_curve("exp.cc", 33, given_at=(37, 40), type_at=41)),
     ("EXPAND_DIMS", (
-        *_ends("expand_dims.cc", 90, 2),
+        *ends("expand_dims.cc", 90, 2),
         Row("expand_dims.cc:102", PREPARE, stored(AXIS)),
         Row("expand_dims.cc:104", PREPARE, expanded),
         Row("expand_dims.cc:140", INVOKE, typed(DATA, *NUMBERS)),
@@ -1158,7 +1140,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("FLOOR", (Row("floor.cc:32", INVOKE, typed(DATA, *FLOAT)),)),
     ("FLOOR_DIV", (
-        *_ends("floor_div.cc", 37, 2),
+        *ends("floor_div.cc", 37, 2),
         Row("floor_div.cc:50", PREPARE, same_type(LEFT, SECOND)),
         Row("floor_div.cc:51", PREPARE, same_type(LEFT, OUTPUT)),
         Row("floor_div.cc:117", INVOKE, typed(LEFT, *FLOAT)),
@@ -1166,20 +1148,20 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         _STRETCHED,
     )),
     ("FLOOR_MOD", (
-        *_ends("floor_mod.cc", 42, 2),
+        *ends("floor_mod.cc", 42, 2),
         Row("floor_mod.cc:55", PREPARE, same_type(LEFT, SECOND)),
         Row("floor_mod.cc:56", PREPARE, same_type(LEFT, OUTPUT)),
         Row("floor_mod.cc:115", INVOKE, typed(LEFT, *FLOAT)),
         _STRETCHED,
     )),
     ("GATHER", (
-        *_ends("gather.cc", 103, 2),
+        *ends("gather.cc", 103, 2),
         Row("gather.cc:122", PREPARE, typed(INDICES, "INT32")),
         Row("gather.cc:137", PREPARE, typed(DATA, *MOVED)),
         Row("gather.cc:147", PREPARE, gathered),
     )),
     ("GATHER_ND", (
-        *_ends("gather_nd.cc", 34, 2),
+        *ends("gather_nd.cc", 34, 2),
         Row("gather_nd.cc:51", PREPARE, typed(DATA, *MOVED)),
         Row("gather_nd.cc:60", PREPARE, typed(INDICES, "INT32")),
         Row("gather_nd.cc:76", PREPARE, gathered_points),
@@ -1187,7 +1169,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("GREATER", _comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303)),
     ("GREATER_EQUAL LESS LESS_EQUAL", _comparison(("FLOAT32", "INT32", "INT64", "INT8"), 381)),
     ("HARD_SWISH", (
-        *_ends("hard_swish_common.cc", 38, 1),
+        *ends("hard_swish_common.cc", 38, 1),
         Row("hard_swish_common.cc:68", PREPARE, where(DATA, ("INT8",), exponent_at_most_zero)),
         Row("hard_swish.cc:61", INVOKE, typed(DATA, *MOVED)),
     )),
@@ -1198,7 +1180,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("if.cc:79", PREPARE, subgraphs_of_if),
     )),
     ("L2_NORMALIZATION", (
-        *_ends("l2norm.cc", 44, 1),
+        *ends("l2norm.cc", 44, 1),
         Row("l2norm.cc:55", PREPARE, ranked(DATA, 0, 4)),
         Row("l2norm.cc:57", PREPARE, typed(OUTPUT, *MOVED)),
         Row("l2norm.cc:59", PREPARE, same_type(DATA, OUTPUT)),
@@ -1206,14 +1188,14 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("l2norm.cc:119", WRONG, where(OUTPUT, ("INT8",), scaled(OUTPUT, 1 / 128, 0))),
     )),
     ("L2_POOL_2D", (
-        *_ends("l2_pool_2d.cc", 44, 1),
+        *ends("l2_pool_2d.cc", 44, 1),
         Row("l2_pool_2d.cc:52", PREPARE, ranked(DATA, 4, 4)),
         Row("l2_pool_2d.cc:53", PREPARE, ranked(OUTPUT, 4, 4)),
         Row("l2_pool_2d.cc:54", PREPARE, same_type(DATA, OUTPUT)),
         Row("l2_pool_2d.cc:71", PREPARE, typed(DATA, *FLOAT)),
     )),
     ("LEAKY_RELU", (
-        *_ends("leaky_relu_common.cc", 35, 1),
+        *ends("leaky_relu_common.cc", 35, 1),
         Row("leaky_relu_common.cc:43", PREPARE, same_type(DATA, OUTPUT)),
         Row("leaky_relu.cc:82", INVOKE, typed(DATA, *NUMBERS)),
     )),
@@ -1230,7 +1212,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_sigmoid("logistic_common.cc", 44, 70, 101, "logistic.cc:98"),
     )),
     ("LOG_SOFTMAX", (
-        *_ends("log_softmax.cc", 49, 1),
+        *ends("log_softmax.cc", 49, 1),
         Row("log_softmax.cc:57", PREPARE, same_type(DATA, OUTPUT)),
         Row("log_softmax.cc:59", PREPARE, same_shape(DATA, OUTPUT)),
         Row("log_softmax.cc:72", PREPARE, where(DATA, ("INT8",), scaled(OUTPUT, 1 / 16, 127))),
@@ -1262,7 +1244,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK),
     )),
     ("QUANTIZE", (
-        *_ends("quantize_common.cc", 36, 1),
+        *ends("quantize_common.cc", 36, 1),
         Row("quantize_common.cc:42", PREPARE, given(DATA)),
         Row("quantize_common.cc:44", PREPARE, given(OUTPUT)),
         Row("quantize_common.cc:48", PREPARE, with_steps(OUTPUT)),
@@ -1295,7 +1277,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("reshape_common.cc:78", PREPARE, same_elements),
     )),
     ("RESIZE_BILINEAR", (
-        *_ends("resize_bilinear.cc", 36, 2),
+        *ends("resize_bilinear.cc", 36, 2),
         Row("resize_bilinear.cc:46", PREPARE, ranked(DATA, 4, 4)),
         Row("resize_bilinear.cc:47", PREPARE, ranked(SIZES, 1, 1)),
         Row("resize_bilinear.cc:49", PREPARE, typed(SIZES, "INT32")),
@@ -1304,7 +1286,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("resize_bilinear.cc:103", INVOKE, typed(OUTPUT, *MOVED)),
     )),
     ("RESIZE_NEAREST_NEIGHBOR", (
-        *_ends("resize_nearest_neighbor.cc", 38, 2),
+        *ends("resize_nearest_neighbor.cc", 38, 2),
         Row("resize_nearest_neighbor.cc:50", PREPARE, ranked(DATA, 4, 4)),
         Row("resize_nearest_neighbor.cc:51", PREPARE, ranked(SIZES, 1, 1)),
         Row("resize_nearest_neighbor.cc:52", PREPARE, typed(SIZES, "INT32")),
@@ -1313,7 +1295,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("resize_nearest_neighbor.cc:108", INVOKE, typed(OUTPUT, *NUMBERS)),
     )),
     ("REVERSE_V2", (
-        *_ends("reverse.cc", 47, 2),
+        *ends("reverse.cc", 47, 2),
         Row("reverse.cc:60", PREPARE, ranked(AXIS, 1, 1)),
         Row("reverse.cc:61", PREPARE, ranked(DATA, 0, MOST_AXES)),
         Row(
@@ -1332,16 +1314,16 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ROUND", _float_curve("round.cc", 38, given_at=(34, 37), type_at=40)),
     ("RSQRT", (*_ABS_RSQRT, Row("elementwise.cc:358", INVOKE, typed(DATA, *NUMBERS)))),
     ("SELECT_V2", (
-        *_ends("select.cc", 78, 3),
+        *ends("select.cc", 78, 3),
         Row("select.cc:95", PREPARE, typed(LEFT, "BOOL")),
         Row("select.cc:96", PREPARE, same_type(SECOND, THIRD)),
         Row("select.cc:110", PREPARE, selected_shapes),
         Row("select.cc:176", INVOKE, typed(SECOND, *NUMBERS)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK),
     )),
-    ("SHAPE", (*_ends("shape.cc", 39, 1), Row("shape.cc:51", INVOKE, typed(OUTPUT, "INT32")))),
+    ("SHAPE", (*ends("shape.cc", 39, 1), Row("shape.cc:51", INVOKE, typed(OUTPUT, "INT32")))),
     ("SLICE", (
-        *_ends("slice.cc", 50, 3),
+        *ends("slice.cc", 50, 3),
         Row("slice.cc:67", HALTS_PREPARE, same_type(DATA, OUTPUT)),
         Row("slice.cc:68", HALTS_PREPARE, same_type(SECOND, THIRD)),
         Row("slice.cc:69", HALTS_PREPARE, typed(SECOND, *INDEX_TYPES)),
@@ -1355,7 +1337,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("SPACE_TO_BATCH_ND", _blocks("space_to_batch_nd.cc", 51, 64, 109)),
     ("SPACE_TO_DEPTH", (
-        *_ends("space_to_depth.cc", 40, 1),
+        *ends("space_to_depth.cc", 40, 1),
         Row("space_to_depth.cc:52", PREPARE, ranked(DATA, 4, 4)),
         Row("space_to_depth.cc:55", PREPARE, typed(OUTPUT, *MOVED)),
         Row("space_to_depth.cc:57", PREPARE, same_type(DATA, OUTPUT)),
@@ -1374,7 +1356,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("split_v.cc:114", INVOKE, typed(DATA, *_SPLIT_TYPES)),
     )),
     ("SQUARED_DIFFERENCE", (
-        *_ends("squared_difference.cc", 91, 2),
+        *ends("squared_difference.cc", 91, 2),
         Row("squared_difference.cc:106", PREPARE, same_type(LEFT, SECOND)),
         *(
             Row(f"squared_difference.cc:{line}", PREPARE, where(LEFT, ("INT16",), pointed(operand, 0)))
@@ -1385,14 +1367,14 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         _STRETCHED,
     )),
     ("SQUEEZE", (
-        *_ends("squeeze.cc", 48, 1),
+        *ends("squeeze.cc", 48, 1),
         Row("squeeze.cc:61", PREPARE, ranked(DATA, 0, 8)),
         Row("squeeze.cc:74", PREPARE, squeezed),
         Row("squeeze.cc:83", ABORTS_PREPARE, squeezed_output),
         Row("squeeze.cc:107", INVOKE, same_bytes),
     )),
     ("STRIDED_SLICE", (
-        *_ends("strided_slice_common.cc", 139, 4),
+        *ends("strided_slice_common.cc", 139, 4),
         Row("strided_slice_common.cc:142", PREPARE, ranked(DATA, 0, 4)),
         *(
             Row(f"strided_slice_common.cc:{line}", PREPARE, stored(KernelOperand(position, f"input {position}")))
@@ -1418,12 +1400,12 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_reduction(types=NUMBERS, types_at=406, same_at=368),
         Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
-    ("TANH", (*_ends("tanh.cc", 52, 1), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
+    ("TANH", (*ends("tanh.cc", 52, 1), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
     ("UNPACK", (Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),)),
     ("WHILE", (Row("while.cc:65", PREPARE, subgraphs_of_while),)),
     (
         "ZEROS_LIKE",
-        (*_ends("zeros_like.cc", 31, 1), Row("zeros_like.cc:74", INVOKE, typed(DATA, "INT64", "INT32", *MOVED))),
+        (*ends("zeros_like.cc", 31, 1), Row("zeros_like.cc:74", INVOKE, typed(DATA, "INT64", "INT32", *MOVED))),
     ),
 )  # fmt: skip
 """Operators and the checks of their kernels, in the order of names."""
@@ -1506,20 +1488,14 @@ CUSTOM: dict[str, CustomOperator] = {
 """By the name in the file. Of all but TFLM_DECODE, checks and memory are not written down."""
 
 
-def custom(p: Preparation) -> None:
-    """The kernel of a custom operator; its arena is known for TFLM_DECODE alone."""
-    name = p.view.operator.custom_code
-    row = CUSTOM[name]
-    known = "" if row.limits else "; what its kernel checks is not followed"
-    p.reference = f"{name} has no CMSIS-NN kernel; {row.add}() of the resolver registers it, since {row.since}{known}"
-    hold(p, row.limits)
-    p.memory_known = name == "TFLM_DECODE"
-    if p.memory_known:
-        _decode(p)
+def decode(p: Preparation) -> None:
+    """K/decode.cc:58-126: pointers, then the state of each output, and for pruned channels their zero-points.
 
-
-def _decode(p: Preparation) -> None:
-    """K/decode.cc:58-126: pointers, then the state of each output, and for pruned channels their zero-points."""
+    The memory of the other custom operators is not known.
+    """
+    p.memory_known = p.view.operator.custom_code == "TFLM_DECODE"
+    if not p.memory_known:
+        return
     p.persistent.append(WORD * len(p.view.operator.outputs))
     for position, head in enumerate(_decodes(p.view)):
         p.persistent.append(DECODE_STATES[head[0]])
@@ -1542,8 +1518,11 @@ SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one
 
 
 def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
-    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214) of integers; `axis` of the channels."""
-    return (
+    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214), which float layers do not come to.
+
+    `axis` is that of the channels.
+    """
+    rows = (
         Row(f"{UTIL}:221", PREPARE, with_steps(data)),
         Row(f"{UTIL}:223", PREPARE, with_steps(SECOND)),
         Row(f"{UTIL}:239", PREPARE, lambda view: typed(data, *INTEGER)(view) if _scale_count(view) > 1 else ""),
@@ -1552,6 +1531,7 @@ def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
         Row(f"{UTIL}:405", PREPARE, where(data, (*INTEGER, "UINT8"), typed(OUTPUT, *INTEGER, "UINT8"))),
         Row(ACTIVATION, PREPARE, activation_fits),
     )
+    return tuple(row._replace(condition=unless(data, FLOAT, row.condition)) for row in rows)
 
 
 CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES = _scales(DATA, 0), _scales(DATA, 3), _scales(THIRD, 0)
@@ -1581,18 +1561,12 @@ SUM_FACTORS = (
 IN_PREPARE = (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.ABORTS_PREPARE, KernelOutcome.HALTS_PREPARE)
 
 
-def broken(
-    view: OperatorView, limits: Iterable[KernelLimit], revision: TflmRevision
-) -> Iterator[tuple[KernelLimit, str]]:
-    """Limits that an operator breaks in a revision, with what is wrong, in the kernel's order.
+def broken(view: OperatorView, limit: KernelLimit, revision: TflmRevision) -> str:
+    """What an operator has that a limit does not allow in a revision; empty where it is kept, or not there yet.
 
     Raises Unpredictable where the kernel reads what is not there.
     """
-    for limit in limits:
-        if holds(revision, limit.since, limit.until):
-            text = limit.condition(view)
-            if text:
-                yield limit, text
+    return limit.condition(view) if holds(revision, limit.since, limit.until) else ""
 
 
 class NotYetKnown:
@@ -1647,47 +1621,42 @@ def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revis
     view = OperatorView(OPEN, Subgraph("", tensors, (), (), (operator,)), operator, 0)
     for limit in LIMITS[op]:
         try:
-            texts = [text for _, text in broken(view, (limit,), revision)]
+            text = broken(view, limit, revision)
         except Unpredictable:
             continue
-        if texts and limit.outcome in (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS):
+        if text and limit.outcome in (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS):
             advice = f"; {limit.advice}" if limit.advice else ""
-            return f"{texts[0]} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
+            return f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
     return ""
 
 
 def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
-    """Write down what becomes of an operator that breaks a limit. Raises Refused where the kernel returns an error."""
-    for limit, text in broken(p.view, limits, p.build.revision):
+    """Write down what becomes of an operator that breaks a limit. Raises Refused where Prepare returns an error."""
+    for limit in limits:
+        stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE
+        text = "" if p.fails and stage is Stage.INVOKE else broken(p.view, limit, p.build.revision)
+        if not text:
+            continue
         advice = f"; {limit.advice}" if limit.advice else ""
         reason = f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
-        stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE
-        if limit.outcome in (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS):
-            raise Refused(reason, stage, printed="")
-        if limit.outcome in (KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE):
+        if limit.outcome is KernelOutcome.ALLOCATE_FAILS:
+            raise Refused(reason, stage, limit.kind)
+        if limit.outcome is KernelOutcome.INVOKE_FAILS:
+            p.fails = Refused(reason, stage, limit.kind)
+        elif limit.outcome in (KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE):
             p.halted = p.halted or (stage, reason)
+        elif limit.outcome is KernelOutcome.REFERENCE:
+            p.reference, p.kind = p.reference or text, p.kind or limit.kind
         elif limit.outcome is KernelOutcome.WRONG:
+            p.kind = p.kind if p.wrong else limit.kind
             p.wrong.append(reason)
         else:
             p.failed_checks.append((stage, reason))
 
 
-def reference(p: Preparation) -> None:
-    """A kernel of TensorFlow Lite Micro's own."""
-    op = p.view.operator.op
-    p.reference = f"{op} has no CMSIS-NN kernel"
-    p.memory_known = op not in NOT_FOLLOWED
-    hold(p, LIMITS[op])
-    asks = REQUESTS.get(op)
-    if asks:
-        asks(p)
-
-
 WORD = 4
 INT8_ADD_N, INT8_CUMSUM, INT8_LOG_SOFTMAX = 40, 36, 28
 """Data of the int8 form (K/add_n.cc, K/cumsum.cc, K/log_softmax.cc)."""
-NOT_FOLLOWED = frozenset({"EMBEDDING_LOOKUP"})
-"""Operators whose requests are not written down: they depend on what a run makes of shapes."""
 
 
 def _copies_shape(p: Preparation) -> None:
@@ -1775,4 +1744,4 @@ REQUESTS: dict[str, Callable[[Preparation], None]] = {
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL"), _axes_and_place),
     **dict.fromkeys(("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "L2_POOL_2D"), _copies_shape),
 }
-"""Operators whose Prepare asks for memory; the others ask for none."""
+"""Operators whose Prepare asks for memory; the others ask for none. That of EMBEDDING_LOOKUP is not known."""

@@ -1,24 +1,10 @@
-"""Revisions of TensorFlow Lite Micro: when they came, which CMSIS-NN they bring, what was mended since."""
+"""Revisions of TensorFlow Lite Micro: when they came, and which CMSIS-NN they bring."""
 
 from __future__ import annotations
 
 import re
-from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-
-class TflmDefect(str, Enum):
-    """A defect of older kernels that a later revision mended."""
-
-    POOL_FIRST_IMAGE = "a pool hands over a batch of 1"
-    """K/cmsis_nn/pooling.cc, until 63819227 of 2026-06-01."""
-    DEPTHWISE_BATCH = "a depthwise convolution of a batch stops a build with checks"
-    """K/cmsis_nn/depthwise_conv.cc:150, until cc99d059 of 2026-05-27."""
-    PAD_RANK = "a pad reads four sizes whatever the rank"
-    """K/cmsis_nn/pad.cc, until 2ba41b0f of 2026-05-27."""
-    EXTREME_RANK = "maximum and minimum take ranks other than 2 to 4 for one value"
-    """K/cmsis_nn/maximum_minimum.cc, until 2ba41b0f of 2026-05-27."""
 
 
 class TflmRevision(NamedTuple):
@@ -36,8 +22,6 @@ class TflmRevision(NamedTuple):
     """CMSIS-NN release whose rows answer for that commit."""
     older: tuple[tuple[str, str], ...] = (("transpose_conv_s8", "7.0.0"),)
     """Entry points whose kernels are still those of an older release, with that release."""
-    defects: frozenset[TflmDefect] = frozenset()
-    """What later revisions mended."""
 
 
 NEWEST = "90b983c2b3f1480642e040bbd2ddb37b998f3424"
@@ -52,7 +36,7 @@ def _before_2026_05(
     commit: str, since: str, cmsis_nn: str, release: str, older: tuple[tuple[str, str], ...] = ()
 ) -> TflmRevision:
     """A revision of which conditions and library were read, and structures not."""
-    return TflmRevision(commit, since, cmsis_nn, "", release, older, frozenset(TflmDefect))
+    return TflmRevision(commit, since, cmsis_nn, "", release, older)
 
 
 REVISIONS = (
@@ -68,16 +52,8 @@ REVISIONS = (
     _before_2026_05("bf42f03951f207c136e7220761e49bedeeb3c6b6", "2025-03-20", "e096196a", "7.0.0"),
     _before_2026_05("74b9db940abf424a3980b8f386411e730bab2287", "2025-04-04", "e096196a", "7.0.0"),
     _before_2026_05("ac2c34673654e75d91f109e23f06f23ea6f1208a", "2025-08-05", "e096196a", "7.0.0"),
-    TflmRevision(
-        "d0890bb4569472d9a5a7f8303a8e81502c243ece", "2026-05-21", _PIN_2026_05, NEWEST, defects=frozenset(TflmDefect)
-    ),
-    TflmRevision(
-        "cc99d0597f6a50383541f5ebccd94f997a8cb085",
-        "2026-05-27",
-        _PIN_2026_05,
-        NEWEST,
-        defects=frozenset({TflmDefect.POOL_FIRST_IMAGE}),
-    ),
+    TflmRevision("d0890bb4569472d9a5a7f8303a8e81502c243ece", "2026-05-21", _PIN_2026_05, NEWEST),
+    TflmRevision("cc99d0597f6a50383541f5ebccd94f997a8cb085", "2026-05-27", _PIN_2026_05, NEWEST),
     TflmRevision("7ca66d18e74881e8fd4ca5909eb36f06e8ee1301", "2026-06-01", _PIN_2026_05, NEWEST),
     TflmRevision(NEWEST, "2026-06-24", _PIN_2026_06, NEWEST),
 )

@@ -50,6 +50,8 @@ class TflmOperator:
     """What it asks for that stays; None where that is not known."""
     call: KernelCall | None
     """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
+    kind: str = ""
+    """Kind of the remark on it; empty for the usual one of its verdict."""
 
     @property
     def label(self) -> str:
@@ -80,10 +82,12 @@ class TflmReport(NamedTuple):
         return next((f"{row.op}#{row.index}: {row.reason.rstrip('.')}" for row in rows), "")
 
 
-def stopped(owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "") -> TflmOperator:
+def stopped(
+    owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "", kind: str = ""
+) -> TflmOperator:
     """The row of an operator at which the allocation stops."""
     stage = "" if verdict is RuntimeVerdict.UNDECIDED else Stage.PREPARE.value
-    return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None)
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None, kind)
 
 
 def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmOperator:
@@ -118,6 +122,7 @@ def decided(p: Preparation, number: int) -> TflmOperator:
         tuple(p.scratch),
         memory,
         p.call,
+        p.fails.kind if p.fails else p.kind,
     )
 
 
@@ -133,22 +138,16 @@ def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
     if p.fails:
         return RuntimeVerdict.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value
     if p.dropped or p.wrong or p.hazards:
-        message = p.dropped if p.dropped.startswith("tensorflow/") else ""
-        return (
-            RuntimeVerdict.WRONG,
-            "; ".join([*p.hazards, *p.wrong]) or f"an error is dropped: {p.dropped}",
-            message,
-            "",
-        )
+        reasons = [*p.hazards, *p.wrong] or [f"an error is dropped: {p.dropped}"]
+        return RuntimeVerdict.WRONG, "; ".join(reasons), "", ""
     if p.functions:
         return RuntimeVerdict.CMSIS_NN, "", "", ""
     return RuntimeVerdict.REFERENCE, p.reference, "", ""
 
 
 def printed(view: OperatorView, refusal: Refused) -> str:
-    """What the firmware prints of a kernel that refuses."""
-    node = f"Node {view.operator.title} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
-    return "; ".join(filter(None, (refusal.printed, node)))
+    """The last line that the firmware prints of a kernel that refuses; the one before names the line of the source."""
+    return f"Node {view.operator.title} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
 
 
 def halt(p: Preparation, stage: Stage) -> str:

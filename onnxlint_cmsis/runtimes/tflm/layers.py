@@ -1,0 +1,142 @@
+"""What TensorFlow Lite Micro does with layers of an ONNX model: the rows of its kernels, asked before conversion.
+
+A layer is put on paper as the operator that converters make of it. What they decide, such as scales, is left open: a
+row that looks at it has no answer, and holds where CMSIS-NN refuses the layer for the same cause.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.model.graph import StoredQuantization
+from onnxlint_cmsis.runtimes.runtime import RECURRENT, ConditionRow, LayerFacts, RuntimeVerdict, always
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
+from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, OPEN, KernelLimit, KernelOutcome, Shape, refusal_of
+from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
+
+C = f"{K}cmsis_nn/"
+RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+VERDICTS = {
+    **dict.fromkeys((KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS), RuntimeVerdict.REFUSED),
+    KernelOutcome.WRONG: RuntimeVerdict.WRONG,
+    KernelOutcome.REFERENCE: RuntimeVerdict.REFERENCE,
+}
+"""What each outcome is for a layer; the others halt."""
+TYPES = {
+    "s16": ("INT16", "INT8", "INT16"),
+    "s4": ("INT8", "INT4", "INT8"),
+    "s8_s16": ("INT8", "INT8", "INT16"),
+    "float": ("FLOAT32",) * 3,
+}
+"""Types of data, weights and result by the type of a layer; int8 for all others."""
+WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+FREE = ("CAST",)
+"""Operators of which nothing is said."""
+
+
+def on_paper(facts: LayerFacts) -> OperatorView:
+    """The operator that converters make of a layer; a size that is not known counts as 0."""
+    data, filter_type, made = TYPES.get(facts.type, ("INT8",) * 3)
+    if facts.cause is Cause.DYNAMIC_QUANTIZATION:
+        data, filter_type, made = "FLOAT32", "INT8", "FLOAT32"
+
+    def tensor(shape: Shape, kind: str, steps: StoredQuantization | None = OPEN) -> TfliteTensor:
+        sizes = OPEN if shape is None else tuple(size or 0 for size in shape)
+        return TfliteTensor(OPEN, kind, sizes, (), OPEN, steps, is_variable=False, encoding=OPEN)
+
+    weights, call = facts.record.weights, facts.call
+    scales = (weights.scales if weights else None) or (OPEN,) * (2 if call and call.per_channel else 1)
+    points = (weights.signed_zero_points if weights else ()) or (OPEN,) * len(scales)
+    depth = (call.filter_dims.n if call and facts.op == "FULLY_CONNECTED" else 0) or 1
+    filter_ = tensor((1, depth), filter_type, StoredQuantization(scales, points))
+    inputs = [tensor(shape, data) for shape in facts.shapes] or [tensor(None, data)]
+    if facts.op in WEIGHTED:
+        inputs = [inputs[0], filter_, OPEN]
+    elif facts.op == "TRANSPOSE_CONV":
+        inputs = [OPEN, filter_, inputs[0], OPEN]
+    elif data != filter_type:
+        inputs[1:] = [filter_]
+    tensors = (*inputs, tensor(facts.graph.shape(facts.node.outputs[0]), made))
+    places = list(range(len(inputs)))
+    if facts.op in WEIGHTED and call is not None and not call.bias:
+        places[2] = -1
+    operator = TfliteOperator(facts.op, "", 1, tuple(places), (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
+    return OperatorView(OPEN, Subgraph("", tensors, (), (), (operator,)), operator, 0)
+
+
+def _holds(row: KernelLimit, facts: LayerFacts) -> bool:
+    """Whether a row of a kernel holds for a layer; where that is open, its causes decide."""
+    try:
+        return bool(row.condition(on_paper(facts)))
+    except Unpredictable:
+        return bool(row.layer and row.layer.causes)
+
+
+def refusal(facts: LayerFacts) -> str:
+    """What the reference kernel refuses in each type that converters may give the data, with its line; else empty."""
+    if facts.op not in LIMITS:
+        return ""
+    result, revision = facts.graph.shape(facts.node.outputs[0]), reviewed_revision(facts.commit)
+    texts = [refusal_of(facts.op, kind, facts.shapes, result, revision) for kind in facts.converted_types]
+    return texts[-1] if texts and all(texts) else ""
+
+
+def _registered(facts: LayerFacts) -> bool:
+    return facts.op in LIMITS or facts.op == "RESIZE"  # of a mode that converters write in several ways
+
+
+def _of_kernels() -> tuple[ConditionRow, ...]:
+    """The rows of all kernels that speak of layers, with the operators that share them."""
+    ops: dict[KernelLimit, list[str]] = {}
+    for op, rows in {**{op: kernel.rows for op, kernel in KERNELS.items()}, **LIMITS}.items():
+        for row in rows:
+            ops.setdefault(row, []).append(op)
+    return tuple(
+        ConditionRow(
+            row.layer.kind, VERDICTS.get(row.outcome, RuntimeVerdict.HALTS), tuple(names), partial(_holds, row),
+            row.layer.reason, row.source, row.since, row.until, row.layer.level, row.layer.sure, row.layer.causes,
+        )
+        for row, names in ops.items() if row.layer
+    )  # fmt: skip
+
+
+TFLM_ROWS = (
+    ConditionRow(
+        "runtime-operator", RuntimeVerdict.REFUSED, ("REDUCE_MIN",), always,
+        "it has no operator {op} in this revision", RESOLVER, until="2025-08-05", level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-stops", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),
+        "its kernel of {op}, which converters make of it, refuses that {refusal}", K, sure=False,
+    ),
+    *_of_kernels(),
+    ConditionRow(
+        "runtime-reference", RuntimeVerdict.UNDECIDED, RECURRENT, always,
+        "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
+        level=Level.NOTE,
+    ),
+    ConditionRow(
+        "runtime-mean", RuntimeVerdict.REFERENCE, ("MEAN",), always,
+        "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
+        "give its input and output one scale",
+        f"{K}reduce.cc", sure=False,
+    ),
+    ConditionRow(
+        "runtime-operator", RuntimeVerdict.REFUSED, (),
+        lambda facts: bool(facts.op) and facts.op not in KERNELS and not _registered(facts),
+        "it has no operator {op}, which converters may make of it", RESOLVER, level=Level.WARNING, sure=False,
+    ),
+    ConditionRow(
+        "runtime-float", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
+    ),
+    ConditionRow(
+        "runtime-reference", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+)  # fmt: skip
+"""Conditions in the order in which they are asked; the first that holds decides."""
