@@ -114,7 +114,7 @@ class ProvenModel(Protocol):
         """
 
 
-# ONNX Runtime, as the proof uses it: one thread, the same options for both models, errors as text.
+# ONNX Runtime: one thread, the same options for both models, errors as text.
 
 
 class Optimization(str, Enum):
@@ -170,7 +170,7 @@ class RuntimeSession:
             )
         except Exception as error:  # onnxruntime's own exceptions have no common base
             raise RuntimeRefusalError(first_line(error)) from None
-        self.outputs: list[tuple[str, str]] = [(one.name, one.type) for one in self._session.get_outputs()]
+        self.outputs: list[tuple[str, str]] = [(output.name, output.type) for output in self._session.get_outputs()]
 
     def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
         """Outputs in order. Raises RuntimeRefusalError."""
@@ -180,7 +180,7 @@ class RuntimeSession:
             raise RuntimeRefusalError(first_line(error)) from None
 
 
-# Map of equal elements between a model's inner values and its fixed form's, through a chain of plans.
+# Which elements inside a model and inside its fixed form are equal, through a chain of plans.
 
 
 Order = tuple[int | None, ...]
@@ -210,12 +210,12 @@ def element_map(graph: Graph, steps: Sequence[PlanStep]) -> dict[str, Held]:
     sums whose bias is in another node, since that bias absorbed constants; symbolic axes that a plan changes; numbers
     of channels, and what follows from them; tensors that no output depends on, since a plan may remove their inputs.
     """
-    found = dict.fromkeys(_computed(graph), Held())
+    same = dict.fromkeys(_computed(graph), Held())
     for step in steps:
         shifted = _shifted(step.graph, step.plan)
-        later = {name: _after(step, name, held) for name, held in found.items() if name not in shifted}
-        found = {name: held for name, held in later.items() if held is not None}
-    return found
+        later = {name: _after(step, name, held) for name, held in same.items() if name not in shifted}
+        same = {name: held for name, held in later.items() if held is not None}
+    return same
 
 
 def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
@@ -224,7 +224,7 @@ def aligned(old: Array, new: Array, held: Held) -> tuple[Array, Array] | None:
     for axis, order in enumerate(held.orders):
         if order is None:
             continue
-        kept = [place for place, index in enumerate(order) if index is not None]
+        kept = [after for after, before in enumerate(order) if before is not None]
         before = [index for index in order if index is not None]
         if axis >= new.ndim or new.shape[axis] != len(order) or max(before, default=-1) >= old.shape[axis]:
             return None
@@ -250,12 +250,12 @@ def _computed(graph: Graph) -> Iterator[str]:
 
 def _shifted(graph: Graph, plan: Plan) -> set[str]:
     """Sums without the constants that the bias in the next node took up."""
-    found: set[str] = set()
+    shifted: set[str] = set()
     for index in plan.increments:
         slot = bias_slot(graph, graph.nodes[index])
         if slot is None or slot.node != index:
-            found.update(graph.nodes[index].outputs)
-    return found
+            shifted.update(graph.nodes[index].outputs)
+    return shifted
 
 
 def _after(step: PlanStep, name: str, held: Held) -> Held | None:
@@ -263,31 +263,27 @@ def _after(step: PlanStep, name: str, held: Held) -> Held | None:
     plan = step.plan
     if plan.read is not None and name not in plan.read:
         return None
-    read = _both(held.read, plan.read[name] if plan.read is not None else None)
+    read = held.read
+    if plan.read is not None:
+        read = plan.read[name] if read is None else read & plan.read[name]
     axes = step.dimensions.axes(name) or ()
     changed = [any(leaf in plan.kept for leaf in leaves(axis)) for axis in axes]
     if not any(changed):
         return Held(held.orders, read)
-    if any(axis.size is None for axis, one in zip(axes, changed, strict=True) if one):
+    if any(axis.size is None for axis, change in zip(axes, changed, strict=True) if change):
         return None
-    then = [placement(axis, plan.kept) if one else None for axis, one in zip(axes, changed, strict=True)]
+    then = [placement(axis, plan.kept) if change else None for axis, change in zip(axes, changed, strict=True)]
     for axis, order in enumerate(then):
         read = read if order is None else _taken(read, axis, [index or 0 for index in order])
     orders = held.orders or (None,) * len(axes)
-    return Held(tuple(_joined(one, other) for one, other in zip(orders, then, strict=True)), read)
+    return Held(tuple(_joined(before, later) for before, later in zip(orders, then, strict=True)), read)
 
 
 def _joined(first: Order | None, then: Order | None) -> Order | None:
-    """Two orders, one after the other."""
+    """Two orders, the second after the first."""
     if first is None or then is None:
         return then if first is None else first
     return tuple(None if index is None else first[index] for index in then)
-
-
-def _both(one: Mask | None, other: Mask | None) -> Mask | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other
 
 
 def _taken(read: Mask | None, axis: int, places: Sequence[int]) -> Mask | None:
@@ -332,13 +328,13 @@ class Spread:
         pairs = _pairs(old, new)
         if pairs is None:
             self.largest = float("inf")
-        for one, other in pairs or ():
-            largest = _distance(one, other)
+        for before, after in pairs or ():
+            largest = _distance(before, after)
             self.largest = max(self.largest, largest)
-            self.values += one.size
-            self.apart += _count_apart(one, other) if largest else 0
-            if one.dtype.kind == "f":
-                low, high = _bounds(one)
+            self.values += before.size
+            self.apart += _count_apart(before, after) if largest else 0
+            if before.dtype.kind == "f":
+                low, high = _bounds(before)
                 self._low, self._high = min(self._low, low), max(self._high, high)
             else:
                 self._floats = False
@@ -367,8 +363,8 @@ class OutputComparison:
         """Take note of the outputs of one run of each model; True where some output differs more than ever before."""
         self.runs += 1
         before = [spread.largest for spread in self._spreads]
-        for spread, one, other in zip(self._spreads, old, new, strict=True):
-            spread.add(one, other)
+        for spread, was, now in zip(self._spreads, old, new, strict=True):
+            spread.add(was, now)
         return any(spread.largest > largest for spread, largest in zip(self._spreads, before, strict=True))
 
     @property
@@ -377,28 +373,32 @@ class OutputComparison:
         return any(spread.inexcusable for spread in self._spreads)
 
     def differences(self) -> tuple[Difference, ...]:
-        """One for each output."""
-        pairs = zip(self._outputs, self._spreads, strict=True)
+        """How far each output is apart."""
         return tuple(
-            Difference(name, kind, one.largest, one.relative, one.apart, one.values) for (name, kind), one in pairs
+            Difference(name, kind, spread.largest, spread.relative, spread.apart, spread.values)
+            for (name, kind), spread in zip(self._outputs, self._spreads, strict=True)
         )
 
     @property
     def differs(self) -> str:
-        """The first output that differs too much, empty where none does."""
-        pairs = zip(self._outputs, self._spreads, strict=True)
-        return next((name for (name, _), spread in pairs if spread.fault(TOLERANCE)), "")
+        """The first output that differs too much; empty where none does."""
+        return next((name for name, _ in self._faults()), "")
 
     def reason(self) -> str:
-        """Fault of that output; empty for none."""
-        pairs = zip(self._outputs, self._spreads, strict=True)
-        return next((f"output `{name}` {fault}" for (name, _), one in pairs if (fault := one.fault(TOLERANCE))), "")
+        """The first output that differs too much and by how much, as a clause; empty where none does."""
+        return next((f"output `{name}` {fault}" for name, fault in self._faults()), "")
+
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        """Outputs that differ too much, by name, with the fault."""
+        for (name, _), spread in zip(self._outputs, self._spreads, strict=True):
+            if fault := spread.fault(TOLERANCE):
+                yield name, fault
 
 
 def unit_outputs(model: ModelProto) -> frozenset[str]:
     """Outputs that hold nothing but values of operators whose range is 0 to 1."""
     producers = {name: node for node in model.graph.node for name in node.output}
-    found = set()
+    names = set()
     for value in model.graph.output:
         pending, unit = [value.name], True
         while pending and unit:
@@ -409,8 +409,8 @@ def unit_outputs(model: ModelProto) -> frozenset[str]:
             else:
                 unit = operator.bounds == UNIT
         if unit:
-            found.add(value.name)
-    return frozenset(found)
+            names.add(value.name)
+    return frozenset(names)
 
 
 def _pairs(old: Any, new: Any) -> list[tuple[Array, Array]] | None:
@@ -419,7 +419,7 @@ def _pairs(old: Any, new: Any) -> list[tuple[Array, Array]] | None:
         return _pairs(list(old.values()), list(new.values())) if list(old) == list(new) else None
     if not isinstance(old, list) or not isinstance(new, list):
         return [(np.asarray(old), np.asarray(new))]
-    nested = [_pairs(one, other) for one, other in zip(old, new, strict=False)]
+    nested = [_pairs(before, after) for before, after in zip(old, new, strict=False)]
     return [pair for pairs in nested for pair in pairs or ()] if len(old) == len(new) and None not in nested else None
 
 
@@ -457,23 +457,18 @@ def _distance(old: Array, new: Array) -> float:
     return float(apart.max(initial=0))
 
 
-# Optimisation levels of ONNX Runtime at which two models are comparable.
-#
-# The default level decides: there, Q/DQ around a layer become an integer kernel, and integers have to agree bit for
-# bit.
-# With optimisation off they have to as well, unless the model quantizes what it computed in float: a sum of floats
-# taken
-# in another order differs in its last bit, and a value on the border between two steps may then go the other way,
-# which
-# says nothing about the integers that a device computes. The level as it is shipped is run where its further
-# optimisers
-# could act.
+# Levels of optimisation in ONNX Runtime at which two models have to agree.
 
 
 def levels(model: ModelProto) -> list[Optimization]:
-    """Levels at which both models are run, in order."""
-    found = [Optimization.DEFAULT] if quantizes_floats(model) else [Optimization.DEFAULT, Optimization.NONE]
-    return [*found, Optimization.SHIPPED] if _shipped_differs(model) else found
+    """Levels at which both models are run, in order.
+
+    At the default level, Q/DQ around a layer become an integer kernel, whose integers agree bit for bit. Without
+    optimisation they agree as well, unless the model quantizes computed floats: a sum of floats in another order
+    differs in its last bit, which may turn a value between two steps the other way and says nothing about a device.
+    """
+    comparable = [Optimization.DEFAULT] if quantizes_floats(model) else [Optimization.DEFAULT, Optimization.NONE]
+    return [*comparable, Optimization.SHIPPED] if _shipped_differs(model) else comparable
 
 
 def quantizes_floats(model: ModelProto) -> bool:
@@ -482,7 +477,7 @@ def quantizes_floats(model: ModelProto) -> bool:
 
 
 def _shipped_differs(model: ModelProto) -> bool:
-    """Whether `runtime.LOSSY` and the options that `runtime.EXACT` replaces could change what the model computes.
+    """Whether `LOSSY` and the options that `EXACT` replaces could change what the model computes.
 
     They act behind a DequantizeLinear: on stored floats that a layer reads as weights or bias, or that are fused into
     its bias, and on a matrix product of dequantized weights.
@@ -509,7 +504,8 @@ def _stored_floats(model: ModelProto) -> Iterator[str]:
         named += [(sparse.values.name, sparse.values) for sparse in graph.sparse_initializer]
         for node in graph.node:
             if not node.input:
-                named += [(node.output[0], held) for one in node.attribute for held in attribute_tensors(one)]
+                tensors = (tensor for attribute in node.attribute for tensor in attribute_tensors(attribute))
+                named += [(node.output[0], tensor) for tensor in tensors]
         for name, tensor in named:
             if prod(tensor.dims) > 1 and elem_name(tensor.data_type).startswith(("float", "bfloat")):
                 yield name

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto, ValueInfoProto
 
 
-# Inputs of a model: types, sizes with symbols, quantized ranges, compared numbers.
-
-
 ValueSpan = tuple[float, float]
 """Smallest and largest value."""
 
+QUANTIZED_TYPES = ("int8", "uint8", "int16", "uint16")
+"""Types of quantized tensors, by numpy's names."""
 PLAIN = (-3.0, 3.0)
 """Span of float inputs that are not quantized; normal values in it have variance 1."""
 
@@ -61,19 +60,19 @@ def model_inputs(model: ModelProto, input_shapes: InputShapes) -> list[Input]:
 
 def _symbols(values: list[ValueInfoProto], input_shapes: InputShapes) -> dict[tuple[str, int], int | str]:
     """Size or symbol of every axis of every input, with the user's sizes for symbols."""
-    found: dict[tuple[str, int], int | str] = {}
+    sizes: dict[tuple[str, int], int | str] = {}
     bound: dict[int | str, int] = {}
     for value in values:
         given = input_shapes.get(value.name, ())
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             stated = stated_size(dim)
             symbol = (dim.dim_param or f"{value.name}[{axis}]") if stated is None else stated
-            found[value.name, axis] = symbol
+            sizes[value.name, axis] = symbol
             size = given[axis] if axis < len(given) else None
             if size is not None:
-                found[value.name, axis] = size
+                sizes[value.name, axis] = size
                 bound |= {symbol: size} if isinstance(symbol, str) else {}
-    return {place: bound.get(size, size) for place, size in found.items()}
+    return {axis: bound.get(size, size) for axis, size in sizes.items()}
 
 
 def _input(
@@ -123,13 +122,8 @@ def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) 
     for node in model.graph.node:
         if not operator_of_proto(node).quantizes or len(node.input) < 3 or node.input[0] != name:
             continue
-        scale, zero = (_numbers(constants.get(one)) for one in node.input[1:3])
-        if (
-            scale is None
-            or zero is None
-            or scale.size != 1
-            or zero.dtype.name not in ("int8", "uint8", "int16", "uint16")
-        ):
+        scale, zero = (_numbers(constants.get(parameter)) for parameter in node.input[1:3])
+        if scale is None or zero is None or scale.size != 1 or zero.dtype.name not in QUANTIZED_TYPES:
             continue
         limits, step, offset = np.iinfo(zero.dtype), float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0])
         return (int(limits.min) - offset) * step, (int(limits.max) - offset) * step
@@ -151,9 +145,6 @@ def _numbers(tensor: TensorProto | None) -> np.ndarray[Any, Any] | None:
         return None if tensor is None else numpy_helper.to_array(tensor)
     except (KeyError, TypeError, ValueError):  # of no known type, or of other sizes than it has values
         return None
-
-
-# Values for a model's inputs: seeded, random within their span, its ends, and zeros.
 
 
 Feed = dict[str, npt.NDArray[np.generic]]
@@ -184,8 +175,8 @@ class Setting(NamedTuple):
 def settings(inputs: list[Input]) -> Iterator[Setting]:
     """Settings to try, the likeliest first; one alone where the inputs leave nothing open."""
     batches = _batches(inputs)
-    sizes = {size for one in inputs for size in one.shape if isinstance(size, str)} - batches
-    wide = any(one.span is None for one in inputs)
+    sizes = {size for model_input in inputs for size in model_input.shape if isinstance(size, str)} - batches
+    wide = any(model_input.span is None for model_input in inputs)
     choices = product(BATCHES if batches else (1,), SPANS if wide else ((0, 0),), SIZES if sizes else (1,))
     return (Setting(batch, size, span) for batch, span, size in choices)
 
@@ -198,36 +189,38 @@ def feed_of(inputs: list[Input], setting: Setting, number: int, seed: int) -> Fe
     form = FORMS[number] if number < len(FORMS) else FORMS[4 + number % 2]
     batches = _batches(inputs)
     random = np.random.default_rng((seed, number))
-    made: Feed = {}
-    for one in inputs:
-        sizes = [
-            setting.batch if size in batches else setting.size if isinstance(size, str) else size for size in one.shape
-        ]
+    feed: Feed = {}
+    for model_input in inputs:
+        chosen = {size: setting.batch if size in batches else setting.size for size in model_input.shape}
+        sizes = [chosen[size] if isinstance(size, str) else size for size in model_input.shape]
         if prod(sizes) > MOST_VALUES:
-            raise UnfedError(f"its input '{one.name}' has {prod(sizes):,} values; up to {MOST_VALUES:,} are tried")
-        made[one.name] = _values(one, sizes, setting.wide, form, random)
-        if one.compared and number % 2:
-            value = one.compared[number // 2 % len(one.compared)]
-            made[one.name] = np.full(sizes, value).astype(one.dtype)
-    return made
+            raise UnfedError(
+                f"its input '{model_input.name}' has {prod(sizes):,} values; up to {MOST_VALUES:,} are tried"
+            )
+        feed[model_input.name] = _values(model_input, sizes, setting.wide, form, random)
+        if model_input.compared and number % 2:
+            value = model_input.compared[number // 2 % len(model_input.compared)]
+            feed[model_input.name] = np.full(sizes, value).astype(model_input.dtype)
+    return feed
 
 
 def _batches(inputs: list[Input]) -> set[str]:
-    return {one.shape[0] for one in inputs if one.shape and isinstance(one.shape[0], str)}
+    """Symbols that are the first axis of an input."""
+    return {size for model_input in inputs for size in model_input.shape[:1] if isinstance(size, str)}
 
 
 def _values(
-    one: Input, sizes: list[int], wide: ValueSpan, form: str, random: np.random.Generator
+    model_input: Input, sizes: list[int], wide: ValueSpan, form: str, random: np.random.Generator
 ) -> npt.NDArray[np.generic]:
-    low, high = wide if one.span is None else one.span
+    low, high = wide if model_input.span is None else model_input.span
     if form == "zeros":
-        return np.zeros(sizes, one.dtype)
+        return np.zeros(sizes, model_input.dtype)
     if form in ("lowest", "highest"):
-        return np.full(sizes, low if form == "lowest" else high).astype(one.dtype)
+        return np.full(sizes, low if form == "lowest" else high).astype(model_input.dtype)
     if form == "extremes":
-        return random.choice([low, high], sizes).astype(one.dtype)
+        return random.choice([low, high], sizes).astype(model_input.dtype)
     if form == "uniform":
-        made = random.uniform(low, high, sizes)
+        reals = random.uniform(low, high, sizes)
     else:
-        made = np.clip(random.normal((low + high) / 2, (high - low) / 6, sizes), low, high)
-    return np.asarray(made if one.dtype.kind == "f" else np.rint(made)).astype(one.dtype)
+        reals = np.clip(random.normal((low + high) / 2, (high - low) / 6, sizes), low, high)
+    return np.asarray(reals if model_input.dtype.kind == "f" else np.rint(reals)).astype(model_input.dtype)

@@ -31,7 +31,7 @@ from onnxlint_cmsis.fixers.proof.compare import (
     quantizes_floats,
     unit_outputs,
 )
-from onnxlint_cmsis.fixers.proof.inputs import PLAIN, Input, UnfedError, ValueSpan, model_inputs
+from onnxlint_cmsis.fixers.proof.inputs import PLAIN, QUANTIZED_TYPES, Input, UnfedError, ValueSpan, model_inputs
 from onnxlint_cmsis.formats.format import ONNX, format_of, part
 from onnxlint_cmsis.formats.onnx.document import inlined
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from google.protobuf.message import Message
-    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
     from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
     from onnxlint_cmsis.ground.types import InputShapes
@@ -66,23 +66,16 @@ def runnable(model: TfliteModel) -> bytes:
     That is for vectors and for single scales, which leave no choice. Older converters wrote axis 3 for biases of
     depthwise convolutions; LiteRT 2.3.0 refuses that, TensorFlow Lite Micro does not look at it.
     """
-    made = bytearray(model.data)
-    for position in _axes(model):
-        struct.pack_into("<i", made, position, 0)
-    return bytes(made)
-
-
-def _axes(model: TfliteModel) -> Iterator[int]:
-    """Where such axes stand."""
-    file = FlatFile(model.data)
+    file, data = FlatFile(model.data), bytearray(model.data)
     for subgraph in table_at(file, "Model", file.follow(0)).tables("subgraphs"):
         for tensor in subgraph.tables("tensors"):
-            found = tensor.table("quantization")
+            quantization = tensor.table("quantization")
             rank = len(tensor.ints("shape"))
-            if found and (rank == 1 or len(found.floats("scale")) == 1):
-                axis, place = found.number("quantized_dimension"), found.place("quantized_dimension")
-                if place and axis >= max(rank, 1):
-                    yield place
+            if quantization and (rank == 1 or len(quantization.floats("scale")) == 1):
+                axis, position = quantization.number("quantized_dimension"), quantization.place("quantized_dimension")
+                if position and axis >= max(rank, 1):
+                    struct.pack_into("<i", data, position, 0)
+    return bytes(data)
 
 
 # What a changed `.tflite` file must have kept, whatever it computes: its interface, metadata, and sizes that fit.
@@ -94,11 +87,11 @@ NOWHERE = Span(0, 0)
 
 def frame_fault(old: TfliteModel, new: TfliteModel) -> str:
     """What around the changed operators is not the same; empty for nothing."""
-    if _tflite_faults_frame(old) != _tflite_faults_frame(new):
+    if _tflite_frame(old) != _tflite_frame(new):
         return "inputs, outputs, signatures, metadata or other properties of the model differ"
     bodies = zip(old.subgraphs[1:], new.subgraphs[1:], strict=True)
     differing = (
-        number for number, (one, other) in enumerate(bodies, 1) if [*_parts(old, one)] != [*_parts(new, other)]
+        number for number, (before, after) in enumerate(bodies, 1) if [*_parts(old, before)] != [*_parts(new, after)]
     )
     number = next(differing, 0)
     return f"subgraph {number}, which is not run for the proof, differs" if number else ""
@@ -115,8 +108,8 @@ def sizes_fault(
     wrong = next((index for index in _disagreeing(*new) if index not in known), None)
     if wrong is None:
         return ""
-    tensor, found = new[0].subgraphs[0].tensors[wrong], new[1][wrong].shape
-    return f"tensor `{tensor.name}` states shape {list(tensor.shape)}, its operator makes {list(found)}"
+    tensor, shape = new[0].subgraphs[0].tensors[wrong], new[1][wrong].shape
+    return f"tensor `{tensor.name}` states shape {list(tensor.shape)}, its operator makes {list(shape)}"
 
 
 def _disagreeing(model: TfliteModel, loaded: Mapping[int, LoadedTensor]) -> Iterator[int]:
@@ -127,8 +120,8 @@ def _disagreeing(model: TfliteModel, loaded: Mapping[int, LoadedTensor]) -> Iter
                 yield index
 
 
-def _tflite_faults_frame(model: TfliteModel) -> list[Any]:
-    """The model without its operators and what is inside."""
+def _tflite_frame(model: TfliteModel) -> list[Any]:
+    """The model without its operators and the tensors between them."""
     main = model.subgraphs[0]
     ends = [main.tensors[index]._replace(buffer=0) for index in (*main.inputs, *main.outputs)]
     metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata]
@@ -145,7 +138,7 @@ def _parts(model: TfliteModel, subgraph: Subgraph) -> Iterator[Any]:
         yield operator._replace(span=NOWHERE, custom_options=NOWHERE), bytes(model.data[start : start + length])
 
 
-# LiteRT, as the proof uses it: reference kernels, one thread, one process for each model, errors as text.
+# LiteRT: reference kernels, one thread, one process for each model, errors as text.
 
 
 MISSING = "LiteRT, which proves fixes of .tflite files, is not installed: pip install 'onnxlint-cmsis[tflite]'"
@@ -199,11 +192,9 @@ def _refusals() -> Iterator[None]:
         raise RuntimeRefusalError(first_line(error)) from None
 
 
-# A `.tflite` model as proofs see it: LiteRT runs its main subgraph, with reference kernels.
+# A `.tflite` model: LiteRT runs its main subgraph.
 
 
-SMALL = ("int8", "uint8", "int16", "uint16")
-"""Types of quantized tensors."""
 LARGEST = 2
 """Bytes of the largest integers any value of which an input may hold; larger ones may be indices."""
 REPEATS = 3
@@ -235,9 +226,13 @@ class TfliteProvenModel:
 
     def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
         """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""
-        found = [self._input(index) for index in self.model.subgraphs[0].inputs]
-        self._check_memory()
-        return found
+        indices = self.model.subgraphs[0].inputs
+        inputs = [self._input(index) for index in indices]
+        process = self._started()  # where a run overwrites memory, the end of its process shows it
+        tensors = {index: process.tensors[index] for index in indices}
+        process.run({index: np.zeros(tensor.shape, tensor.dtype) for index, tensor in tensors.items()}, ())
+        process.close()
+        return inputs
 
     def levels(self) -> list[RunLevel]:
         """The reference kernels alone: they are what the file means."""
@@ -261,9 +256,9 @@ class TfliteProvenModel:
 
     def fault(self, new: TfliteProvenModel) -> str:
         """What a look at the rest of the file and at the sizes of tensors says against another model."""
-        found = frame_fault(self.model, new.model)
+        difference = frame_fault(self.model, new.model)
         try:
-            return found or sizes_fault((self.model, self.process.tensors), (new.model, new.process.tensors))
+            return difference or sizes_fault((self.model, self.process.tensors), (new.model, new.process.tensors))
         except RuntimeRefusalError as error:
             return f"{self.runtime}: {error}"
 
@@ -275,14 +270,6 @@ class TfliteProvenModel:
     ) -> tuple[IfBranch, ...]:
         """Those that are known, as changes in other subgraphs are not proven."""
         return tuple(known)
-
-    def _check_memory(self) -> None:
-        """Raise RuntimeRefusalError where a run overwrites memory, which shows when its process ends."""
-        process = self._started()
-        indices = self.model.subgraphs[0].inputs
-        shapes = {index: process.tensors[index] for index in indices}
-        process.run({index: np.zeros(one.shape, one.dtype) for index, one in shapes.items()}, ())
-        process.close()
 
     def _started(self) -> LiteRtProcess:
         return LiteRtProcess(runnable(self.model), REPEATS if self.graph.variables else 1)
@@ -305,10 +292,10 @@ class TfliteProvenModel:
         return int(limits.min), int(limits.max)
 
     def _quantized(self, key: str) -> Iterator[ValueSpan]:
-        """Real numbers that the quantized tensor can tell apart which an operator makes of a real one."""
+        """Real numbers that the quantized form of a real tensor can tell apart."""
         for node in self.graph.consumers.get(key, ()):
             stored, kind = self.graph.quantization.get(node.outputs[0]), self.graph.elem_type(node.outputs[0])
-            if stored is not None and len(node.inputs) == 1 and kind in SMALL:
+            if stored is not None and len(node.inputs) == 1 and kind in QUANTIZED_TYPES:
                 limits, zero = np.iinfo(kind), (*stored.zero_points, 0)[0]
                 yield (int(limits.min) - zero) * stored.scales[0], (int(limits.max) - zero) * stored.scales[0]
 
@@ -324,13 +311,13 @@ class TfliteSession:
     def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
         """Outputs in order, or other tensors. Raises RuntimeRefusalError."""
         wanted = self._outputs if names is None else [self._index[name] for name in names]
-        made = self._process.run({self._index[key]: value for key, value in feed.items()}, wanted)
-        if names is None and any(value is None for value in made):
+        values = self._process.run({self._index[key]: value for key, value in feed.items()}, wanted)
+        if names is None and any(value is None for value in values):
             raise RuntimeRefusalError("an output has no memory")
-        return made
+        return values
 
 
-# One `.tflite` model in LiteRT, as it is run in a process apart.
+# What runs in the process of a `.tflite` model.
 
 
 class LoadedTensor(NamedTuple):
@@ -357,8 +344,10 @@ class LiteRtModel:
             experimental_preserve_all_tensors=True,
         )
         self._interpreter.allocate_tensors()
-        details = self._interpreter.get_tensor_details()
-        return {one["index"]: LoadedTensor(tuple(map(int, one["shape"])), one["dtype"].__name__) for one in details}
+        return {
+            tensor["index"]: LoadedTensor(tuple(map(int, tensor["shape"])), tensor["dtype"].__name__)
+            for tensor in self._interpreter.get_tensor_details()
+        }
 
     def run(self, feed: dict[int, Any], wanted: tuple[int, ...]) -> list[Any]:
         """Values of tensors on one input, from the model's first state; None for one without memory."""
@@ -376,7 +365,7 @@ class LiteRtModel:
             return None
 
 
-# Checks of a changed model without running it: checker, shape inference, interface.
+# What the ONNX checker, shape inference and the interface say of a changed model.
 
 
 def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str:
@@ -387,10 +376,10 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
     inferred = _inferred(old), _inferred(new)
     if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
         return f"shape inference: {inferred[1]}"
-    frames = [_static_checks_frame(model) for model in parsed()]
-    if frames[0] != frames[1]:
+    before, after = (_onnx_frame(model) for model in parsed())
+    if before != after:
         return "inputs, outputs, operator sets or other properties of the model differ"
-    if not any(isinstance(one, str) for one in inferred) and inferred[0] != inferred[1]:
+    if not any(isinstance(outputs, str) for outputs in inferred) and inferred[0] != inferred[1]:
         return "shape inference finds other outputs"
     return ""
 
@@ -398,19 +387,21 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
 def _inferred(model: bytes) -> list[bytes] | str:
     """Inferred outputs, or the error of shape inference."""
     try:
-        found = infer_shapes(model, strict=True)
+        inferred = infer_shapes(model, strict=True)
     except OnnxLibraryError as error:
         return first_line(error)
-    return [value.SerializeToString(deterministic=True) for value in found.graph.output]
+    return [value.SerializeToString(deterministic=True) for value in inferred.graph.output]
 
 
-def _static_checks_frame(model: ModelProto) -> bytes:
+def _onnx_frame(model: ModelProto) -> bytes:
     """The model without its nodes and constants."""
     frame, graph = type(model)(), type(model.graph)()
     _take(frame, model, without=("graph",))
     _take(graph, model.graph, without=("node", "initializer", "sparse_initializer", "value_info", "input"))
-    graph.input.extend(_interface(model.graph))
-    return b"".join(one.SerializeToString(deterministic=True) for one in (frame, graph))
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    graph.input.extend(value for value in model.graph.input if value.name not in constants)
+    return b"".join(part.SerializeToString(deterministic=True) for part in (frame, graph))
 
 
 def _take(new: Message, old: Message, without: Collection[str]) -> None:
@@ -426,36 +417,31 @@ def _take(new: Message, old: Message, without: Collection[str]) -> None:
             setattr(new, field.name, value)
 
 
-def _interface(graph: GraphProto) -> list[ValueInfoProto]:
-    constants = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
-    return [value for value in graph.input if value.name not in constants]
-
-
 # Whether inputs reach the changed parts of a model: a branch of If runs only under its condition.
 
 
 def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
     """Branches in which two models differ. Raises UnreachedError for changes deeper inside, or in a loop."""
-    found = []
+    branches = []
     for node, other in _pairs(old, new):
-        for (attribute, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
-            if one.SerializeToString(deterministic=True) == another.SerializeToString(deterministic=True):
+        for (attribute, before), (_, after) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if before.SerializeToString(deterministic=True) == after.SerializeToString(deterministic=True):
                 continue
             name = node.name or node.output[0]
             if operator_of_proto(node) is not IF:
                 raise UnreachedError(f"the change is in the body of {name}")
-            deeper = changed_inside(one, another)
+            deeper = changed_inside(before, after)
             if deeper:
                 raise UnreachedError(f"the change is in {deeper}, inside a branch of {name}")
-            found.append(IfBranch(name, node.input[0], attribute == "then_branch"))
-    return found
+            branches.append(IfBranch(name, node.input[0], attribute == "then_branch"))
+    return branches
 
 
 def changed_inside(old: GraphProto, new: GraphProto) -> str:
     """First node of a graph whose own subgraphs differ, empty where there is none."""
     for node, other in _pairs(old, new):
-        for (_, one), (_, another) in zip(subgraphs(node), subgraphs(other), strict=True):
-            if one.SerializeToString(deterministic=True) != another.SerializeToString(deterministic=True):
+        for (_, before), (_, after) in zip(subgraphs(node), subgraphs(other), strict=True):
+            if before.SerializeToString(deterministic=True) != after.SerializeToString(deterministic=True):
                 return node.name or node.output[0]
     return ""
 
@@ -497,7 +483,7 @@ def with_outputs(model: ModelProto, names: Sequence[str], data: bytes = b"") -> 
     return serialized
 
 
-# An ONNX model as proofs see it: ONNX Runtime runs it.
+# An ONNX model: ONNX Runtime runs it.
 
 
 class OnnxModel:
@@ -556,9 +542,6 @@ class OnnxModel:
         return unreached(self.proto, {*changed, *known}, feeds)
 
 
-# The bytes of a model as what a proof compares, by its file's name.
-
-
 class ProofRuntime(NamedTuple):
     """What runs the models of one format for a proof; `Format.prover` names it."""
 
@@ -609,35 +592,35 @@ def tensor_ranges(data: bytes, shapes: InputShapes, path: str) -> Mapping[str, R
 
     """
     model = OnnxModel(data)
-    found: dict[str, RealRange] = {}
+    ranges: dict[str, RealRange] = {}
     try:
         inputs = model.inputs(shapes)
-        names = model.made()
+        names = model.computed()
         session = model.session(model.plain_level, names)
         for feed in _samples(path, inputs):
-            _widen(found, feed)
+            _widen(ranges, feed)
             for first in range(0, len(names), _TOGETHER):
                 some = names[first : first + _TOGETHER]
-                _widen(found, dict(zip(some, session.run(feed, some), strict=True)))
+                _widen(ranges, dict(zip(some, session.run(feed, some), strict=True)))
     except UnfedError as error:
         raise CalibrationError(f"{path}: {error}") from None
     except RuntimeRefusalError as error:
         raise CalibrationError(f"ONNX Runtime does not run the model on {path}: {error}") from None
-    return found
+    return ranges
 
 
-def _widen(found: dict[str, RealRange], values: Mapping[str, Any]) -> None:
+def _widen(ranges: dict[str, RealRange], values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         array = np.asarray(value)
         if array.dtype.kind == "f" and array.size:
             low, high = float(array.min()), float(array.max())
-            known = found.get(name)
-            found[name] = RealRange(min(low, known.low), max(high, known.high)) if known else RealRange(low, high)
+            known = ranges.get(name)
+            ranges[name] = RealRange(min(low, known.low), max(high, known.high)) if known else RealRange(low, high)
 
 
 def _samples(path: str, inputs: list[Input]) -> Iterator[Arrays]:
-    arrays = _loaded(path, [each.name for each in inputs])
-    cut = {each.name: _cut(path, each, arrays[each.name]) for each in inputs}
+    arrays = _loaded(path, [model_input.name for model_input in inputs])
+    cut = {model_input.name: _cut(path, model_input, arrays[model_input.name]) for model_input in inputs}
     counts = {len(samples) for samples in cut.values()}
     if len(counts) != 1:
         numbers = ", ".join(map(str, sorted(counts)))
@@ -650,11 +633,11 @@ def _loaded(path: str, names: list[str]) -> Arrays:
     try:
         data = read_regular(path, MODEL)
         if zipfile.is_zipfile(io.BytesIO(data)):
-            sizes = sum(each.file_size for each in zipfile.ZipFile(io.BytesIO(data)).infolist())
+            sizes = sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist())
             if sizes > MODEL:
                 raise CalibrationError(f"{path}: its arrays have {sizes} bytes; {MODEL} are read at most")
-        found = np.load(io.BytesIO(data), allow_pickle=False)
-        arrays = dict(found) if hasattr(found, "files") else {names[0]: found}
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        arrays = dict(loaded) if hasattr(loaded, "files") else {names[0]: loaded}
     except OSError as error:
         raise CalibrationError(f"{path}: {error.strerror or error}") from None
     except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
@@ -665,14 +648,15 @@ def _loaded(path: str, names: list[str]) -> Arrays:
     return arrays
 
 
-def _cut(path: str, one: Input, array: Any) -> list[Any]:
+def _cut(path: str, model_input: Input, array: Any) -> list[Any]:
     """The samples of an input, each in its shape and type."""
-    fixed = [size if isinstance(size, int) else None for size in one.shape]
+    fixed = [size if isinstance(size, int) else None for size in model_input.shape]
     rank = len(fixed)
     if array.dtype.kind not in "biuf" or not np.isfinite(array.astype(np.float64)).all():
-        raise CalibrationError(f"{path}: {one.name} has {array.dtype} or values that are not finite; numbers are due")
+        problem = f"{model_input.name} has {array.dtype} or values that are not finite"
+        raise CalibrationError(f"{path}: {problem}; numbers are due")
     one_image = array.ndim == rank and rank and fixed[0] in (None, 1)
     whole = array if array.ndim == rank + 1 else array[:, None] if one_image else array[None]
     if whole.ndim != rank + 1 or any(size not in (None, got) for size, got in zip(fixed, whole.shape[1:], strict=True)):
-        raise CalibrationError(f"{path}: {one.name} has shape {array.shape}; the input has {one.shape}")
-    return [sample.astype(one.dtype) for sample in whole]
+        raise CalibrationError(f"{path}: {model_input.name} has shape {array.shape}; the input has {model_input.shape}")
+    return [sample.astype(model_input.dtype) for sample in whole]

@@ -36,12 +36,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lanes import Lanes
 
 
-# How far values of two models are apart in steps of their quantization, where a change is meant to change them.
-#
-# The numbers are those with ONNX Runtime's optimisers off, and beside them those of outputs as it is shipped: some of
-# its
-# fused kernels are a step off what the file says (its Softmax of integers reads a table), by how much depends on the
-# scales.
+# How far a change moves values, in steps of their quantization.
 
 
 SHARE = 1 / 255
@@ -67,30 +62,34 @@ class Watched(NamedTuple):
     old: Affine | None
     """Quantization in the first model; None where it has none or is not known."""
     new: Affine | None
-    """The same in the second model."""
+    """Quantization in the second model; None where it has none or is not known."""
 
 
 def changes(runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...]:
-    """The largest change of each value over so many inputs. Raises RuntimeRefusalError."""
-    found = _measured(runner, new, watched, count, runner.model.plain_level)
+    """The largest change of each value over so many inputs. Raises RuntimeRefusalError.
+
+    Measured without the runtime's optimisers, and for outputs also as the runtime is shipped: some fused kernels of
+    ONNX Runtime are a step off what the file says (its Softmax of integers reads a table).
+    """
+    plain = _measured(runner, new, watched, count, runner.model.plain_level)
     outputs = {name for name, _ in runner.session(runner.model.plain_level).outputs}
-    handed_out = [one for one in watched if one.name == one.new_name and one.name in outputs]
+    handed_out = [value for value in watched if value.name == value.new_name and value.name in outputs]
     shipped = _measured(runner, new, handed_out, count, runner.model.shipped_level)
     steps = {change.value: change.steps for change in shipped}
-    return tuple(change._replace(shipped_steps=steps.get(change.value)) for change in found)
+    return tuple(change._replace(shipped_steps=steps.get(change.value)) for change in plain)
 
 
 def _measured(
     runner: Runner, new: ProvenModel, watched: Sequence[Watched], count: int, level: RunLevel
 ) -> tuple[ValueChange, ...]:
-    found = [_Extent(one) for one in watched]
-    names, new_names = [one.name for one in watched], [one.new_name for one in watched]
+    extents = [_Extent(value) for value in watched]
+    names, new_names = [value.name for value in watched], [value.new_name for value in watched]
     before, after = runner.model.session(level, names), new.session(level, new_names)
     for feed in runner.feeds(count):
-        pairs = zip(found, before.run(feed, names), after.run(feed, new_names), strict=True)
-        for extent, one, other in pairs:
-            extent.add(one, other)
-    return tuple(extent.change() for extent in found)
+        pairs = zip(extents, before.run(feed, names), after.run(feed, new_names), strict=True)
+        for extent, old, changed in pairs:
+            extent.add(old, changed)
+    return tuple(extent.change() for extent in extents)
 
 
 class _Extent:
@@ -117,7 +116,7 @@ class _Extent:
 
     def change(self) -> ValueChange:
         """What was seen."""
-        scales = [one.scale for one in (self._watched.old, self._watched.new) if one is not None]
+        scales = [affine.scale for affine in (self._watched.old, self._watched.new) if affine is not None]
         step = max(scales, default=(self._high - self._low) * SHARE)
         steps = self._largest / step if step else self._largest and float("inf")
         return ValueChange(self._watched.name, self._largest, step, steps)
@@ -202,14 +201,14 @@ class Runner:
 
     def feeds(self, count: int) -> Iterator[Feed]:
         """So many inputs with the first setting, a few with the others."""
-        return (self.feed(number, setting) for number, setting in self._places(count))
+        return (self.feed(number, setting) for number, setting in self._trials(count))
 
     def changes(self) -> bool:
         """Whether a second run gives other outputs, as operators with random numbers do."""
         values = self.feed(PROBE)
-        found = OutputComparison(self.session(self.level).outputs, frozenset())
-        found.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
-        return any(one.largest for one in found.differences())
+        comparison = OutputComparison(self.session(self.level).outputs, frozenset())
+        comparison.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
+        return any(difference.largest for difference in comparison.differences())
 
     def compared(self, new: ProvenModel, count: int, level: RunLevel, *, to_the_end: bool = False) -> Compared:
         """Outputs beside those of another model; no more are tried once the two cannot be equal, but `to_the_end`.
@@ -217,28 +216,29 @@ class Runner:
         Raises RuntimeRefusalError.
         """
         old, other = self.session(level), new.session(level)
-        found, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
+        comparison, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
         with ThreadPoolExecutor(1) as beside:
-            for number, setting in self._places(count):
+            for number, setting in self._trials(count):
                 values = self.feed(number, setting)
-                made = beside.submit(other.run, values)
-                if found.add(self._outputs(level, number, setting), made.result()):
+                computed = beside.submit(other.run, values)
+                if comparison.add(self._outputs(level, number, setting), computed.result()):
                     worst = values
-                if found.failed and not to_the_end:
+                if comparison.failed and not to_the_end:
                     break
-        return Compared(found, worst)
+        return Compared(comparison, worst)
 
     def differing_output(self, new: ProvenModel, level: RunLevel, feeds: Iterable[Feed]) -> str:
         """The first output that differs on some inputs; empty where none does. Raises RuntimeRefusalError."""
         old, other = self.session(level), new.session(level)
-        found = OutputComparison(old.outputs, self.model.unit_outputs())
+        comparison = OutputComparison(old.outputs, self.model.unit_outputs())
         for values in feeds:
-            found.add(old.run(values), other.run(values))
-        return found.differs
+            comparison.add(old.run(values), other.run(values))
+        return comparison.differs
 
-    def _places(self, count: int) -> Iterator[tuple[int, Setting]]:
-        for place, setting in enumerate(self._settings):
-            for number in range(min(count, PROBE) if place else count):
+    def _trials(self, count: int) -> Iterator[tuple[int, Setting]]:
+        """Numbers of inputs, each with a setting: all with the first setting, a few with the second."""
+        for rank, setting in enumerate(self._settings):
+            for number in range(min(count, PROBE) if rank else count):
                 yield number, setting
 
     def _outputs(self, level: RunLevel, number: int, setting: Setting) -> list[Any]:
@@ -248,22 +248,22 @@ class Runner:
             return self._keep(key, self.session(level).run(self.feed(number, setting)))  # type: ignore[no-any-return]
         return self._kept[key]  # type: ignore[no-any-return]
 
-    def _keep(self, key: tuple[object, ...], made: Any) -> Any:
+    def _keep(self, key: tuple[object, ...], values: Any) -> Any:
         """Keep inputs or outputs while there is room; arrays only, as other values do not tell their bytes."""
-        arrays = list(made.values() if isinstance(made, dict) else made)
-        if all(isinstance(one, np.ndarray) for one in arrays):
-            taken = sum(one.nbytes for one in arrays)
+        arrays = list(values.values() if isinstance(values, dict) else values)
+        if all(isinstance(array, np.ndarray) for array in arrays):
+            taken = sum(array.nbytes for array in arrays)
             if taken <= self._room:
                 self._room -= taken
-                self._kept[key] = made
-        return made
+                self._kept[key] = values
+        return values
 
     def _that_run(self) -> list[Setting]:
         """Settings with which the model runs; where there are none, raises the error of the first."""
-        found: list[Setting] = []
+        settled: list[Setting] = []
         refusals: list[Exception] = []
         for setting in settings(self._inputs):
-            if found and setting.wide != found[0].wide:
+            if settled and setting.wide != settled[0].wide:
                 continue
             try:
                 for number in self._tried:
@@ -271,18 +271,15 @@ class Runner:
             except (RuntimeRefusalError, UnfedError) as error:
                 refusals.append(error)
                 continue
-            found.append(setting)
-            if len(found) == MORE_SETTINGS:
+            settled.append(setting)
+            if len(settled) == MORE_SETTINGS:
                 break
-        if not found:
+        if not settled:
             raise refusals[0]
-        return found
+        return settled
 
 
-# Comparison of inner values of two models, where the outputs alone would show little.
-#
-# Behind a Sigmoid that is far from its middle, an ArgMax or a comparison, an output stays the same while a channel is
-# lost; the sums before it do not.
+# Values inside: behind a saturated Sigmoid, an ArgMax or a comparison, outputs stay the same while a channel is lost.
 
 
 TOLERANCE = 1e-3
@@ -309,8 +306,8 @@ class InnerTensors:
 
     def __init__(self, old: Runner, new: ProvenModel, same: ElementMap, level: RunLevel) -> None:
         """Raises RuntimeRefusalError."""
-        made = {*new.made()}
-        self.names = [name for name in old.model.made() if name in same and name in made]
+        computed = {*new.computed()}
+        self.names = [name for name in old.model.computed() if name in same and name in computed]
         self._same, self._sessions = same, []
         if self.names:
             self._sessions = [old.opened(level, self.names), new.session(level, self.names)]
@@ -321,34 +318,31 @@ class InnerTensors:
         Integers may differ by `steps`: what is looked at is not fused with what follows, and another kernel may round
         what lies between two integers the other way.
         """
-        spreads = self._spreads(feeds)
+        spreads: dict[str, Spread] = {}
+        for feed in feeds if self.names else ():
+            for first in range(0, len(self.names), TOGETHER):
+                for name, before, after in self._values(feed, self.names[first : first + TOGETHER]):
+                    spreads.setdefault(name, Spread()).add(before, after)
         faults = {name: spread.fault(TOLERANCE, steps) for name, spread in spreads.items()}
         differs = next((name for name, fault in faults.items() if fault), "")
         reason = f"inner tensor `{differs}` {faults[differs]}" if differs else ""
         return Inner(reason, len(spreads), differs)
 
-    def _spreads(self, feeds: Iterable[Feed]) -> dict[str, Spread]:
-        spreads: dict[str, Spread] = {}
-        for feed in feeds if self.names else ():
-            for first in range(0, len(self.names), TOGETHER):
-                for name, one, other in self._values(feed, self.names[first : first + TOGETHER]):
-                    spreads.setdefault(name, Spread()).add(one, other)
-        return spreads
-
     def _values(self, feed: Feed, names: Sequence[str]) -> Iterator[tuple[str, Array, Array]]:
         """Values of each tensor in both models."""
         old, new = (session.run(feed, names) for session in self._sessions)
-        for name, one, other in zip(names, old, new, strict=True):
-            pair = aligned(one, other, self._same[name]) if hasattr(one, "ndim") and hasattr(other, "ndim") else None
+        for name, before, after in zip(names, old, new, strict=True):
+            arrays = hasattr(before, "ndim") and hasattr(after, "ndim")
+            pair = aligned(before, after, self._same[name]) if arrays else None
             if pair is not None:
                 yield name, *pair
 
 
-# Proofs that models may take one model's place; that model runs once.
+# Proofs that models may replace one model, which runs once.
 
 
 RANDOM = 4
-"""The first input that is random throughout (`feeds.FORMS`)."""
+"""The first input that is random throughout (`inputs.FORMS`)."""
 INNER = (3, RANDOM, 5)
 """Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""
 INPUTS = 16
@@ -361,7 +355,7 @@ class Spot(NamedTuple):
     """How to show that two models differ."""
 
     level: RunLevel
-    """RunLevel to run them at."""
+    """Level to run them at."""
     feeds: tuple[Feed, ...]
     """Inputs."""
     steps: int = 0
@@ -407,7 +401,7 @@ class Prover:
         same: ElementMap | None = None,
         branches: Collection[IfBranch] = (),
     ) -> ProofOutcome:
-        """Compare a model with the one that it is to replace; see `verify.prove`. Raises NotAppliedError."""
+        """Compare a model with the one that it is to replace; see `prove`. Raises NotAppliedError."""
         changed, runner = proven_model(new, self._beside), self._runner
         if isinstance(runner, str):
             return ProofOutcome(self._failed(runner, ran=False))
@@ -435,7 +429,7 @@ class Prover:
         plain = self._model.plain_level
         try:
             strict = runner.compared(changed, inputs, plain).comparison
-            apart = next((one for one in strict.differences() if one.largest), None)
+            apart = next((difference for difference in strict.differences() if difference.largest), None)
             if apart is not None:
                 reason = f"output `{apart.output}` differs by {apart.largest:g} ({plain.value})"
                 return self._failed(reason, strict.differences(), strict.runs)
@@ -476,13 +470,14 @@ class Prover:
         differences: tuple[Difference, ...] = ()
         for level in self._model.levels():
             try:
-                found = runner.compared(new, count, level)
+                compared = runner.compared(new, count, level)
             except RuntimeRefusalError as error:
                 return ProofOutcome(self._failed(self._refused(level, error), differences, tried))
-            reason, apart, tried = found.comparison.reason(), found.comparison.differences(), found.comparison.runs
+            comparison = compared.comparison
+            reason, apart, tried = comparison.reason(), comparison.differences(), comparison.runs
             differences = differences or apart
             if reason:
-                worst = () if found.worst is None else (found.worst,)
+                worst = () if compared.worst is None else (compared.worst,)
                 spot = Spot(level, (*worst, *map(runner.feed, INNER)))
                 return ProofOutcome(self._failed(f"{reason} ({level.value})", apart, tried), spot)
         return ProofOutcome(Proof(True, "", True, differences, tried, runtime=self._model.runtime))
@@ -492,24 +487,24 @@ class Prover:
         level, steps = self._model.inner_level()
         spot = Spot(level, tuple(map(runner.feed, INNER)), steps)
         try:
-            found = InnerTensors(runner, new, same, level).compared(spot.feeds, spot.steps)
+            inner = InnerTensors(runner, new, same, level).compared(spot.feeds, spot.steps)
         except RuntimeRefusalError as error:
             return ProofOutcome(proof._replace(equal=False, reason=self._refused(level, error)))
-        reason = f"{found.reason} ({level.value})" if found.reason else ""
+        reason = f"{inner.reason} ({level.value})" if inner.reason else ""
         return ProofOutcome(
-            proof._replace(equal=not reason, reason=reason, inner=found.tensors), spot if reason else None
+            proof._replace(equal=not reason, reason=reason, inner=inner.tensors), spot if reason else None
         )
 
     def _unreached(self, runner: Runner, new: ProvenModel, count: int, known: Collection[IfBranch]) -> Proof | None:
         """Part of the change that no input reaches; None where all is reached."""
         try:
-            found = self._model.unreached(new, known, runner.feeds(count))
+            unreached = self._model.unreached(new, known, runner.feeds(count))
         except (UnreachedError, RuntimeRefusalError) as error:
             return self._failed(f"{error}; whether it is ever run is not known")
-        if not found:
+        if not unreached:
             return None
-        reason = f"no input leads into the changed branch of {found[0].node}"
-        return self._failed(reason)._replace(unreached=found)
+        reason = f"no input leads into the changed branch of {unreached[0].node}"
+        return self._failed(reason)._replace(unreached=unreached)
 
     def _failed(
         self, reason: str, differences: tuple[Difference, ...] = (), tried: int = 0, *, ran: bool = True
@@ -520,7 +515,7 @@ class Prover:
         return f"{self._model.runtime} ({level.value}): {error}"
 
 
-# Prove that two models compute the same, and look at values inside one.
+# A proof of two models, and a look at values inside one.
 
 
 def prove(  # noqa: PLR0913
@@ -543,9 +538,9 @@ def prove(  # noqa: PLR0913
     as bytes lie; `branches` are those that the change is known to reach into, besides those whose text differs. Raises
     NotAppliedError for external data that cannot be read, OSError for files.
     """
-    old, place = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
+    old, path = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
     new = after if isinstance(after, bytes) else runtime_of_file(after).whole(after)
-    return Prover(old, place, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
+    return Prover(old, path, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
 
 
 def observe(
@@ -561,9 +556,9 @@ def observe(
     Empty where the model does not run or external data cannot be read (`beside` as for `prove`); names that are no
     tensors of the main graph are left out.
     """
-    data, place = (model, beside) if isinstance(model, bytes) else (model.read_bytes(), model)
+    data, path = (model, beside) if isinstance(model, bytes) else (model.read_bytes(), model)
     try:
-        return values_inside(proven_model(data, place), names, seed=seed, input_shapes=input_shapes)
+        return values_inside(proven_model(data, path), names, seed=seed, input_shapes=input_shapes)
     except NotAppliedError:
         return {}
 
@@ -571,9 +566,9 @@ def observe(
 def values_inside(
     model: ProvenModel, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
 ) -> dict[str, Array]:
-    """The same of a model that is at hand."""
-    made = {*model.made()}
-    chosen = [name for name in dict.fromkeys(names) if name in made]
+    """Run-time values of a model's named tensors for one random input, as `observe` gives them."""
+    computed = {*model.computed()}
+    chosen = [name for name in dict.fromkeys(names) if name in computed]
     if not chosen:
         return {}
     try:
@@ -584,7 +579,7 @@ def values_inside(
     return dict(zip(chosen, values, strict=True))
 
 
-# Check of the lane analysis's constants against the runtime.
+# Constants of the lane analysis against the runtime.
 
 
 CLOSE = 1e-5
@@ -613,10 +608,10 @@ def disproved(
 
 def _differing(lines: NDArray[np.generic], expected: NDArray[np.float64]) -> list[int]:
     """Indices that do not hold their constant throughout."""
-    found = []
+    indices = []
     for index in np.flatnonzero(~np.isnan(expected)):
         line = lines[index].astype(np.float64)
         allowed = CLOSE * max(1.0, abs(expected[index])) if lines.dtype.kind == "f" else 0.0
         if line.size and np.abs(line - expected[index]).max() > allowed:
-            found.append(int(index))
-    return found
+            indices.append(int(index))
+    return indices
