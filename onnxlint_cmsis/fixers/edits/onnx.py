@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import Use
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes
 from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node
 
 
-# The way back from the flat graph to the protobuf: nodes by index, stored constants by where they are defined.
+# From the flat graph back to the protobuf: nodes by index, constants by where they are defined.
 
 
 class Home(NamedTuple):
@@ -58,7 +59,8 @@ class GraphScope:
         self.homes = {tensor.name: Home(graph, tensor, None) for tensor in graph.initializer}
         for node in graph.node:
             if operator_of_proto(node) is CONSTANT and len(node.attribute) == 1:
-                home = Home(graph, _tensor(node.attribute[0]), node.attribute[0])
+                attribute = node.attribute[0]
+                home = Home(graph, attribute.t if attribute.HasField("t") else None, attribute)
                 if home.shape() is not None:
                     self.homes[node.output[0]] = home
 
@@ -72,11 +74,7 @@ class GraphScope:
         return None
 
 
-def _tensor(attribute: AttributeProto) -> TensorProto | None:
-    return attribute.t if attribute.HasField("t") else None
-
-
-class NodePlace(NamedTuple):
+class NodeSite(NamedTuple):
     """A node of the file and the graph that it is in."""
 
     node: NodeProto
@@ -85,7 +83,7 @@ class NodePlace(NamedTuple):
     """Its graph."""
 
 
-class NodePlaces:
+class NodeSites:
     """All nodes of a model by `Node.index`, and its values by the flat graph's keys."""
 
     def __init__(self, model: ModelProto, graph: Graph) -> None:
@@ -93,15 +91,18 @@ class NodePlaces:
         self.scopes: list[GraphScope] = []
         self.keys: dict[tuple[int, str], str] = {}
         """Graph (position in `scopes`) and name there to key, for values inside subgraphs."""
-        self._sites: dict[int, NodePlace] = {}
-        functions = {(domain_of(one.domain), one.name, one.overload) for one in model.functions}
-        if functions:
-            self._main_only(model, functions)
-        else:
-            found = list(self._all(model.graph, None))
-            self._match(found, [node.index for node in graph.nodes])
+        self._sites: dict[int, NodeSite] = {}
+        functions = {(domain_of(function.domain), function.name, function.overload) for function in model.functions}
+        if not functions:
+            self._match(list(self._all(model.graph, None)), [node.index for node in graph.nodes])
+            return
+        scope = GraphScope(model.graph, None)
+        self.scopes.append(scope)
+        called = [(domain_of(node.domain), node.op_type, node.overload) in functions for node in model.graph.node]
+        sites = [NodeSite(node, scope) for node, call in zip(model.graph.node, called, strict=True) if not call]
+        self._match(sites, [node.index for node in graph.nodes if not node.graph])
 
-    def site(self, index: int) -> NodePlace:
+    def site(self, index: int) -> NodeSite:
         """A node by index. Raises NotAppliedError for one that is inside a local function."""
         if index not in self._sites:
             label = self.graph.nodes[index].label
@@ -120,26 +121,19 @@ class NodePlaces:
         """Key of a value that a graph names."""
         return name if scope.parent is None else self.keys.get((id(scope), name), "")
 
-    def _all(self, graph: GraphProto, parent: GraphScope | None) -> Iterator[NodePlace]:
+    def _all(self, graph: GraphProto, parent: GraphScope | None) -> Iterator[NodeSite]:
         """Nodes in the order of the flat graph: each subgraph's after the node that holds it."""
         scope = GraphScope(graph, parent)
         self.scopes.append(scope)
         for node in graph.node:
-            yield NodePlace(node, scope)
+            yield NodeSite(node, scope)
             for _, inner in subgraphs(node):
                 yield from self._all(inner, scope)
 
-    def _main_only(self, model: ModelProto, functions: set[tuple[str, str, str]]) -> None:
-        scope = GraphScope(model.graph, None)
-        self.scopes.append(scope)
-        called = [(domain_of(node.domain), node.op_type, node.overload) in functions for node in model.graph.node]
-        found = [NodePlace(node, scope) for node, call in zip(model.graph.node, called, strict=True) if not call]
-        self._match(found, [node.index for node in self.graph.nodes if not node.graph])
-
-    def _match(self, found: list[NodePlace], indices: list[int]) -> None:
-        if len(found) != len(indices):
+    def _match(self, sites: list[NodeSite], indices: list[int]) -> None:
+        if len(sites) != len(indices):
             raise NotAppliedError("the graph is not that of the model")
-        for site, index in zip(found, indices, strict=True):
+        for site, index in zip(sites, indices, strict=True):
             flat = self.graph.nodes[index]
             if site.node.op_type != flat.op_type or len(site.node.input) != len(flat.inputs):
                 raise NotAppliedError("the graph is not that of the model")
@@ -191,29 +185,33 @@ class Store:
             return StoredElements(np.array(value.floats, dtype="<f4").view("<u4"), "float32")
         raise NotAppliedError(f"a Constant in the form of {value.name if value else 'nothing'} is not edited")
 
-    def write(self, home: Home, made: Codes) -> None:
+    def write(self, home: Home, codes: Codes) -> None:
         """Replace a stored constant."""
         if home.tensor is not None:
-            document.write(home.tensor, made)
+            document.write(home.tensor, codes)
         elif home.attribute is not None and home.attribute.name == "value_ints":
-            home.attribute.ints[:] = made.view("<i8").tolist()
+            home.attribute.ints[:] = codes.view("<i8").tolist()
         elif home.attribute is not None:
-            home.attribute.floats[:] = made.view("<f4").tolist()
+            home.attribute.floats[:] = codes.view("<f4").tolist()
 
-    def add(self, graph: GraphProto, like: str, elem_type: str, made: Codes) -> str:
+    def add(self, graph: GraphProto, like: str, elem_type: str, codes: Codes) -> str:
         """Store a new constant under a name like another's; returns the name."""
-        return self.store(graph, self.fresh(like), elem_type, made)
+        return self.store(graph, self.fresh(like), elem_type, codes)
 
-    def store(self, graph: GraphProto, name: str, elem_type: str, made: Codes) -> str:
+    def store(self, graph: GraphProto, name: str, elem_type: str, codes: Codes) -> str:
         """Store a new constant under a name that is kept for it; returns the name."""
         from onnx import TensorProto
 
         tensor = TensorProto(name=name, data_type=NUMBERS[elem_type])
-        document.write(tensor, made)
+        document.write(tensor, codes)
         if self.model.ir_version >= INPUTS_TOO:
             graph.initializer.append(tensor)
         else:
-            self._insert(graph, 0, _constant(tensor))
+            from onnx import helper
+
+            constant = helper.make_node(CONSTANT.name, [], [tensor.name], value=tensor)
+            constant.attribute[0].t.ClearField("name")
+            graph.node.insert(0, constant)
         return tensor.name
 
     def fresh(self, like: str) -> str:
@@ -232,21 +230,18 @@ class Store:
         self._names.add(name)
         return name
 
-    def dequantize(self, site: NodePlace, values: str, scales: str, domain: str, *, axis: int | None) -> str:
+    def dequantize(self, site: NodeSite, values: str, scales: str, domain: str, *, axis: int | None) -> str:
         """Put a DequantizeLinear before a node; returns the name of its output.
 
         `axis` is None for a single scale: operator sets before 13 know no other and no such attribute.
         """
         from onnx import helper
 
-        made = self.fresh(f"{values}_real")
-        node = helper.make_node(DEQUANTIZE_LINEAR.name, [values, scales], [made], made, domain=domain, axis=axis)
-        place = next(index for index, one in enumerate(site.scope.graph.node) if one is site.node)
-        self._insert(site.scope.graph, place, node)
-        return made
-
-    def _insert(self, graph: GraphProto, place: int, node: NodeProto) -> None:
-        graph.node.insert(place, node)
+        real = self.fresh(f"{values}_real")
+        node = helper.make_node(DEQUANTIZE_LINEAR.name, [values, scales], [real], real, domain=domain, axis=axis)
+        index = next(index for index, present in enumerate(site.scope.graph.node) if present is site.node)
+        site.scope.graph.node.insert(index, node)
+        return real
 
 
 def connect(node: NodeProto, position: int, name: str) -> None:
@@ -255,21 +250,21 @@ def connect(node: NodeProto, position: int, name: str) -> None:
     node.input[position] = name
 
 
+def dequantizer_domain(graph: Graph, weights: str) -> str:
+    """Domain of the DequantizeLinear that makes a layer's weights real."""
+    producer = graph.producers[weights]
+    while not operator_of(producer).dequantizes:
+        producer = graph.producers[producer.inputs[0]]
+    return producer.domain
+
+
 def set_number(node: NodeProto, name: str, element: int, value: int) -> None:
     """Write one number of an integer attribute."""
-    attribute = next(one for one in node.attribute if one.name == name)
+    attribute = next(candidate for candidate in node.attribute if candidate.name == name)
     if attribute.ints:
         attribute.ints[element] = value
     else:
         attribute.i = value
-
-
-def _constant(tensor: TensorProto) -> NodeProto:
-    from onnx import helper
-
-    node: NodeProto = helper.make_node(CONSTANT.name, [], [tensor.name], value=tensor)
-    node.attribute[0].t.ClearField("name")
-    return node
 
 
 # Edits of nodes and constants of the main graph, for repairs.
@@ -295,33 +290,33 @@ class GraphEdit:
         self.graph, self.clean, self.records = graph, clean, records
         self.requantized_tensors: set[str] = set()
         """Tensors of integers that got another scale or zero-point."""
-        self._places = NodePlaces(self._model, graph)
+        self._sites = NodeSites(self._model, graph)
         self._store = Store(self._model, graph.path)
 
     @property
     def default_opset(self) -> int:
         """Version of the default operator set that the model imports; 0 where it does not."""
-        return next((one.version for one in self._model.opset_import if one.domain in ("", "ai.onnx")), 0)
+        return next((opset.version for opset in self._model.opset_import if opset.domain in ("", "ai.onnx")), 0)
 
     def inputs(self, node: Node) -> list[str]:
         """Names of a node's inputs as they are now."""
-        return list(self.place(node).node.input)
+        return list(self.site(node).node.input)
 
     def data(self) -> bytes:
         """The model as it is now."""
-        made: bytes = self._model.SerializeToString()
-        return made
+        data: bytes = self._model.SerializeToString()
+        return data
 
-    def place(self, node: Node) -> NodePlace:
+    def site(self, node: Node) -> NodeSite:
         """A node of the main graph. Raises NotAppliedError for one in a subgraph or local function."""
         if node.graph:
             raise NotAppliedError(f"{node.label} is in a subgraph")
-        return self._places.site(node.index)
+        return self._sites.site(node.index)
 
     def stored(self, node: Node, position: int) -> StoredElements:
         """Elements of the stored constant that a node reads. Raises NotAppliedError."""
-        self.place(node)
-        return self._store.read(self._places.home((node.index, position)))
+        self.site(node)
+        return self._store.read(self._sites.home((node.index, position)))
 
     def add_constant(self, name: str, elem_type: str, codes: Codes) -> str:
         """Store a new constant of these bit patterns under a name, or one like it; returns the name."""
@@ -337,36 +332,40 @@ class GraphEdit:
 
     def connect(self, node: Node, position: int, name: str) -> None:
         """Make a node read another tensor at an input, which it may not have had so far."""
-        connect(self.place(node).node, position, name)
+        connect(self.site(node).node, position, name)
 
-    def insert(self, before: Node, op_type: str, inputs: Sequence[str], made: Sequence[str], **more: Any) -> None:
+    def insert(self, before: Node, op_type: str, inputs: Sequence[str], outputs: Sequence[str], **more: Any) -> None:
         """Put a new node right before another one; `more` are its domain and attributes."""
         from onnx import helper
 
-        self._insert(before, helper.make_node(op_type, list(inputs), list(made), self.fresh(f"{made[0]}_node"), **more))
+        self._insert(
+            before, helper.make_node(op_type, list(inputs), list(outputs), self.fresh(f"{outputs[0]}_node"), **more)
+        )
 
-    def insert_behind(self, node: Node, op_type: str, inputs: Sequence[str], made: Sequence[str], **more: Any) -> None:
+    def insert_behind(
+        self, node: Node, op_type: str, inputs: Sequence[str], outputs: Sequence[str], **more: Any
+    ) -> None:
         """Put a new node right behind another one; `more` are its domain and attributes."""
         from onnx import helper
 
-        place = self._position(self.place(node).node) + 1
-        name = self.fresh(f"{made[0]}_node")
-        self._model.graph.node.insert(place, helper.make_node(op_type, list(inputs), list(made), name, **more))
+        position = self._position(self.site(node).node) + 1
+        name = self.fresh(f"{outputs[0]}_node")
+        self._model.graph.node.insert(position, helper.make_node(op_type, list(inputs), list(outputs), name, **more))
 
     def insert_like(
-        self, before: Node, node: Node, name: str, inputs: Sequence[str], made: Sequence[str], **changed: Any
+        self, before: Node, node: Node, name: str, inputs: Sequence[str], outputs: Sequence[str], **changed: Any
     ) -> None:
         """Put a copy of a node, with other inputs and outputs and some attributes changed, right before another one."""
-        new = type(self.place(node).node)()
-        new.CopyFrom(self.place(node).node)
+        new = type(self.site(node).node)()
+        new.CopyFrom(self.site(node).node)
         new.name = self.fresh(name)
-        new.input[:], new.output[:] = list(inputs), list(made)
+        new.input[:], new.output[:] = list(inputs), list(outputs)
         _set(new, changed, ())
         self._insert(before, new)
 
     def set_attributes(self, node: Node, *dropped: str, **values: Any) -> None:
         """Give a node these attributes, and take others away."""
-        _set(self.place(node).node, values, dropped)
+        _set(self.site(node).node, values, dropped)
 
     def forget(self, tensor: str) -> None:
         """Take out what the model states of a tensor's type and shape."""
@@ -374,22 +373,22 @@ class GraphEdit:
 
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""
-        self._take_out(self.place(node).node)
+        self._take_out(self.site(node).node)
 
     def requantized(self, before: Node, tensor: str, like: Node) -> str:
         """Put a QuantizeLinear and a DequantizeLinear before a node, of the parameters of the DequantizeLinear `like`.
 
         Returns the name of what the second one makes of the tensor.
         """
-        proto = self.place(like).node
+        proto = self.site(like).node
         integers, reals = self.fresh(f"{tensor}_quantized"), self.fresh(f"{tensor}_real")
         parameters = list(proto.input)[1:]
-        axis = {one.name: one.i for one in proto.attribute if one.name == "axis"}
-        for op_type, source, made in (
+        axis = {attribute.name: attribute.i for attribute in proto.attribute if attribute.name == "axis"}
+        for op_type, source, result in (
             (QUANTIZE_LINEAR.name, tensor, integers),
             (DEQUANTIZE_LINEAR.name, integers, reals),
         ):
-            self.insert(before, op_type, [source, *parameters], [made], domain=proto.domain, **axis)
+            self.insert(before, op_type, [source, *parameters], [result], domain=proto.domain, **axis)
         return reals
 
     def drop_unread(self) -> None:
@@ -400,25 +399,21 @@ class GraphEdit:
         before = {name for node in self.graph.nodes for name in node.inputs}
         handed = {value.name for value in (*self._model.graph.output, *self._model.graph.input)}
         while True:
-            kept = self._read() | handed
-            gone = [one for one in self._model.graph.node if _idle(one.output, before, kept)]
+            graphs = list(all_graphs(self._model.graph))
+            kept = {name for graph in graphs for node in graph.node for name in node.input} | handed
+            kept |= {value.name for graph in graphs[1:] for value in graph.output}
+            gone = [node for node in self._model.graph.node if _idle(node.output, before, kept)]
             if not gone:
                 break
             for node in gone:
                 self._take_out(node)
-        for tensor in [one for one in self._model.graph.initializer if _idle([one.name], before, kept)]:
+        for tensor in [tensor for tensor in self._model.graph.initializer if _idle([tensor.name], before, kept)]:
             self._model.graph.initializer.remove(tensor)
 
-    def _read(self) -> set[str]:
-        """Names that nodes of any graph read, or that a graph inside a node hands out."""
-        graphs = list(all_graphs(self._model.graph))
-        inputs = {name for graph in graphs for node in graph.node for name in node.input}
-        return inputs | {value.name for graph in graphs[1:] for value in graph.output}
-
     def _take_out(self, node: NodeProto) -> None:
-        made = {*node.output}
+        outputs = {*node.output}
         del self._model.graph.node[self._position(node)]
-        self._forget(made)
+        self._forget(outputs)
 
     def _forget(self, names: set[str]) -> None:
         """Take out what the model states of the shapes of tensors."""
@@ -426,11 +421,11 @@ class GraphEdit:
             self._model.graph.value_info.remove(value)
 
     def _insert(self, before: Node, node: NodeProto) -> None:
-        self._model.graph.node.insert(self._position(self.place(before).node), node)
+        self._model.graph.node.insert(self._position(self.site(before).node), node)
 
     def _position(self, node: NodeProto) -> int:
         """Where a node stands in the main graph; one of the same contents beside it is another node."""
-        return next(index for index, one in enumerate(self._model.graph.node) if one is node)
+        return next(index for index, present in enumerate(self._model.graph.node) if present is node)
 
 
 def _idle(names: Sequence[str], before: set[str], kept: set[str]) -> bool:
@@ -439,10 +434,13 @@ def _idle(names: Sequence[str], before: set[str], kept: set[str]) -> bool:
 
 
 def _set(node: NodeProto, values: Mapping[str, Any], dropped: Collection[str]) -> None:
+    """Give a node these attributes, none for an empty list, and drop others."""
     from onnx import helper
 
     new = type(node)()
-    new.attribute.extend(one for one in node.attribute if one.name not in values and one.name not in dropped)
+    new.attribute.extend(
+        attribute for attribute in node.attribute if attribute.name not in values and attribute.name not in dropped
+    )
     new.attribute.extend(helper.make_attribute(key, value) for key, value in values.items() if value != [])
     del node.attribute[:]
     node.attribute.extend(new.attribute)

@@ -9,8 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, Dimensions, Use, analyse
 from onnxlint_cmsis.fixers.edits import tflite
-from onnxlint_cmsis.fixers.edits.onnx import NodePlaces, Store, connect, set_number
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.fixers.edits.onnx import NodeSites, Store, connect, dequantizer_domain, set_number
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.wire import all_names
@@ -19,16 +18,13 @@ from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.operators.weighted import CONV
-from onnxlint_cmsis.planning.layouts import BiasEdit, ConstantEdit, StoredElements, Uses, check_plan, model_edits
+from onnxlint_cmsis.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
 from onnxlint_cmsis.planning.problem import Plan
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
     from onnxlint_cmsis.ground.types import InputShapes
-
-
-# Apply a plan to an ONNX model: every tensor, attribute and stated shape of a class at the right indices.
 
 
 def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -> ModelProto:
@@ -39,17 +35,29 @@ def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -
     """
     result = type(model)()
     result.CopyFrom(model)
-    uses, sites = Uses(graph, dimensions), NodePlaces(result, graph)
+    uses, sites = Uses(graph, dimensions), NodeSites(result, graph)
     store = Store(result, graph.path)
 
     def read(use: Use) -> StoredElements:
         return store.read(sites.home(use))
 
     check_plan(uses, plan)
-    _check_nodes(uses, sites, plan)
+    for leaf in plan.kept:
+        group = dimensions.class_with_id(leaf)
+        for tensor, _ in group.members if group is not None else ():
+            producer = graph.producers.get(tensor)
+            for node in (*([producer] if producer else []), *graph.consumers.get(tensor, ())):
+                sites.site(node.index)  # raises where the class reaches into a local function
     edits = model_edits(uses, plan, read)
     for constant in edits.constants:
-        _store(sites, store, constant)
+        home = sites.home(constant.uses[0])
+        if not constant.copied:
+            store.write(home, constant.codes)
+            continue
+        index, position = constant.uses[0]
+        name = store.add(home.graph, sites.site(index).node.input[position], constant.elem_type, constant.codes)
+        for index, position in constant.uses:
+            sites.site(index).node.input[position] = name
     for edit in edits.attributes:
         set_number(sites.site(edit.node).node, edit.attribute, edit.element, edit.value)
     for bias in edits.biases:
@@ -58,47 +66,17 @@ def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -
     return result
 
 
-def _store(sites: NodePlaces, store: Store, edit: ConstantEdit) -> None:
-    """Write a constant in place, or as a copy for its uses."""
-    home = sites.home(edit.uses[0])
-    if not edit.copied:
-        store.write(home, edit.codes)
-        return
-    index, position = edit.uses[0]
-    name = store.add(home.graph, sites.site(index).node.input[position], edit.elem_type, edit.codes)
-    for index, position in edit.uses:
-        sites.site(index).node.input[position] = name
-
-
-def _add_bias(uses: Uses, sites: NodePlaces, store: Store, bias: BiasEdit) -> None:
+def _add_bias(uses: Uses, sites: NodeSites, store: Store, bias: BiasEdit) -> None:
     """Give a reader a bias that holds its increments."""
     node, site = uses.graph.nodes[bias.reader], sites.site(bias.node)
     like = f"{node.name or node.outputs[0]}_bias"
     name = store.add(site.scope.graph, like, bias.elem_type, bias.codes)
     if bias.kind == DEQUANTIZED:
-        domain = _domain_of_weights(uses, node.inputs[1])
+        domain = dequantizer_domain(uses.graph, node.inputs[1])
         axis = 0 if bias.scales.ndim else None
         scale = store.add(site.scope.graph, f"{like}_scale", "float32", bias.scales)
         name = store.dequantize(site, name, scale, domain, axis=axis)
     connect(site.node, bias.position, name)
-
-
-def _domain_of_weights(uses: Uses, key: str) -> str:
-    """Domain of the DequantizeLinear that makes a layer's weights real."""
-    producer = uses.graph.producers[key]
-    while not operator_of(producer).dequantizes:
-        producer = uses.graph.producers[producer.inputs[0]]
-    return producer.domain
-
-
-def _check_nodes(uses: Uses, sites: NodePlaces, plan: Plan) -> None:
-    """Raise NotAppliedError where a class reaches into a local function."""
-    for leaf in plan.kept:
-        found = uses.dimensions.class_with_id(leaf)
-        for tensor, _ in found.members if found is not None else ():
-            producer = uses.graph.producers.get(tensor)
-            for node in (*([producer] if producer else []), *uses.graph.consumers.get(tensor, ())):
-                sites.site(node.index)
 
 
 # A Pad node behind an input of the model, which keeps its name, type and shape.
@@ -142,14 +120,15 @@ def _insert_copier(model: ModelProto, pad: InputPad) -> str:
     """Put a 1x1 convolution with the unit matrix behind the tensor; the name of its output."""
     from onnx import helper, numpy_helper
 
-    made = _unused(model, f"{pad.tensor}_padded")
+    padded = _unused(model, f"{pad.tensor}_padded")
     for node in model.graph.node:
-        node.input[:] = [made if name == pad.tensor else name for name in node.input]
+        node.input[:] = [padded if name == pad.tensor else name for name in node.input]
     unit = np.eye(pad.channels, dtype=np.float32).reshape(pad.channels, -1, *[1] * (pad.rank - 2))
-    model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{made}/unit")))
-    copier = helper.make_node(CONV.name, [pad.tensor, model.graph.initializer[-1].name], [made], f"{made}/copy")
-    model.graph.node.insert(_place(model, pad.tensor), copier)
-    return made
+    model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{padded}/unit")))
+    copier = helper.make_node(CONV.name, [pad.tensor, model.graph.initializer[-1].name], [padded], f"{padded}/copy")
+    index = next((index + 1 for index, node in enumerate(model.graph.node) if pad.tensor in node.output), 0)
+    model.graph.node.insert(index, copier)
+    return padded
 
 
 def _unused(model: ModelProto, like: str) -> str:
@@ -158,16 +137,16 @@ def _unused(model: ModelProto, like: str) -> str:
     return next(name for number in count(1) if (name := like if number == 1 else f"{like}_{number}") not in names)
 
 
-def _place(model: ModelProto, tensor: str) -> int:
-    """Where a node that reads the tensor may stand: after the one that makes it."""
-    return next((place + 1 for place, node in enumerate(model.graph.node) if tensor in node.output), 0)
-
-
 def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
     """Take the convolution out again and pad the input itself, in its own type."""
     from onnx import helper, numpy_helper
 
-    _drop(model, copier)
+    convolution: NodeProto = next(node for node in model.graph.node if copier in node.output)
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in convolution.input[1:]]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    model.graph.node.remove(convolution)
+    _forget(model, copier)
     reader = next((node for node in model.graph.node if pad.tensor in node.output), None)
     source = pad.name if reader is not None else pad.tensor
     padded = _unused(model, f"{pad.name}_more_channels") if reader is not None else copier
@@ -181,18 +160,8 @@ def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
         _forget(model, pad.tensor)
         for node in model.graph.node:
             node.input[:] = [pad.tensor if name == copier else name for name in node.input]
-    place = next(place for place, node in enumerate(model.graph.node) if padded in node.input)
-    model.graph.node.insert(place, helper.make_node(PAD.name, inputs, [padded], _unused(model, f"{padded}/pad")))
-
-
-def _drop(model: ModelProto, copier: str) -> None:
-    """Take out the convolution with its constants."""
-    node: NodeProto = next(node for node in model.graph.node if copier in node.output)
-    kept = [tensor for tensor in model.graph.initializer if tensor.name not in node.input[1:]]
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(kept)
-    model.graph.node.remove(node)
-    _forget(model, copier)
+    position = next(index for index, node in enumerate(model.graph.node) if padded in node.input)
+    model.graph.node.insert(position, helper.make_node(PAD.name, inputs, [padded], _unused(model, f"{padded}/pad")))
 
 
 def _forget(model: ModelProto, tensor: str) -> None:
@@ -211,8 +180,8 @@ def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> by
 
 def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: InputPad) -> bytes | None:
     """The model with a Pad behind an input; None where what reads it cannot grow. Raises NotAppliedError."""
-    made = pad_input(_parsed(data), path, input_shapes, pad)
-    return None if made is None else _serialized(made)
+    padded = pad_input(_parsed(data), path, input_shapes, pad)
+    return None if padded is None else _serialized(padded)
 
 
 def check_external_data(data: bytes, path: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Use
-from onnxlint_cmsis.fixers.edits.onnx import GraphScope, NodePlaces
+from onnxlint_cmsis.fixers.edits.onnx import GraphScope, NodeSites
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.planning.problem import Plan
 
 
-# Constants of a `.tflite` file as bit patterns, and new biases in the unit of a layer's sum.
+# Constants as bit patterns, and new biases in the unit of a layer's sum.
 
 
 WIDE_BIAS = "INT16"
@@ -69,16 +69,16 @@ def new_bias(
     if scales is None or factors is None:
         return NewTensor(f"{weights.name}_bias", "FLOAT32", values.shape, values.astype("<f4").tobytes())
     wide = data.elem_type == WIDE_BIAS
-    products = tuple(float(np.float32(scales.scales[0]) * np.float32(each)) for each in factors.scales)
+    products = tuple(float(np.float32(scales.scales[0]) * np.float32(scale)) for scale in factors.scales)
     quantization = StoredQuantization(products, (0,) * len(products), 0)
     raw = values.astype("<i8" if wide else "<i4").tobytes()
     return NewTensor(f"{weights.name}_bias", "INT64" if wide else "INT32", values.shape, raw, quantization)
 
 
-# The way back from the flat graph to a `.tflite` file: operators and tensors by where the file has them.
+# From the flat graph back to the file: operators and tensors by where the file has them.
 
 
-class TflitePlaces:
+class TfliteSites:
     """All nodes of a graph by `Node.index`, and its values by key."""
 
     def __init__(self, model: TfliteModel, graph: Graph) -> None:
@@ -87,20 +87,20 @@ class TflitePlaces:
         self._operators: dict[int, OperatorPlace] = {}
         self.tensors: dict[str, TensorPlace] = {}
         """Tensors that operators read or write."""
-        places = {
+        sites = {
             operator.span.offset: OperatorPlace(number, index)
             for number, subgraph in enumerate(model.subgraphs)
             for index, operator in enumerate(subgraph.operators)
         }
         for node in graph.nodes:
-            place = places.get(node.offset)
-            if place is None:
+            site = sites.get(node.offset)
+            if site is None:
                 raise NotAppliedError("the graph is not that of the model")
-            self._operators[node.index] = place
-            operator = model.subgraphs[place.subgraph].operators[place.number]
+            self._operators[node.index] = site
+            operator = model.subgraphs[site.subgraph].operators[site.number]
             for keys, tensors in ((node.inputs, operator.inputs), (node.outputs, operator.outputs)):
-                found = zip(keys, tensors, strict=True)
-                self.tensors |= {key: TensorPlace(place.subgraph, tensor) for key, tensor in found if key}
+                values = zip(keys, tensors, strict=True)
+                self.tensors |= {key: TensorPlace(site.subgraph, tensor) for key, tensor in values if key}
 
     def operator(self, index: int) -> OperatorPlace:
         """The operator of a node."""
@@ -108,11 +108,11 @@ class TflitePlaces:
 
     def read_by(self, use: Use) -> TensorPlace:
         """The tensor that a node reads."""
-        place = self._operators[use[0]]
-        return TensorPlace(place.subgraph, self._model.subgraphs[place.subgraph].operators[place.number].inputs[use[1]])
+        site = self._operators[use[0]]
+        return TensorPlace(site.subgraph, self._model.subgraphs[site.subgraph].operators[site.number].inputs[use[1]])
 
 
-# Edits of operators and constants of a `.tflite` file's main subgraph, for repairs.
+# Edits of the main subgraph, for repairs.
 
 
 class TfliteGraphEdit:
@@ -122,7 +122,7 @@ class TfliteGraphEdit:
         """`graph` is that of `data`; `clean` tells that a call meets no hazard on a target. Raises NotAppliedError."""
         self.graph, self.clean = graph, clean
         self._edit = TfliteEdit(graph.path, data)
-        self._places = TflitePlaces(self._edit.model, graph)
+        self._sites = TfliteSites(self._edit.model, graph)
         self._written: dict[str, dict[tuple[tuple[int, ...], bytes], list[Use]]] = {}
 
     def data(self) -> bytes:
@@ -130,8 +130,8 @@ class TfliteGraphEdit:
         for key, forms in self._written.items():
             readers = sum(node.inputs.count(key) for node in self.graph.consumers[key])
             free = readers == sum(map(len, forms.values()))
-            for place, ((shape, raw), uses) in enumerate(forms.items()):
-                self._store(shape, raw, uses, copied=place > 0 or not free)
+            for rank, ((shape, raw), uses) in enumerate(forms.items()):
+                self._store(shape, raw, uses, copied=rank > 0 or not free)
         return self._edit.data()
 
     def drop_unread(self) -> None:
@@ -143,44 +143,44 @@ class TfliteGraphEdit:
 
     def write(self, node: Node, position: int, codes: Codes, elem_type: str) -> None:
         """Give a node another constant; other nodes that read the old one keep it."""
-        self._place(node)
+        self._site(node)
         form = codes.shape, document.packed(codes, document.BITS[elem_type])
         self._written.setdefault(node.inputs[position], {}).setdefault(form, []).append((node.index, position))
 
     def _store(self, shape: tuple[int, ...], raw: bytes, uses: Sequence[Use], *, copied: bool) -> None:
         """Write one form of a constant in place, or as a copy for its uses."""
-        place = self._places.read_by(uses[0])
+        site = self._sites.read_by(uses[0])
         if not copied:
-            self._edit.set_values(place, raw)
-            self._edit.set_shape(place, shape)
+            self._edit.set_values(site, raw)
+            self._edit.set_shape(site, shape)
             return
-        tensor = self._edit.tensor(place)
+        tensor = self._edit.tensor(site)
         new = NewTensor(f"{tensor.name}_2", tensor.elem_type, shape, raw, tensor.quantization)
-        copy = self._edit.add_tensor(place.subgraph, new)
+        copy = self._edit.add_tensor(site.subgraph, new)
         for index, position in uses:
-            self._edit.set_input(self._places.operator(index), position, copy)
+            self._edit.set_input(self._sites.operator(index), position, copy)
 
     def add_bias(self, node: Node, position: int, values: npt.NDArray[np.generic]) -> None:
         """Give a layer a bias in the unit of its sum."""
-        data, weights = (self._edit.tensor(self._read(node, place)) for place in (0, 1))
+        data, weights = (self._edit.tensor(self._read(node, source)) for source in (0, 1))
         new = new_bias(data, weights, weights.quantization, values)
-        self._edit.set_input(self._place(node), position, self._edit.add_tensor(0, new))
+        self._edit.set_input(self._site(node), position, self._edit.add_tensor(0, new))
 
     def _read(self, node: Node, position: int) -> TensorPlace:
-        self._place(node)
-        return self._places.read_by((node.index, position))
+        self._site(node)
+        return self._sites.read_by((node.index, position))
 
-    def _place(self, node: Node) -> OperatorPlace:
+    def _site(self, node: Node) -> OperatorPlace:
         """An operator of the main subgraph. Raises NotAppliedError for one in another."""
         if node.graph:
             raise NotAppliedError(f"{node.label} is in a subgraph")
-        return self._places.operator(node.index)
+        return self._sites.operator(node.index)
 
 
-# Shapes that the file states for values inside the model, after a resize.
+# Shapes that an ONNX model states, after a resize.
 
 
-def follow(sites: NodePlaces, dimensions: Dimensions, kept: Kept) -> None:
+def follow(sites: NodeSites, dimensions: Dimensions, kept: Kept) -> None:
     """Write the new sizes into every stated shape; drop a shape whose new sizes are not known."""
     sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
     for scope in sites.scopes:
@@ -189,14 +189,14 @@ def follow(sites: NodePlaces, dimensions: Dimensions, kept: Kept) -> None:
             if not _follow(sites, scope, value, dimensions, sizes):
                 value.type.tensor_type.ClearField("shape")
         dropped = [
-            place for place, value in enumerate(graph.value_info) if not _follow(sites, scope, value, dimensions, sizes)
+            index for index, value in enumerate(graph.value_info) if not _follow(sites, scope, value, dimensions, sizes)
         ]
-        for place in reversed(dropped):
-            del graph.value_info[place]
+        for index in reversed(dropped):
+            del graph.value_info[index]
 
 
 def _follow(
-    sites: NodePlaces, scope: GraphScope, value: ValueInfoProto, dimensions: Dimensions, sizes: Mapping[int, int]
+    sites: NodeSites, scope: GraphScope, value: ValueInfoProto, dimensions: Dimensions, sizes: Mapping[int, int]
 ) -> bool:
     """Write the new sizes into one stated shape; False where they are not known."""
     shape = value.type.tensor_type.shape
@@ -206,7 +206,7 @@ def _follow(
     if home is not None:
         return _state(shape, home.shape())
     axes = dimensions.axes(sites.key(scope, value.name)) or ()
-    touched = [place for place, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
+    touched = [position for position, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
     if touched and len(axes) != len(shape.dim):
         return False
     return all(_write(shape.dim[place], axes[place], sizes) for place in touched)
@@ -231,7 +231,7 @@ def _state(shape: TensorShapeProto, sizes: tuple[int, ...] | None) -> bool:
     return True
 
 
-# Apply a plan to a `.tflite` file: buffers, scales, biases, options and shapes of a class at the right indices.
+# A plan applied to a `.tflite` file.
 
 
 def apply_to_tflite(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
@@ -245,7 +245,7 @@ class _Resize:
     def __init__(self, data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> None:
         self._edit = TfliteEdit(graph.path, data)
         self._uses, self._plan = Uses(graph, dimensions), plan
-        self._places = TflitePlaces(self._edit.model, graph)
+        self._sites = TfliteSites(self._edit.model, graph)
         self._scales: dict[TensorPlace, StoredQuantization] = {}
 
     def data(self) -> bytes:
@@ -263,71 +263,71 @@ class _Resize:
 
     def _read(self, use: Use) -> StoredElements:
         """Elements of a stored constant. Raises NotAppliedError."""
-        return stored_elements(self._edit.model, self._edit.tensor(self._places.read_by(use)))
+        return stored_elements(self._edit.model, self._edit.tensor(self._sites.read_by(use)))
 
     def _constant(self, edit: ConstantEdit) -> None:
         """Write a constant in place, or as a copy for its uses."""
-        place = self._places.read_by(edit.uses[0])
-        tensor = self._edit.tensor(place)
+        site = self._sites.read_by(edit.uses[0])
+        tensor = self._edit.tensor(site)
         raw = document.packed(edit.codes, document.BITS[edit.elem_type])
         scales = _moved(tensor, edit.places)
         if edit.copied:
             new = NewTensor(f"{tensor.name}_2", tensor.elem_type, edit.codes.shape, raw, scales)
-            copy = self._edit.add_tensor(place.subgraph, new)
+            copy = self._edit.add_tensor(site.subgraph, new)
             for use in edit.uses:
-                self._edit.set_input(self._places.operator(use[0]), use[1], copy)
+                self._edit.set_input(self._sites.operator(use[0]), use[1], copy)
         else:
-            self._edit.set_values(place, raw)
-            self._edit.set_shape(place, edit.codes.shape)
+            self._edit.set_values(site, raw)
+            self._edit.set_shape(site, edit.codes.shape)
             if scales is not None and scales != tensor.quantization:
-                self._edit.set_quantization(place, scales)
-                self._scales[place] = scales
+                self._edit.set_quantization(site, scales)
+                self._scales[site] = scales
         for use in edit.uses:
             self._restate(use, edit)
 
     def _restate(self, use: Use, edit: ConstantEdit) -> None:
         """Repeat in an operator's options the sizes that its input gives, where they stood there before."""
-        place = self._places.operator(use[0])
-        stated = self._edit.operator(place).options.get("new_shape")
+        site = self._sites.operator(use[0])
+        stated = self._edit.operator(site).options.get("new_shape")
         if use[1] == 1 and isinstance(stated, tuple) and len(stated) == edit.codes.size:
             values = edit.codes.view(np.dtype(edit.elem_type)).reshape(-1)
-            self._edit.set_option(place, "new_shape", tuple(int(value) for value in values))
+            self._edit.set_option(site, "new_shape", tuple(int(value) for value in values))
 
     def _attribute(self, edit: AttributeEdit) -> None:
         """Write one number of an option."""
-        place = self._places.operator(edit.node)
-        value = self._edit.option(place, edit.attribute)
+        site = self._sites.operator(edit.node)
+        value = self._edit.option(site, edit.attribute)
         if isinstance(value, tuple):
-            numbers = [int(each) for each in value]
+            numbers = [int(number) for number in value]
             numbers[edit.element] = edit.value
-            self._edit.set_option(place, edit.attribute, tuple(numbers))
+            self._edit.set_option(site, edit.attribute, tuple(numbers))
         else:
-            self._edit.set_option(place, edit.attribute, edit.value)
+            self._edit.set_option(site, edit.attribute, edit.value)
 
     def _bias(self, bias: BiasEdit) -> None:
         """Give a layer a bias that holds its increments, in the unit of its sum."""
         node = self._uses.graph.nodes[bias.reader]
-        data, weights = self._places.tensors[node.inputs[0]], self._places.tensors[node.inputs[1]]
+        data, weights = self._sites.tensors[node.inputs[0]], self._sites.tensors[node.inputs[1]]
         factors = self._scales.get(weights, self._edit.tensor(weights).quantization)
         values = bias.codes.view(np.dtype(bias.elem_type))
         new = new_bias(self._edit.tensor(data), self._edit.tensor(weights), factors, values)
-        place = self._places.operator(bias.node)
-        self._edit.set_input(place, bias.position, self._edit.add_tensor(place.subgraph, new))
+        site = self._sites.operator(bias.node)
+        self._edit.set_input(site, bias.position, self._edit.add_tensor(site.subgraph, new))
 
     def _follow(self, kept: Kept) -> None:
         """Give every tensor that operators compute its new sizes. Raises NotAppliedError."""
         sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
-        for key, place in self._places.tensors.items():
+        for key, site in self._sites.tensors.items():
             axes = self._uses.dimensions.axes(key) or ()
             if self._uses.stored(key) or not any(leaf in sizes for axis in axes for leaf in leaves(axis)):
                 continue
             shape = [resized(axis, sizes) for axis in axes]
             if None in shape:
                 raise NotAppliedError(f"the new shape of `{key}` is not known")
-            stored = self._edit.tensor(place).quantization
+            stored = self._edit.tensor(site).quantization
             if stored is not None and len(stored.scales) > 1:
                 raise NotAppliedError(f"`{key}` has a scale for each channel and is computed")
-            self._edit.set_shape(place, [size or 0 for size in shape])
+            self._edit.set_shape(site, [size or 0 for size in shape])
 
 
 def _moved(tensor: TfliteTensor, places: Sequence[Places | None]) -> StoredQuantization | None:

@@ -96,7 +96,7 @@ class ProvenModel(Protocol):
     def session(self, level: RunLevel, inner: Sequence[str] = ()) -> Session:
         """The model ready to run, with tensors inside that can be asked for. Raises RuntimeRefusalError."""
 
-    def made(self) -> Sequence[str]:
+    def computed(self) -> Sequence[str]:
         """Tensors that the main graph computes, in order."""
 
     def unit_outputs(self) -> frozenset[str]:

@@ -246,7 +246,7 @@ class TfliteProvenModel:
         """The model ready to run; every tensor can be asked for. Raises RuntimeRefusalError."""
         return TfliteSession(self.process, self.keys, self.model.subgraphs[0].outputs)
 
-    def made(self) -> list[str]:
+    def computed(self) -> list[str]:
         """Tensors that operators of the main subgraph compute."""
         return list(dict.fromkeys(key for node in self.graph.nodes if not node.graph for key in node.outputs if key))
 
@@ -522,7 +522,7 @@ class OnnxModel:
         data = with_outputs(self.proto, inner, self.data) if inner else self.data
         return RuntimeSession(data, Optimization(level.value))
 
-    def made(self) -> list[str]:
+    def computed(self) -> list[str]:
         """Tensors that nodes of the main graph make."""
         return list(dict.fromkeys(name for node in self.proto.graph.node for name in node.output if name))
 

@@ -46,6 +46,7 @@ class GroupParts:
         ]
 
     def _operand(self, node: Node, position: int, group: int) -> str:
+        """What a group's copy reads in place of an operand: its channels, or all where no axis holds channels."""
         axis = channel_axis(self._edit.graph, node, position, self._channels)
         return self._edit.inputs(node)[position] if axis is None else self._part(node, position, axis, group)
 
@@ -63,9 +64,9 @@ class GroupParts:
         names[0] = self._part(step, 0, axis, group)
         for position in cut_parameters(self._edit.graph, step):
             names[position] = self._cut(step, position, 0, group)
-        made = self._edit.fresh(f"{step.outputs[0]}_group{group + 1}")
-        self._edit.insert_like(self._before, step, f"{made}_node", names, [made])
-        return made
+        result = self._edit.fresh(f"{step.outputs[0]}_group{group + 1}")
+        self._edit.insert_like(self._before, step, f"{result}_node", names, [result])
+        return result
 
     def _cut(self, node: Node, position: int, axis: int, group: int) -> str:
         """A new constant: the channels of one group of a stored one. Raises NotAppliedError."""
@@ -82,17 +83,13 @@ class GroupParts:
         """What a copy of a ConstantOfShape makes for one group."""
         sizes = list(self._edit.graph.shape(node.outputs[0]) or ())
         sizes[axis] = self._width
-        made = self._edit.fresh(f"{node.outputs[0]}_group{group + 1}")
-        shape = self._edit.add_integers(f"{made}_shape", [size or 0 for size in sizes])
-        self._edit.insert_like(self._before, node, f"{made}_node", [shape], [made])
-        return made
+        result = self._edit.fresh(f"{node.outputs[0]}_group{group + 1}")
+        shape = self._edit.add_integers(f"{result}_shape", [size or 0 for size in sizes])
+        self._edit.insert_like(self._before, node, f"{result}_node", [shape], [result])
+        return result
 
 
 # A grouped convolution as one convolution per group between Slices and a Concat.
-#
-# What follows the layer up to the tensor that its kernel writes is repeated in each group, with constants that have
-# one
-# number per channel cut along; Slice and Concat then move integers of one scale, which changes none of them.
 
 
 BOUNDS_AS_INPUTS = 10
@@ -100,7 +97,10 @@ BOUNDS_AS_INPUTS = 10
 
 
 def apply_split_groups(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Cut the input, copy the layer and its epilogue for each group, and join the results."""
+    """Cut the input, copy the layer and its epilogue for each group, and join the results.
+
+    Constants with one number per channel are cut along, so that Slice and Concat move integers of one scale.
+    """
     layer = record.layer
     if layer is None or not layer.call.output_dims.c:
         raise NotAppliedError(f"the output channels of {record.node.label} are not known")
@@ -109,9 +109,9 @@ def apply_split_groups(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     parts = GroupParts(edit, last, groups, layer.call.output_dims.c)
     made_by, ends = [], []
     for group, part in enumerate(tensors):
-        made = _copied(edit, parts, nodes, part, group)
-        made_by.append(made[0])
-        ends.append(made[-1])
+        results = _copied(edit, parts, nodes, part, group)
+        made_by.append(results[0])
+        ends.append(results[-1])
     edit.insert(last, CONCAT.name, ends, [last.outputs[0]], axis=1)
     for node in nodes:
         edit.remove(node)
@@ -122,16 +122,16 @@ def apply_split_groups(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 def _copied(edit: GraphEdit, parts: GroupParts, nodes: tuple[Node, ...], part: str, group: int) -> list[str]:
     """Copy the layer and what follows for one group, which reads `part`; returns what each copy makes."""
     source = nodes[0].inputs[operands(nodes[0].domain, nodes[0].op_type).activation]
-    made = [part]
+    results = [part]
     for node in nodes:
-        inputs = parts.inputs(node, source, made[-1], group)
-        made.append(edit.fresh(f"{node.outputs[0]}_group{group + 1}"))
+        inputs = parts.inputs(node, source, results[-1], group)
+        results.append(edit.fresh(f"{node.outputs[0]}_group{group + 1}"))
         changed = {"group": 1} if node is nodes[0] else {}
         edit.insert_like(
-            nodes[-1], node, f"{node.name or node.outputs[0]}_group{group + 1}", inputs, made[-1:], **changed
+            nodes[-1], node, f"{node.name or node.outputs[0]}_group{group + 1}", inputs, results[-1:], **changed
         )
         source = node.outputs[0]
-    return made[1:]
+    return results[1:]
 
 
 def cut_input(edit: GraphEdit, record: LoweredLayer, count: int, size: int, *, axis: int) -> list[str]:
@@ -147,24 +147,24 @@ def cut_input(edit: GraphEdit, record: LoweredLayer, count: int, size: int, *, a
     width, word = size // count, "group" if axis else "image"
     parts = []
     for part in range(count):
-        made = edit.fresh(f"{source}_{word}{part + 1}")
-        _slice(edit, last, (source, made), (part * width, (part + 1) * width), axis)
+        piece = edit.fresh(f"{source}_{word}{part + 1}")
+        _slice(edit, last, (source, piece), (part * width, (part + 1) * width), axis)
         if dequantizer is not None:
-            made, integers = edit.fresh(f"{made}_real"), made
-            edit.insert_like(last, dequantizer, f"{made}_node", [integers, *edit.inputs(dequantizer)[1:]], [made])
-        parts.append(made)
+            piece, integers = edit.fresh(f"{piece}_real"), piece
+            edit.insert_like(last, dequantizer, f"{piece}_node", [integers, *edit.inputs(dequantizer)[1:]], [piece])
+        parts.append(piece)
     return parts
 
 
 def _slice(edit: GraphEdit, before: Node, tensors: tuple[str, str], lanes: tuple[int, int], axis: int) -> None:
     """Put a Slice of `lanes[0]` to `lanes[1]` right before a node; `tensors` are its source and result."""
-    source, made = tensors
+    source, result = tensors
     if edit.default_opset < BOUNDS_AS_INPUTS:
-        edit.insert(before, SLICE.name, [source], [made], axes=[axis], starts=[lanes[0]], ends=[lanes[1]])
+        edit.insert(before, SLICE.name, [source], [result], axes=[axis], starts=[lanes[0]], ends=[lanes[1]])
         return
     words = zip(("start", "end", "axis"), (*lanes, axis), strict=True)
-    bounds = [edit.add_integers(f"{made}_{word}", [value]) for word, value in words]
-    edit.insert(before, SLICE.name, [source, *bounds], [made])
+    bounds = [edit.add_integers(f"{result}_{word}", [value]) for word, value in words]
+    edit.insert(before, SLICE.name, [source, *bounds], [result])
 
 
 # A pool over a batch as one pool per image, between Slices and a Concat of integers.
@@ -176,13 +176,13 @@ def apply_split_batch(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     last, images = nodes[-1], (record.layer.call.input_dims.n if record.layer else 0) or 0
     made_by, ends = [], []
     for image, part in enumerate(cut_input(edit, record, images, images, axis=0)):
-        made = [part]
+        results = [part]
         for node in nodes:
-            inputs = [made[-1], *edit.inputs(node)[1:]]
-            made.append(edit.fresh(f"{node.outputs[0]}_image{image + 1}"))
-            edit.insert_like(last, node, f"{made[-1]}_node", inputs, made[-1:])
-        made_by.append(made[1])
-        ends.append(made[-1])
+            inputs = [results[-1], *edit.inputs(node)[1:]]
+            results.append(edit.fresh(f"{node.outputs[0]}_image{image + 1}"))
+            edit.insert_like(last, node, f"{results[-1]}_node", inputs, results[-1:])
+        made_by.append(results[1])
+        ends.append(results[-1])
     edit.insert(last, CONCAT.name, ends, [last.outputs[0]], axis=0)
     for node in nodes:
         edit.remove(node)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
+from onnxlint_cmsis.fixers.edits.onnx import dequantizer_domain
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -34,7 +35,6 @@ from onnxlint_cmsis.planning.repairable import RepairMade, filled_with, hands_on
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.analysis.classes import BiasSlot
     from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.lower.checks import ScaleNumbers
@@ -53,30 +53,26 @@ def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) 
     """
     graph, node = edit.graph, record.node
     slot = bias_slot(graph, node)
-    if slot is None and _has_bias(record):
-        raise NotAppliedError(f"the bias of {node.label} is not stored as it is used")
+    if slot is None:
+        position = operands(node.domain, node.op_type).bias
+        if 0 <= position < len(node.inputs) and node.inputs[position]:
+            raise NotAppliedError(f"the bias of {node.label} is not stored as it is used")
     if slot is None or not slot.tensor or slot.kind not in (INT32, DEQUANTIZED):
         return
     reader = graph.nodes[slot.node]
     if slot.kind == INT32:
-        integers = _rescaled_bias_integers(edit.stored(reader, slot.position).codes)
-        edit.connect(reader, slot.position, _rescaled_bias_stored(edit, slot.tensor, integers * (old / new)))
+        integers = _reals(edit.stored(reader, slot.position).codes)
+        edit.connect(reader, slot.position, _rescaled(edit, slot.tensor, integers * (old / new)))
         return
-    _rescale_dequantized(edit, record, slot, new)
-
-
-def _rescale_dequantized(edit: GraphEdit, record: LoweredLayer, slot: BiasSlot, new: float) -> None:
-    """The same for int32 behind a DequantizeLinear, which gets the new scales. Raises NotAppliedError."""
-    graph = edit.graph
-    dequantizer = graph.producers[graph.nodes[slot.node].inputs[slot.position]]
-    integers = _rescaled_bias_integers(edit.stored(dequantizer, 0).codes)
+    dequantizer = graph.producers[reader.inputs[slot.position]]  # which gets the new scales
+    integers = _reals(edit.stored(dequantizer, 0).codes)
     weights = np.array(record.weights.scales if record.weights and record.weights.scales else (1.0,), np.float32)
     units, have = np.float32(new) * weights, edit.stored(dequantizer, 1).codes
     if units.size not in (1, integers.size):
-        raise NotAppliedError(f"the scales of {record.node.label} are not one for each output channel")
+        raise NotAppliedError(f"the scales of {node.label} are not one for each output channel")
     reals = integers.reshape(-1) * np.resize(np.array(slot.scales), integers.size)
     numbers = (reals / np.resize(units, integers.size)).reshape(integers.shape)
-    edit.connect(dequantizer, 0, _rescaled_bias_stored(edit, slot.tensor, numbers))
+    edit.connect(dequantizer, 0, _rescaled(edit, slot.tensor, numbers))
     if have.size < units.size:
         edit.set_attributes(dequantizer, axis=int(np.argmax(integers.shape)))
         if len(dequantizer.inputs) > 2:
@@ -85,16 +81,12 @@ def _rescale_dequantized(edit: GraphEdit, record: LoweredLayer, slot: BiasSlot, 
     edit.connect(dequantizer, 1, edit.add_constant(f"{slot.tensor}_new_scale", "float32", scales.view("<u4")))
 
 
-def _has_bias(record: LoweredLayer) -> bool:
-    place = operands(record.node.domain, record.node.op_type).bias
-    return 0 <= place < len(record.node.inputs) and bool(record.node.inputs[place])
-
-
-def _rescaled_bias_integers(codes: Codes) -> NDArray[np.float64]:
+def _reals(codes: Codes) -> NDArray[np.float64]:
+    """Numbers of an int32 constant."""
     return codes.view(np.int32).astype(np.float64)
 
 
-def _rescaled_bias_stored(edit: GraphEdit, tensor: str, numbers: NDArray[np.float64]) -> str:
+def _rescaled(edit: GraphEdit, tensor: str, numbers: NDArray[np.float64]) -> str:
     """Store rounded numbers as int32. Raises NotAppliedError where one has no room."""
     rounded = np.rint(numbers)
     if rounded.size and (rounded.min() < LIMITS.min or rounded.max() > LIMITS.max):
@@ -114,27 +106,15 @@ def apply_zero_bias(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     like = f"{node.name or node.outputs[0]}_bias"
     name = edit.add_constant(like, "int32", np.zeros(channels, "<u4"))
     if slot.kind == DEQUANTIZED:
-        name = _dequantized(edit, node, slot, name)
+        scales = np.array(slot.scales, "<f4").view("<u4")
+        scales = scales if scales.size > 1 else scales.reshape(())
+        zeros, scale = name, edit.add_constant(f"{name}_scale", "float32", scales)
+        name = edit.fresh(f"{zeros}_real")
+        domain = dequantizer_domain(edit.graph, node.inputs[operator_of(node).roles.weights[0]])
+        axis = {"axis": 0} if scales.ndim else {}
+        edit.insert(node, DEQUANTIZE_LINEAR.name, [zeros, scale], [name], domain=domain, **axis)
     edit.connect(node, slot.position, name)
     return RepairMade("gets a bias of zeros", (node.outputs[0],))
-
-
-def _dequantized(edit: GraphEdit, node: Node, slot: BiasSlot, zeros: str) -> str:
-    scales = np.array(slot.scales, "<f4").view("<u4")
-    scales = scales if scales.size > 1 else scales.reshape(())
-    scale = edit.add_constant(f"{zeros}_scale", "float32", scales)
-    reals = edit.fresh(f"{zeros}_real")
-    axis = {"axis": 0} if scales.ndim else {}
-    edit.insert(node, DEQUANTIZE_LINEAR.name, [zeros, scale], [reals], domain=_domain(edit.graph, node), **axis)
-    return reals
-
-
-def _domain(graph: Graph, node: Node) -> str:
-    """Domain of the DequantizeLinear that makes the weights real."""
-    producer = graph.producers[node.inputs[operator_of(node).roles.weights[0]]]
-    while not operator_of(producer).dequantizes:
-        producer = graph.producers[producer.inputs[0]]
-    return producer.domain
 
 
 # Integer tensors that nodes read and make, and tensors with the same integers, moved or clamped.
@@ -145,7 +125,7 @@ class IntegerCarriers:
 
     def __init__(self, graph: Graph, records: Iterable[LoweredLayer]) -> None:
         self._graph = graph
-        self._ends = {each.node.outputs[0]: each.epilogue.tensor for each in records if each.epilogue}
+        self._ends = {record.node.outputs[0]: record.epilogue.tensor for record in records if record.epilogue}
 
     def carrier(self, tensor: str) -> str:
         """The integers behind a tensor that a node reads or makes; empty where there are none."""
@@ -165,14 +145,14 @@ class IntegerCarriers:
 
     def alike(self, tensor: str) -> tuple[str, ...]:
         """A tensor with all that hold its integers moved, chosen from or clamped, with the same parameters."""
-        found, waiting = {tensor: None}, [tensor]
+        members, waiting = {tensor: None}, [tensor]
         while waiting:
             name = waiting.pop()
             for other in (*self._before(name), *self._behind(name)):
-                if other not in found:
-                    found[other] = None
+                if other not in members:
+                    members[other] = None
                     waiting.append(other)
-        return tuple(found)
+        return tuple(members)
 
     def _behind(self, tensor: str) -> Iterator[str]:
         for reader in self._graph.consumers.get(tensor, ()):
@@ -218,16 +198,13 @@ class IntegerCarriers:
         moves = operator_of(node).elements in MOVES and not (quantizes(node) or dequantizes(node))
         return bool(node.outputs) and node.inputs[0] == real and (moves or is_clamp(self._graph, node))
 
-    def _same(self, one: str, other: str) -> bool:
-        first, second = of_integers(self._graph, one), of_integers(self._graph, other)
+    def _same(self, *tensors: str) -> bool:
+        """Whether two integer tensors have the same parameters."""
+        first, second = (of_integers(self._graph, tensor) for tensor in tensors)
         return first is not None and second is not None and first.equals(second)
 
 
 # The bounds of a tensor's old integers kept as a Clip, where its new ones reach farther.
-#
-# Saturation clamps: ONNX Runtime's quantizer leaves a Relu out where the zero-point is the lowest integer. Kernels
-# with
-# weights, Add, Mul and pools compute a Clip along; behind other nodes none is added.
 
 
 BOUNDS_AS_INPUTS = 11
@@ -240,9 +217,11 @@ def keep_clamp(
 ) -> None:
     """Clamp what is stored in a tensor to its old range where the new one is wider by half a step or more.
 
-    `parameters` are the names of the new scale and zero-point. Raises NotAppliedError.
+    Saturation clamps: ONNX Runtime's quantizer leaves a Relu out where the zero-point is the lowest integer. Kernels
+    with weights, Add, Mul and pools compute a Clip along; behind other nodes none is added. `parameters` are
+    the names of the new scale and zero-point. Raises NotAppliedError.
     """
-    record = next((each for each in edit.records if each.epilogue and each.epilogue.tensor == tensor), None)
+    record = next((record for record in edit.records if record.epilogue and record.epilogue.tensor == tensor), None)
     if record is None or record.layer is None or not record.layer.call.entry.startswith(CLAMPING):
         return
     bounds = _bounds(edit.graph, record, old, wanted)
@@ -256,22 +235,13 @@ def keep_clamp(
     elif tensor in edit.graph.outputs:
         raise NotAppliedError(f"`{tensor}` is an output of the model, which no Clip can follow under its name")
     else:
-        _behind(edit, tensor, bounds, parameters)
-
-
-def _behind(
-    edit: GraphEdit, tensor: str, bounds: tuple[float | None, float | None], parameters: tuple[str, str]
-) -> None:
-    """Clip integers between DequantizeLinear and QuantizeLinear, for all that read them."""
-    graph = edit.graph
-    producer, readers = graph.producers[tensor], graph.consumers.get(tensor, ())
-    real, clipped, made = (edit.fresh(f"{tensor}_{word}") for word in ("real", "clipped", "within"))
-    edit.insert_behind(producer, QUANTIZE_LINEAR.name, [clipped, *parameters], [made])
-    _clip(edit, producer, (real, clipped), bounds, behind=True)
-    edit.insert_behind(producer, DEQUANTIZE_LINEAR.name, [tensor, *parameters], [real])
-    for reader in readers:
-        for position in (place for place, name in enumerate(reader.inputs) if name == tensor):
-            edit.connect(reader, position, made)
+        real, clipped, within = (edit.fresh(f"{tensor}_{word}") for word in ("real", "clipped", "within"))
+        edit.insert_behind(producer, QUANTIZE_LINEAR.name, [clipped, *parameters], [within])
+        _clip(edit, producer, (real, clipped), bounds, behind=True)
+        edit.insert_behind(producer, DEQUANTIZE_LINEAR.name, [tensor, *parameters], [real])
+        for reader in edit.graph.consumers.get(tensor, ()):
+            for position in (position for position, name in enumerate(reader.inputs) if name == tensor):
+                edit.connect(reader, position, within)
 
 
 def _clip(
@@ -283,17 +253,17 @@ def _clip(
     behind: bool = False,
 ) -> None:
     """Put a Clip right before or behind a node; `tensors` are its source and result."""
-    source, made = tensors
+    source, result = tensors
     insert = edit.insert_behind if behind else edit.insert
     if edit.default_opset < BOUNDS_AS_INPUTS:
         low, high = bounds
-        insert(node, CLIP.name, [source], [made], min=-INFINITE if low is None else low, max=high or INFINITE)
+        insert(node, CLIP.name, [source], [result], min=-INFINITE if low is None else low, max=high or INFINITE)
         return
     names = [
-        "" if bound is None else edit.add_constant(f"{made}_{word}", "float32", np.array(bound, "<f4").view("<u4"))
+        "" if bound is None else edit.add_constant(f"{result}_{word}", "float32", np.array(bound, "<f4").view("<u4"))
         for word, bound in zip(("least", "most"), bounds, strict=True)
     ]
-    insert(node, CLIP.name, [source, *names], [made])
+    insert(node, CLIP.name, [source, *names], [result])
 
 
 def _bounds(
@@ -316,7 +286,7 @@ def _clamped(graph: Graph, record: LoweredLayer) -> tuple[float, float]:
             low = max(low, 0.0)
             continue
         numbers = [weights_behind(graph, name) if name else None for name in node.inputs[1:3]]
-        values = [one.values() if one is not None else None for one in numbers]
+        values = [constant.values() if constant is not None else None for constant in numbers]
         if values and values[0]:
             low = max(low, float(values[0][0]))
         if len(values) > 1 and values[1]:
@@ -354,9 +324,9 @@ class Requantizing:
         left = [name for name in changing if name not in self._edit.requantized_tensors]
         if not left:
             return
-        made = self._stored(left[0], wanted)
+        parameters = self._stored(left[0], wanted)
         for name in left:
-            self._change(name, changing[name], wanted, made)
+            self._change(name, changing[name], wanted, parameters)
         self._edit.requantized_tensors.update(left)
         for record in self._edit.records:
             node = record.node
@@ -377,7 +347,9 @@ class Requantizing:
             self._edit.add_constant(f"{tensor}_new_zero_point", wanted.elem_type, zero),
         )
 
-    def _change(self, tensor: str, old: AffineQuantization, wanted: AffineQuantization, made: StoredParameters) -> None:
+    def _change(
+        self, tensor: str, old: AffineQuantization, wanted: AffineQuantization, parameters: StoredParameters
+    ) -> None:
         """Change what makes and reads a tensor. Raises NotAppliedError."""
         graph = self._edit.graph
         if tensor in graph.inputs:
@@ -387,36 +359,36 @@ class Requantizing:
             raise NotAppliedError(f"its integers are those of the constant `{tensor}`")
         if len(old.scales or ()) != 1 or old.elem_type != wanted.elem_type:
             raise NotAppliedError(f"`{tensor}` has several scales or another type")
-        self._set(producer, -1, tensor, old, made)
+        self._set(producer, -1, tensor, old, parameters)
         for reader in graph.consumers.get(tensor, ()):
-            for position in (place for place, name in enumerate(reader.inputs) if name == tensor):
-                self._set(reader, position, tensor, old, made)
-        keep_clamp(self._edit, tensor, old, wanted, made)
+            for position in (index for index, name in enumerate(reader.inputs) if name == tensor):
+                self._set(reader, position, tensor, old, parameters)
+        keep_clamp(self._edit, tensor, old, wanted, parameters)
 
-    def _set(self, node: Node, value: int, tensor: str, old: AffineQuantization, made: StoredParameters) -> None:
+    def _set(self, node: Node, value: int, tensor: str, old: AffineQuantization, parameters: StoredParameters) -> None:
         """Give one value of a node its new parameters; -1 is the node's result. Raises NotAppliedError."""
         carried = parameters_of(node, value)
         ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
         if carried is not None or ends:
             scale, zero_point = (carried.scale, carried.zero_point) if carried else QUANTIZED_AT
-            self._edit.connect(node, scale, made.scale)
-            self._edit.connect(node, zero_point, made.zero_point)
+            self._edit.connect(node, scale, parameters.scale)
+            self._edit.connect(node, zero_point, parameters.zero_point)
         elif operator_of(node).elements is Elements.PADDED:
-            self._pad(node, old, made)
+            self._pad(node, old, parameters)
         elif not keeps_scale(node) or operator_of(node) is RELU:
             raise NotAppliedError(f"{node.label} reads or makes the integers of `{tensor}` as they are")
 
-    def _pad(self, node: Node, old: AffineQuantization, made: StoredParameters) -> None:
+    def _pad(self, node: Node, old: AffineQuantization, parameters: StoredParameters) -> None:
         """Pad with the new zero-point what was padded with the old one. Raises NotAppliedError."""
         graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
         constant = graph.constants.get(given)
         values = (0,) if not given else constant.values() if constant else None
         if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
             raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")
-        self._edit.connect(node, 2, made.zero_point)
+        self._edit.connect(node, 2, parameters.zero_point)
 
 
-# The scale and zero-point that CMSIS-NN gives Softmax's result, given to the model's.
+# Softmax's result with the scale and zero-point that CMSIS-NN gives it.
 
 
 def apply_softmax_output(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -428,7 +400,8 @@ def apply_softmax_output(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     requantizing = Requantizing(edit)
     requantizing.give((record.epilogue.tensor,), wanted)
     zero = (wanted.zero_points or (0,))[0]
-    text = f"writes scale {words} and zero-point {zero}, not {record.output.scale:.6g} and {_zero(record.output)}"
+    old_zero = (record.output.zero_points or (0,))[0]
+    text = f"writes scale {words} and zero-point {zero}, not {record.output.scale:.6g} and {old_zero}"
     told = [outputs_told(requantizing.outputs((record.epilogue.tensor,)), words, zero)]
     return RepairMade("; ".join(filter(None, (text, *told))), ())
 
@@ -439,10 +412,6 @@ def outputs_told(names: tuple[str, ...], scale: str, zero: int) -> str:
         return ""
     listed = ", ".join(f"`{name}`" for name in names)
     return f"whoever reads output {listed} has to take scale {scale} and zero-point {zero} from now on"
-
-
-def _zero(numbers: AffineQuantization) -> int:
-    return (numbers.zero_points or (0,))[0]
 
 
 # One scale and zero-point for all that a function copies integers between: pools, Concat, Pad, Transpose, Max, Min.
@@ -465,11 +434,11 @@ def apply_equal_scales(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 def _group(edit: GraphEdit, requantizing: Requantizing, record: LoweredLayer) -> ScaleNumbers:
     """Integer tensors that need one quantization, with what they have."""
     name = requantizing.carriers.carrier
-    found = linked_groups(edit.records, [record], name)
+    groups = linked_groups(edit.records, [record], name)
     ends = [(name(record.node.inputs[0]), record.inputs[0]), (name(record.node.outputs[0]), record.output)]
-    if not found:
+    if not groups:
         return {tensor: numbers for tensor, numbers in ends if tensor and numbers is not None}
-    return {tensor: numbers for group in found for tensor, numbers in group.items() if tensor}
+    return {tensor: numbers for group in groups for tensor, numbers in group.items() if tensor}
 
 
 def _wanted(graph: Graph, requantizing: Requantizing, group: ScaleNumbers) -> AffineQuantization:
@@ -477,22 +446,14 @@ def _wanted(graph: Graph, requantizing: Requantizing, group: ScaleNumbers) -> Af
     every = {name for tensor in group for name in requantizing.carriers.alike(tensor)}
     given = [numbers for name in sorted(every & {*graph.inputs}) if (numbers := of_integers(graph, name)) is not None]
     if not given:
-        return _rounded(common_of(group.values()))
+        common = common_of(group.values())
+        return common._replace(scales=tuple(float(np.float32(scale)) for scale in common.scales or ()))
     if not all(holds(given[0], *real_range(numbers)) for numbers in (*given, *group.values())):
         raise NotAppliedError("an input of the model holds its integers, whose scale is too narrow for its output")
     return given[0]
 
 
-def _rounded(numbers: AffineQuantization) -> AffineQuantization:
-    """With the scale that float32 holds."""
-    return numbers._replace(scales=tuple(float(np.float32(scale)) for scale in numbers.scales or ()))
-
-
-# uint8 as int8: 128 off each integer and off each zero-point.
-#
-# Every real number stays what it was. Inputs and outputs of the model keep their type, and so does what an operator
-# ties
-# to them. Tensors keep their names; what operators between them clamp to or pad with becomes int8 as well.
+# uint8 as int8: 128 off each integer and off each zero-point, so that every real number stays.
 
 
 OFFSET = 0x80
@@ -500,7 +461,11 @@ OFFSET = 0x80
 
 
 def apply_signed_integers(edit: GraphEdit, _record: LoweredLayer) -> RepairMade:
-    """Make int8 of all uint8 tensors that can be. Raises NotAppliedError."""
+    """Make int8 of all uint8 tensors that can be. Raises NotAppliedError.
+
+    Inputs and outputs of the model keep their type, and so does what an operator ties to them. What operators between
+    the tensors clamp to or pad with becomes int8 as well.
+    """
     tensors = list(unsigned_tensors(edit.graph))
     shifting = _Shifting(edit)
     for tensor in tensors:
@@ -523,57 +488,54 @@ class _Shifting:
         """Make int8 of one tensor. Raises NotAppliedError."""
         edit, graph = self._edit, self._edit.graph
         ends = [
-            (node, place)
+            (node, position)
             for node in graph.consumers.get(tensor, ())
-            for place, name in enumerate(node.inputs)
+            for position, name in enumerate(node.inputs)
             if name == tensor
         ]
         if graph.stores(tensor):
-            for node, place in ends:
-                self._connect(node, place, tensor, ())
+            for node, position in ends:
+                self._connect(node, position, tensor, ())
         else:
             edit.forget(tensor)
             ends.append((graph.producers[tensor], -1))
         for node, value in ends:
-            for place, default in _signed_integers_integers(node, value):
-                self._shift(node, place, default)
+            for position, default in _integers_of_type(node, value):
+                self._shift(node, position, default)
             if quantizes(node):
                 edit.set_attributes(node, "output_dtype")
 
-    def _shift(self, node: Node, place: int, default: bool) -> None:
+    def _shift(self, node: Node, position: int, default: bool) -> None:
         """Take 128 off an integer that a node reads; `default` tells that one that is not given stands for 0."""
-        if (node.index, place) in self._done:
+        if (node.index, position) in self._done:
             return
-        self._done.add((node.index, place))
-        name = node.inputs[place] if place < len(node.inputs) else ""
+        self._done.add((node.index, position))
+        name = node.inputs[position] if position < len(node.inputs) else ""
         if name or default:
-            self._connect(node, place, name, () if name else _count(self._edit.graph, node, place))
+            shape: tuple[int, ...] = ()
+            if not name and not hands_on(node) and position - 1 < len(node.inputs):
+                shape = tuple(
+                    size or 1 for size in self._edit.graph.shape(node.inputs[position - 1]) or ()
+                )  # its scale's
+            self._connect(node, position, name, shape)
 
-    def _connect(self, node: Node, place: int, name: str, shape: tuple[int, ...]) -> None:
+    def _connect(self, node: Node, position: int, name: str, shape: tuple[int, ...]) -> None:
         """Make a node read a constant 128 lower; without a name one of zeros."""
         edit = self._edit
         if (name, shape) not in self._made:
-            codes = edit.stored(node, place).codes if name else np.zeros(shape, np.uint8)
-            made = edit.add_constant(f"{name or 'zero_point'}_int8", "int8", codes ^ np.uint8(OFFSET))
-            self._made[name, shape] = made
-        edit.connect(node, place, self._made[name, shape])
+            codes = edit.stored(node, position).codes if name else np.zeros(shape, np.uint8)
+            constant = edit.add_constant(f"{name or 'zero_point'}_int8", "int8", codes ^ np.uint8(OFFSET))
+            self._made[name, shape] = constant
+        edit.connect(node, position, self._made[name, shape])
 
 
-def _signed_integers_integers(node: Node, value: int) -> Iterator[tuple[int, bool]]:
+def _integers_of_type(node: Node, value: int) -> Iterator[tuple[int, bool]]:
     """Inputs that hold an integer of a value's type; whether one that is missing stands for 0."""
     if hands_on(node) and parameters_of(node, value) is None:
         padded = operator_of(node).elements is Elements.PADDED
-        return ((place, padded) for place in filled_with(node))
+        return ((position, padded) for position in filled_with(node))
     carried = parameters_of(node, value)
     return iter([(carried.zero_point if carried else 2, True)])
-
-
-def _count(graph: Graph, node: Node, place: int) -> tuple[int, ...]:
-    """Shape of a zero-point that is not given: that of its scale."""
-    if hands_on(node):
-        return ()
-    scale = graph.shape(node.inputs[place - 1]) if place - 1 < len(node.inputs) else ()
-    return tuple(size or 1 for size in scale or ())
 
 
 # DequantizeLinear and QuantizeLinear taken out where the second gives back the integers that the first reads.

@@ -183,16 +183,16 @@ def repaired_model(
     refused: list[tuple[RepairSite, str]] = []
     left = list(sites)
     while True:
-        edit, made = begin(), []
+        edit, done = begin(), []
         for site in left:
             try:
-                made.append((site, repairs[site.row.name](edit, site.record)))
+                done.append((site, repairs[site.row.name](edit, site.record)))
             except NotAppliedError as reason:
                 refused.append((site, str(reason)))
                 break
         else:
             edit.drop_unread()
-            return RepairedBytes(edit.data() if made else b"", tuple(made), tuple(refused))
+            return RepairedBytes(edit.data() if done else b"", tuple(done), tuple(refused))
         left.remove(refused[-1][0])
 
 
@@ -217,9 +217,11 @@ def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
     if record.layer is None:
         raise NotAppliedError(f"{record.node.label} is no layer")
     same = record.node.text("padding") == "SAME"
-    fitting = (one for one in wider(record.layer.call) if same or not (one.call.padding.w or one.call.pad_after.w))
-    found = next((one for one in fitting if edit.clean(one.call)), None)
-    if found is None:
+    fitting = (
+        window for window in wider(record.layer.call) if same or not (window.call.padding.w or window.call.pad_after.w)
+    )
+    window = next((candidate for candidate in fitting if edit.clean(candidate.call)), None)
+    if window is None:
         raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
     weights = operator_of(record.node).roles.second
     stored = edit.graph.quantization.get(record.node.inputs[weights])
@@ -228,11 +230,11 @@ def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
         raise NotAppliedError("the zero-points of its weights differ")
     old = edit.stored(record.node, weights)
     more = [(0, 0)] * old.codes.ndim
-    more[-2] = (found.before, found.after)
+    more[-2] = (window.before, window.after)
     zero = document.number(old.elem_type, min(zeros, default=0))
     codes = np.pad(old.codes, more, constant_values=np.array(zero, old.codes.dtype))
     edit.write(record.node, weights, codes, old.elem_type)
-    text = f"gets zeros along the width of its weights ({found.before} before, {found.after} behind)"
+    text = f"gets zeros along the width of its weights ({window.before} before, {window.after} behind)"
     return RepairMade(text, (record.node.outputs[0],))
 
 

@@ -25,19 +25,22 @@ if TYPE_CHECKING:
 
 
 # The padding of a convolution as a Pad node in front, where the kernel cannot pad as the layer asks.
-#
-# arm_pad_s8 (from 7.0.0 on; plain code before) then writes the padded input, and the kernel pads nothing.
 
 
 def apply_explicit_pad(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put the Pad in front, between DequantizeLinear and QuantizeLinear where the layer has these."""
+    """Put the Pad in front, between DequantizeLinear and QuantizeLinear where the layer has these.
+
+    arm_pad_s8 (from 7.0.0 on; plain code before) writes the padded input, and the kernel pads nothing.
+    """
     pads = pad_amounts(edit.graph, record)
     if pads is None or not any(pads):
         raise NotAppliedError(f"{record.node.label} has no padding")
-    made = padded(edit, record, pads)
+    result = padded(edit, record, pads)
     edit.set_attributes(record.node, "auto_pad", pads=[0] * (len(pads) - 4))
-    text = f"is padded by a Pad node in front ({_words(pads)}), whose cost is not counted"
-    return RepairMade(text, (made, record.node.outputs[0]))
+    half = len(pads) // 2
+    before, after = (", ".join(map(str, side)) for side in (pads[2:half], pads[half + 2 :]))
+    text = f"is padded by a Pad node in front ({before} before and {after} after), whose cost is not counted"
+    return RepairMade(text, (result, record.node.outputs[0]))
 
 
 def padded(edit: GraphEdit, record: LoweredLayer, pads: tuple[int, ...]) -> str:
@@ -53,12 +56,6 @@ def padded(edit: GraphEdit, record: LoweredLayer, pads: tuple[int, ...]) -> str:
     dequantizer = input_dequantizer(graph, record) if carried is None and record.inputs else None
     edit.connect(node, where, edit.requantized(node, result, dequantizer) if dequantizer else result)
     return result
-
-
-def _words(pads: tuple[int, ...]) -> str:
-    half = len(pads) // 2
-    before, after = (", ".join(map(str, side)) for side in (pads[2:half], pads[half + 2 :]))
-    return f"{before} before and {after} after"
 
 
 # Rows and columns of zeros around the weights of a convolution, which change none of its sums.
@@ -96,10 +93,10 @@ def spread(edit: GraphEdit, record: LoweredLayer, steps: tuple[int, ...]) -> tup
 
     def apart(codes: Codes, filler: int) -> Codes:
         sizes[:] = [(size - 1) * step + 1 for size, step in zip(codes.shape[2:], steps, strict=True)]
-        made = np.full((*codes.shape[:2], *sizes), filler, codes.dtype)
+        spaced = np.full((*codes.shape[:2], *sizes), filler, codes.dtype)
         window = (slice(None), slice(None), *(slice(None, None, step) for step in steps))
-        made[window] = codes
-        return made
+        spaced[window] = codes
+        return spaced
 
     _rearrange(edit, record, len(steps), apart)
     return tuple(sizes)
@@ -119,9 +116,9 @@ def _rearrange(edit: GraphEdit, record: LoweredLayer, axes: int, change: Rearran
         edit.connect(node, position, _changed(edit, (node, position), axes, zero, change))
         return
     integers = _changed(edit, (dequantizer, 0), axes, zero, change)
-    made = edit.fresh(f"{integers}_real")
-    edit.insert_like(node, dequantizer, f"{made}_node", [integers, *edit.inputs(dequantizer)[1:]], [made])
-    edit.connect(node, position, made)
+    real = edit.fresh(f"{integers}_real")
+    edit.insert_like(node, dequantizer, f"{real}_node", [integers, *edit.inputs(dequantizer)[1:]], [real])
+    edit.connect(node, position, real)
 
 
 def _changed(edit: GraphEdit, read: tuple[Node, int], axes: int, zero: int, change: Rearranged) -> str:
@@ -135,12 +132,6 @@ def _changed(edit: GraphEdit, read: tuple[Node, int], axes: int, zero: int, chan
 
 
 # Rows and columns of zeros around the weights of a transposed convolution, with as much more padding.
-#
-# An output row sums over the same products where k rows of zeros stand before the weights and the padding before is k
-# more. That gives the padding that the direct kernel of CMSIS-NN wants: a multiple of the stride, and so much that no
-# row
-# is written past the output. Zeros behind the weights make its row buffer long enough. Where the padding exceeds what
-# the input spreads to, the first rows of the weights meet no input, and are cut off with as much padding.
 
 
 MOST_SHIFTED_TAPS = 16
@@ -159,30 +150,32 @@ class ShiftedTaps(NamedTuple):
 
 
 def apply_shifted_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Shift the weights by as few rows as give a call without known hazards. Raises NotAppliedError."""
+    """Shift the weights by as few rows as give a call without known hazards. Raises NotAppliedError.
+
+    With k rows of zeros before the weights and k more padding, an output row sums over the same products. That gives
+    the padding that the direct kernel of CMSIS-NN wants: a multiple of the stride, and so much that no row is written
+    past the output. Zeros behind the weights make its row buffer long enough. Where the padding exceeds what the input
+    spreads to, the first rows of the weights meet no input, and are cut off with as much padding.
+    """
     if record.layer is None:
         raise NotAppliedError(f"{record.node.label} is no layer")
-    found = next((one for one in shifted(record.layer.call) if edit.clean(one.call)), None)
-    if found is None:
+    taps = next((shift for shift in shifted(record.layer.call) if edit.clean(shift.call)), None)
+    if taps is None:
         raise NotAppliedError(f"no weights with up to {MOST_SHIFTED_TAPS} more rows are computed rightly")
-    node, call = record.node, found.call
-    surround(edit, record, ((found.rows, 0), (0, found.columns)))
+    node, call = record.node, taps.call
+    surround(edit, record, ((taps.rows, 0), (0, taps.columns)))
     pads = list(node.ints("pads") or (0, 0, 0, 0))
-    pads = [pads[0] + found.rows, pads[1], pads[2], pads[3] + found.columns]
+    pads = [pads[0] + taps.rows, pads[1], pads[2], pads[3] + taps.columns]
     kernel = {"kernel_shape": [call.filter_dims.h, call.filter_dims.w]} if node.ints("kernel_shape") else {}
     edit.set_attributes(node, "auto_pad", pads=pads, **kernel)
-    return RepairMade(_text(found, pads), (node.outputs[0],))
-
-
-def _text(found: ShiftedTaps, pads: list[int]) -> str:
     words = []
-    if found.rows < 0:
-        words.append(f"loses {-found.rows} rows of its weights that meet no input")
-    if found.rows > 0:
-        words.append(f"gets {found.rows} rows of zeros before its weights")
-    if found.columns:
-        words.append(f"gets {found.columns} columns of zeros behind its weights")
-    return f"{', '.join(words)}, and pads={pads}"
+    if taps.rows < 0:
+        words.append(f"loses {-taps.rows} rows of its weights that meet no input")
+    if taps.rows > 0:
+        words.append(f"gets {taps.rows} rows of zeros before its weights")
+    if taps.columns:
+        words.append(f"gets {taps.columns} columns of zeros behind its weights")
+    return RepairMade(f"{', '.join(words)}, and pads={pads}", (node.outputs[0],))
 
 
 def shifted(call: KernelCall) -> Iterator[ShiftedTaps]:
@@ -196,16 +189,13 @@ def shifted(call: KernelCall) -> Iterator[ShiftedTaps]:
     for rows in (*cuts, *range(MOST_SHIFTED_TAPS + 1)):
         for columns in dict.fromkeys((0, wider)):
             if rows or columns:
-                yield ShiftedTaps(rows, columns, _moved(call, rows, columns))
-
-
-def _moved(call: KernelCall, rows: int, columns: int) -> KernelCall:
-    height, width = call.filter_dims.h or 0, call.filter_dims.w or 0
-    return call._replace(
-        filter_dims=call.filter_dims._replace(h=height + rows, w=width + columns),
-        padding=call.padding._replace(h=(call.padding.h or 0) + rows),
-        pad_after=call.pad_after._replace(w=(call.pad_after.w or 0) + columns),
-    )
+                height, width = call.filter_dims.h or 0, call.filter_dims.w or 0
+                moved = call._replace(
+                    filter_dims=call.filter_dims._replace(h=height + rows, w=width + columns),
+                    padding=call.padding._replace(h=(call.padding.h or 0) + rows),
+                    pad_after=call.pad_after._replace(w=(call.pad_after.w or 0) + columns),
+                )
+                yield ShiftedTaps(rows, columns, moved)
 
 
 # The dilation of a convolution as rows and columns of zeros between its weights.
@@ -222,9 +212,6 @@ def apply_spread_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 
 
 # Columns of zeros around the weights of a 1xN convolution, so that its padding is what the kernel on MVE computes.
-#
-# That kernel takes the padding before to be half of all padding, and all of that to follow from the output's width. A
-# window that is wider by zeros, with as much more padding before, gives the same sums and can meet both.
 
 
 WIDEST_WINDOW = 8
@@ -243,21 +230,30 @@ class Wider(NamedTuple):
 
 
 def apply_wider_window(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put the zeros around the weights: as few as give a call without known hazards."""
+    """Put the zeros around the weights: as few as give a call without known hazards.
+
+    The kernel takes the padding before to be half of all padding, and all of that to follow from the output's width. A
+    window that is wider by zeros, with as much more padding before, gives the same sums and can meet both.
+    """
     if record.layer is None:
         raise NotAppliedError(f"{record.node.label} is no layer")
-    found = next((one for one in wider(record.layer.call) if edit.clean(one.call)), None)
-    if found is None:
+    window = next((candidate for candidate in wider(record.layer.call) if edit.clean(candidate.call)), None)
+    if window is None:
         raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
-    node, call, axes = record.node, found.call, len(edit.graph.shape(record.node.outputs[0]) or ()) - 2
-    surround(edit, record, (*[(0, 0)] * (axes - 1), (found.before, found.after)))
+    _widen(edit, record, (window.before, window.after), window.call)
+    zeros = f"zeros along the width of its weights ({window.before} before, {window.after} behind)"
+    text = f"gets {zeros} and a padding of {window.call.padding.w} before and {window.call.pad_after.w} after"
+    return RepairMade(text, (record.node.outputs[0],))
+
+
+def _widen(edit: GraphEdit, record: LoweredLayer, columns: tuple[int, int], call: KernelCall) -> None:
+    """Put columns of zeros before and behind the weights, and give the layer the padding of the call."""
+    node, axes = record.node, len(edit.graph.shape(record.node.outputs[0]) or ()) - 2
+    surround(edit, record, (*[(0, 0)] * (axes - 1), columns))
     pads = [*call.padding[2 - axes :], *call.pad_after[2 - axes :]]
     kernel = node.ints("kernel_shape")
     larger = {"kernel_shape": [*kernel[:-1], call.filter_dims.w]} if kernel else {}
     edit.set_attributes(node, "auto_pad", pads=pads, **larger)
-    zeros = f"zeros along the width of its weights ({found.before} before, {found.after} behind)"
-    text = f"gets {zeros} and a padding of {call.padding.w} before and {call.pad_after.w} after"
-    return RepairMade(text, (node.outputs[0],))
 
 
 def wider(call: KernelCall) -> Iterator[Wider]:
@@ -270,24 +266,19 @@ def wider(call: KernelCall) -> Iterator[Wider]:
         total = (outputs - 1) * stride + kernel + more - width
         before = total // 2 - padding
         if total >= 0 and 0 <= before <= more:
-            yield Wider(before, more - before, _widened(call, kernel + more, total))
-
-
-def _widened(call: KernelCall, kernel: int, total: int) -> KernelCall:
-    return call._replace(
-        filter_dims=call.filter_dims._replace(w=kernel),
-        padding=call.padding._replace(w=total // 2),
-        pad_after=call.pad_after._replace(w=total - total // 2),
-    )
+            widened = call._replace(
+                filter_dims=call.filter_dims._replace(w=kernel + more),
+                padding=call.padding._replace(w=total // 2),
+                pad_after=call.pad_after._replace(w=total - total // 2),
+            )
+            yield Wider(before, more - before, widened)
 
 
 # The output_padding of a ConvTranspose as rows and columns of zeros behind its weights.
-#
-# The output has the same size, and is no longer larger than the input and the filter spread to.
 
 
 def apply_output_padding(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put the zeros behind the weights."""
+    """Put the zeros behind the weights: the output keeps its size, to which input and filter now spread."""
     node = record.node
     extra = node.ints("output_padding")
     surround(edit, record, tuple((0, more) for more in extra))
@@ -299,9 +290,6 @@ def apply_output_padding(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 
 
 # Columns of zeros behind the weights of an int16 convolution, with as much more padding after.
-#
-# arm_convolve_s16 adds the columns above 512 in a loop that is wrong for the last of an odd number of output channels
-# unless four divides the columns.
 
 
 MOST_COLUMNS = 3
@@ -309,24 +297,20 @@ MOST_COLUMNS = 3
 
 
 def apply_more_columns(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put the zeros behind the weights: as few as give a call without known hazards. Raises NotAppliedError."""
+    """Put the zeros behind the weights: as few as give a call without known hazards. Raises NotAppliedError.
+
+    arm_convolve_s16 adds the columns above 512 in a loop that is wrong for the last of an odd number of output
+    channels unless four divides the columns.
+    """
     if record.layer is None:
         raise NotAppliedError(f"{record.node.label} is no layer")
-    found = next(((more, call) for more, call in _wider(record.layer.call) if edit.clean(call)), None)
-    if found is None:
-        raise NotAppliedError(f"no window of up to {MOST_COLUMNS} more columns is computed rightly")
-    (more, call), node = found, record.node
-    axes = len(edit.graph.shape(node.outputs[0]) or ()) - 2
-    surround(edit, record, (*[(0, 0)] * (axes - 1), (0, more)))
-    pads = [*call.padding[2 - axes :], *call.pad_after[2 - axes :]]
-    kernel = node.ints("kernel_shape")
-    larger = {"kernel_shape": [*kernel[:-1], call.filter_dims.w]} if kernel else {}
-    edit.set_attributes(node, "auto_pad", pads=pads, **larger)
-    return RepairMade(f"gets {more} columns of zeros behind its weights and as much more padding", (node.outputs[0],))
-
-
-def _wider(call: KernelCall) -> Iterator[tuple[int, KernelCall]]:
+    call = record.layer.call
     width, after = call.filter_dims.w or 0, call.pad_after.w or 0
     for more in range(1, MOST_COLUMNS + 1):
         padded = call.pad_after._replace(w=after + more * (call.dilation.w or 1))
-        yield more, call._replace(filter_dims=call.filter_dims._replace(w=width + more), pad_after=padded)
+        widened = call._replace(filter_dims=call.filter_dims._replace(w=width + more), pad_after=padded)
+        if edit.clean(widened):
+            _widen(edit, record, (0, more), widened)
+            text = f"gets {more} columns of zeros behind its weights and as much more padding"
+            return RepairMade(text, (record.node.outputs[0],))
+    raise NotAppliedError(f"no window of up to {MOST_COLUMNS} more columns is computed rightly")
