@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FixResult
-from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.config.settings import fixable
 from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.format import part
@@ -69,13 +69,12 @@ def unfixable(form: Format) -> str:
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     """Fix a file; with `write`, replace it."""
     rules = POLICIES[settings.fix_policy].rules
-    if codes.fixable(settings, path).isdisjoint(rules):
+    if fixable(settings, path).isdisjoint(rules):
         *groups, last = dict.fromkeys(f"{code[:4]}xx" for code in sorted(rules))
         kinds = f"{', '.join(groups)} and {last}" if groups else last
-        policy = f"--fix-policy {settings.fix_policy}"
-        return FixedFile(
-            _untouched(settings, f"the rules that {policy} acts on, {kinds}, do not run on it or are not fixable")
-        )
+        policy = settings.fix_policy
+        reason = f"the rules that --fix-policy {policy} acts on, {kinds}, do not run on it or are not fixable"
+        return FixedFile(FixResult(policy, changed=False, written=False, reason=reason, failed=False))
     if write:
         remove_leftovers(Path(path))
     try:
@@ -109,7 +108,3 @@ def _notes(others: int, written: bool) -> tuple[str, ...]:
     if others == 1:
         return (f"the file has another name (hard link), which {'keeps' if written else keep} the old bytes",)
     return (f"the file has {others} other names (hard links), which {keep} the old bytes",)
-
-
-def _untouched(settings: Settings, reason: str) -> FixResult:
-    return FixResult(settings.fix_policy, changed=False, written=False, reason=reason, failed=False)

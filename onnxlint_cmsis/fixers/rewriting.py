@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
+    from onnxlint_cmsis.planning.problem import Price
     from onnxlint_cmsis.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
 
 
@@ -67,7 +68,7 @@ def fix_request(settings: Settings, path: str = "") -> FixRequest:
     return request._replace(fixable=consent.fixable, accepted=consent.accepted)
 
 
-# One model between two rounds of fixing, read anew from its bytes each time.
+# A model between two rounds of fixing, read anew from its bytes each time.
 
 
 _BITS = dict(ELEM_TYPES.values())
@@ -98,7 +99,7 @@ class Snapshot:
         self.left_alone: Mapping[ClassName, str] = {}
         """Classes that stay as they are, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None
-        """What this one was made from, and how; None for the file itself."""
+        """The model before and the plan that changed it; None for the file itself."""
 
     @property
     def graph(self) -> Graph:
@@ -203,24 +204,21 @@ def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:
     return (*members, "", *layers)
 
 
-def plan_of(found: ModelPlan, options: FixOptions) -> Plan:
+def plan_of(plan: ModelPlan, options: FixOptions) -> Plan:
     """The decision as lanes to keep and amounts to add to biases."""
     kept, removed = {}, {}
-    for leaf, want in found.decision.sizes.items():
-        have = found.view.dimensions.classes[leaf].size
-        kept[leaf] = kept_lanes(found.lanes, leaf, have, want, options)
+    for leaf, want in plan.decision.sizes.items():
+        have = plan.view.dimensions.classes[leaf].size
+        kept[leaf] = kept_lanes(plan.lanes, leaf, have, want, options)
         gone = set(range(have)) - set(kept[leaf])
         if gone:
             removed[leaf] = sorted(gone)
-    if found.lanes is None or not removed:
+    if plan.lanes is None or not removed:
         return Plan(kept)
-    return Plan(kept, found.lanes.increments(removed), found.lanes.read)
+    return Plan(kept, plan.lanes.increments(removed), plan.lanes.read)
 
 
 # A Pad node behind a model's input, where only more input channels step around a known hazard.
-#
-# The input keeps its name, type and shape. A Pad node costs instructions, how many is unknown before CMSIS-NN 7.0.0.
-# So it is added for no other gain, and only with --unsafe-fixes.
 
 
 PADDED = "input"
@@ -242,14 +240,15 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
     """The model with a Pad behind the first input where that lowers the number of known hazards.
 
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
-    of `without`. Raises UnreadableError.
+    of `without`. How many instructions a Pad costs is unknown before CMSIS-NN 7.0.0, so it is added for no other gain,
+    and only with --unsafe-fixes. Raises UnreadableError.
     """
     if not state.analysis.format.adds_operators:
         return None
     view = planning_input(state.analysis, state.prices)
     for given in paddable_inputs(state.graph, state.dimensions):
-        found = hazards_along(view, state.prices, given.group)
-        asked = any(state.request.fixable(state.graph, finding) for finding in found)
+        hazards = hazards_along(view, state.prices, given.group)
+        asked = any(state.request.fixable(state.graph, finding) for finding in hazards)
         more = _more(state, view, given) if asked else 0
         name = (PADDED, given.name, str(more))
         barred = not more or name in state.left_alone or name in without
@@ -283,9 +282,9 @@ def _more(state: Snapshot, view: PlanningInput, given: PaddableInput) -> int:
     sites = [site for site in view.sites if given.group.id in site.leaves]
 
     def hazards(more: int) -> tuple[int, ...]:
-        found = (site.channels({given.group.id: given.group.size + more}) for site in sites)
-        prices = [state.prices.at(site, channels) for site, channels in zip(sites, found, strict=True) if channels]
-        return tuple(sum(row[place].risks for row in prices) for place in range(len(state.request.analysis.targets)))
+        sized = ((site, site.channels({given.group.id: given.group.size + more})) for site in sites)
+        prices = [state.prices.at(site, channels) for site, channels in sized if channels]
+        return tuple(sum(row[target].risks for row in prices) for target in range(len(state.request.analysis.targets)))
 
     present = hazards(0)
     better = [
@@ -315,12 +314,12 @@ class RewrittenLayer(NamedTuple):
     """The layer before, as messages name it."""
     hazards: tuple[str, ...]
     """Names of the hazards that the repair answers."""
-    made: RepairMade
+    repair: RepairMade
     """What was done."""
     instructions: tuple[int | None, ...]
     """Predicted instructions on each target before; None where unknown."""
     new_instructions: tuple[int | None, ...]
-    """The same after, of the layers that do the work now; None where that of one is unknown."""
+    """Predicted instructions of the layers that do the work now; None where that of a layer is unknown."""
     steps: float | None = None
     """Largest change of a value seen, in its steps; None for an exact repair."""
 
@@ -348,7 +347,8 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
     """
     done: list[RewrittenLayer] = []
     left: Reasons = {}
-    first, rows = state, [row for row in repairs_for(state.analysis.format) if _here(row) and (row.free or not free)]
+    exact = (row for row in repairs_for(state.analysis.format) if row.exact and not row.as_written)
+    first, rows = state, [row for row in exact if row.free or not free]
     for _ in range(MAX_REWRITINGS):
         before = len(done)
         for row in rows:
@@ -358,17 +358,8 @@ def rewritten(state: Snapshot, *, free: bool, room: int | None) -> Rewritten:
             left |= new.left
         if len(done) == before:
             break
-    return Rewritten(state, tuple(done), {name: why for name, why in left.items() if _still(state, name)})
-
-
-def _here(row: RepairRow) -> bool:
-    """Whether a repair is exact, and proven with all others."""
-    return row.exact and not row.as_written
-
-
-def _still(state: Snapshot, name: ClassName) -> bool:
-    """Whether the layer of a repair that was not done still needs one."""
-    return any(site.record.node.outputs[0] == name[2] for site in state.repair_sites)
+    needing = {site.record.node.outputs[0] for site in state.repair_sites}
+    return Rewritten(state, tuple(done), {name: why for name, why in left.items() if name[2] in needing})
 
 
 def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten:
@@ -385,19 +376,20 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
         else:
             sites.append(site)
     while sites:
-        found = state.repaired(sites)
-        left |= {name_of_site(site): why for site, why in found.refused}
-        if not found.made:
+        repaired = state.repaired(sites)
+        left |= {name_of_site(site): why for site, why in repaired.refused}
+        if not repaired.repairs:
             break
-        new = state.followed(found.data, Plan({}))
-        useless = [site for site, made in found.made if not _rewriting_helps(state, new, site, made)]
+        new = state.followed(repaired.data, Plan({}))
+        useless = [site for site, repair in repaired.repairs if not _rewriting_helps(state, new, site, repair)]
         if not useless and (room is None or new.stored - state.stored <= room):
-            return Rewritten(new, tuple(_layer(state, new, *one) for one in found.made), left)
+            return Rewritten(new, tuple(_layer(state, new, site, repair) for site, repair in repaired.repairs), left)
         if not useless and room is not None:
-            useless = [found.made[-1][0]]
-            left[name_of_site(useless[0])] = _rewriting_over_budget(state, new)
+            useless = [repaired.repairs[-1][0]]
+            growth, budget = new.stored - state.stored, state.request.options.budget
+            left[name_of_site(useless[0])] = f"--fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
         left |= {name_of_site(site): REWRITING_STAYS for site in useless if name_of_site(site) not in left}
-        sites = [site for site, _ in found.made if site not in useless]
+        sites = [site for site, _ in repaired.repairs if site not in useless]
     return Rewritten(state, (), left)
 
 
@@ -411,17 +403,12 @@ def asked(row: RepairRow, state: Snapshot) -> Iterator[RepairSite]:
 def _findings(state: Snapshot, site: RepairSite) -> Iterator[Finding]:
     """Findings that tell of what a repair answers."""
     if site.row.rule:
-        found = findings_of(state.analysis, site.row.rule)
-        return (one for one in found if one.location.node == site.record.node.label or site.row.whole)
+        findings = findings_of(state.analysis, site.row.rule)
+        return (finding for finding in findings if finding.location.node == site.record.node.label or site.row.whole)
     if site.record.layer is None:
         return iter(())
     hazards = layer_hazards(state.analysis, state.prices, site.record.layer)
-    return (one for one in hazards if one.properties.get("hazard") in site.row.hazards)
-
-
-def _rewriting_over_budget(state: Snapshot, new: Snapshot) -> str:
-    budget = state.request.options.budget
-    return f"--fix-budget-bytes {budget} does not allow it: {new.stored - state.stored:,} bytes more"
+    return (finding for finding in hazards if finding.properties.get("hazard") in site.row.hazards)
 
 
 def name_of_site(site: RepairSite) -> ClassName:
@@ -434,21 +421,21 @@ def clean(state: Snapshot, call: KernelCall) -> bool:
     return not any(price.risks for price in state.prices.of(call))
 
 
-def _now(new: Snapshot, made: RepairMade) -> list[Layer]:
+def _now(new: Snapshot, repair: RepairMade) -> list[Layer]:
     """The layers that do the work of a rewritten one."""
-    return [layer for layer in new.lowered.layers if layer.node.outputs[0] in made.made_by]
+    return [layer for layer in new.lowered.layers if layer.node.outputs[0] in repair.made_by]
 
 
-def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> bool:
+def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, repair: RepairMade) -> bool:
     """Whether the layers that do the work now meet fewer hazards, and more on no target."""
     if site.record.layer is None:
         return bool(site.row.rule)
-    if not _now(new, made):
+    if not _now(new, repair):
         return False
     had = [risks(price.route) for price in state.prices.of_layer(site.record.layer)]
-    prices = [new.prices.of_layer(layer) for layer in _now(new, made)]
-    has = [set().union(*(risks(row[place].route) for row in prices)) for place in range(len(had))]
-    return has != had and all(one <= other for one, other in zip(has, had, strict=True))
+    prices = [new.prices.of_layer(layer) for layer in _now(new, repair)]
+    has = [set().union(*(risks(row[target].route) for row in prices)) for target in range(len(had))]
+    return has != had and all(now <= before for now, before in zip(has, had, strict=True))
 
 
 def risks(route: Route) -> set[str]:
@@ -456,24 +443,25 @@ def risks(route: Route) -> set[str]:
     return {hazard.id for hazard in (*route.hazards, *route.open_hazards)}
 
 
-def _layer(state: Snapshot, new: Snapshot, site: RepairSite, made: RepairMade) -> RewrittenLayer:
+def _layer(state: Snapshot, new: Snapshot, site: RepairSite, repair: RepairMade) -> RewrittenLayer:
     node, layer = site.record.node, site.record.layer
     if layer is None:
         unknown = (None,) * len(state.prices.targets)
-        return RewrittenLayer(site.row, node.outputs[0], node.label, (), made, unknown, unknown)
+        return RewrittenLayer(site.row, node.outputs[0], node.label, (), repair, unknown, unknown)
     had = state.prices.of_layer(layer)
-    prices = [new.prices.of_layer(one) for one in _now(new, made)]
+    prices = [new.prices.of_layer(working) for working in _now(new, repair)]
     return RewrittenLayer(
         site.row,
         node.outputs[0],
         node.label,
         site.hazards,
-        made,
+        repair,
         tuple(price.instructions for price in had),
-        tuple(_total([row[place].instructions for row in prices]) for place in range(len(had))),
+        tuple(instructions_of([row[target] for row in prices]) for target in range(len(had))),
     )
 
 
-def _total(numbers: Sequence[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
+def instructions_of(prices: Sequence[Price]) -> int | None:
+    """Instructions of layers together; None where those of a layer are not known."""
+    known = [price.instructions for price in prices if price.instructions is not None]
+    return sum(known) if len(known) == len(prices) else None

@@ -145,7 +145,7 @@ class RepairedBytes(NamedTuple):
 
     data: bytes
     """The model; empty where nothing was done."""
-    made: tuple[tuple[RepairSite, RepairMade], ...]
+    repairs: tuple[tuple[RepairSite, RepairMade], ...]
     """What was done to which layer."""
     refused: tuple[tuple[RepairSite, str], ...]
     """Layers that could not be repaired, with the reason as a clause."""
