@@ -54,20 +54,17 @@ class Uses(Constants):
         self.by_leaf: dict[int, dict[str, None]] = {}
         """Stored constants that have a leaf in one of their axes."""
         for node in graph.nodes:
-            self._node(node)
+            for position, key in enumerate(node.inputs):
+                if key and self.stored(key):
+                    axes = self._axes(node, position, key)
+                    self.by_key.setdefault(key, {})[node.index, position] = axes
+                    for leaf in (leaf for axis in axes for leaf in leaves(axis)):
+                        self.by_leaf.setdefault(leaf, {})[key] = None
 
     def handed_out(self, key: str) -> bool:
         """Whether a constant is an output of the model or of a subgraph, where its name cannot change."""
         bodies = (body for node in self.graph.consumers.get(key, ()) for body in node.bodies)
         return key in self.graph.outputs or any(key in body.outputs for body in bodies)
-
-    def _node(self, node: Node) -> None:
-        for position, key in enumerate(node.inputs):
-            if key and self.stored(key):
-                axes = self._axes(node, position, key)
-                self.by_key.setdefault(key, {})[node.index, position] = axes
-                for leaf in (leaf for axis in axes for leaf in leaves(axis)):
-                    self.by_leaf.setdefault(leaf, {})[key] = None
 
     def _axes(self, node: Node, position: int, key: str) -> Axes:
         """Axes of one use: a vector has its own for each, anything else the same for all."""
@@ -112,7 +109,7 @@ def number_edits(uses: Uses, sizes: Mapping[int, int]) -> dict[str, Numbers]:
 
     Raises NotAppliedError where such a number is read for other things as well, or is not in the file itself.
     """
-    found: dict[str, Numbers] = {}
+    edits: dict[str, Numbers] = {}
     for name in _touched(uses, sizes):
         if name.position < 0:
             continue
@@ -120,17 +117,19 @@ def number_edits(uses: Uses, sizes: Mapping[int, int]) -> dict[str, Numbers]:
         if not key:
             raise NotAppliedError(f"the size in `{name.tensor}` is computed, so it cannot be written")
         for use in _uses_of(uses, name, key, sizes):
-            found.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, sizes)
-    return found
+            edits.setdefault(key, {}).setdefault(use, {})[name.index] = _value(name, sizes)
+    return edits
 
 
 def _touched(uses: Uses, sizes: Mapping[int, int]) -> Iterator[SizeName]:
+    """Numbers in the file that name a size which changes."""
     for name in uses.dimensions.size_names:
         if any(leaf in sizes for part in name.parts for leaf in leaves(part)):
             yield name
 
 
 def _value(name: SizeName, sizes: Mapping[int, int]) -> int:
+    """The new number. Raises NotAppliedError where it names a size that is not known."""
     parts = [resized(part, sizes) for part in name.parts]
     if None in parts:
         raise NotAppliedError("a number in the file names a size that is not known")
@@ -150,12 +149,12 @@ def _uses_of(uses: Uses, name: SizeName, key: str, sizes: Mapping[int, int]) -> 
     """The use that reads the number, or all uses that hand it on to its reader."""
     if uses.graph.nodes[name.node].inputs[name.position] == key:
         return [(name.node, name.position)]
-    _size_numbers_check_readers(uses, key)
+    _check_readers(uses, key)
     _check_agreement(uses, name, key, sizes)
     return [use for use in uses.by_key[key] if operator_of(uses.graph.nodes[use[0]]).carries_sizes]
 
 
-def _size_numbers_check_readers(uses: Uses, key: str) -> None:
+def _check_readers(uses: Uses, key: str) -> None:
     """Raise NotAppliedError if a node reads the number for anything but a size, directly or through others."""
     known = {name.node for name in uses.dimensions.size_names if _origin(uses, name) == key}
     pending = [node for node, _ in uses.consumers(key) if operator_of(node).carries_sizes]
@@ -166,9 +165,9 @@ def _size_numbers_check_readers(uses: Uses, key: str) -> None:
             continue
         seen.add(node.index)
         if operator_of(node).carries_sizes:
-            if any(uses.handed_out(made) for made in node.outputs):
+            if any(uses.handed_out(output) for output in node.outputs):
                 raise NotAppliedError(f"the size in `{key}` leaves the graph")
-            pending.extend(reader for made in node.outputs for reader, _ in uses.consumers(made))
+            pending.extend(reader for output in node.outputs for reader, _ in uses.consumers(output))
         elif node.index not in known:
             raise NotAppliedError(f"{node.label} reads the size in `{key}` for something else")
 
@@ -229,10 +228,10 @@ def layouts(uses: Uses, plan: Plan) -> Rearrangements:
     """Every stored constant that the plan changes. Raises NotAppliedError."""
     check_plan(uses, plan)
     grown = {leaf for leaf, lanes in plan.kept.items() if None in lanes}
-    found = _layouts(uses, plan.sizes, grown, lambda axis: _places(axis, plan.kept))
+    layouts = _layouts(uses, plan.sizes, grown, lambda axis: _places(axis, plan.kept))
     for reader in plan.increments:
-        _add_increments(uses, reader, found)
-    return {key: changed for key, changed in found.items() if _changes(uses, key, changed)}
+        _add_increments(uses, reader, layouts)
+    return {key: changed for key, changed in layouts.items() if _changes(uses, key, changed)}
 
 
 def growing(uses: Uses, group: DimensionClass) -> dict[str, list[Use]]:
@@ -249,11 +248,11 @@ def growing(uses: Uses, group: DimensionClass) -> dict[str, list[Use]]:
             raise NotAppliedError(SYMBOLIC)
         return None if resized(axis, sizes) == axis.size else ()
 
-    _constant_layouts_check_readers(uses, group)
-    found = _layouts(uses, sizes, {group.id}, places)
+    _check_new_lanes(uses, group)
+    layouts = _layouts(uses, sizes, {group.id}, places)
     return {
         key: [use for use, layout in changed.items() if layout != SAME]
-        for key, changed in found.items()
+        for key, changed in layouts.items()
         if _changes(uses, key, changed)
     }
 
@@ -265,21 +264,21 @@ def _layouts(
 
     `grown` are the classes that have new lanes; `places` says where the elements of an axis come from.
     """
-    found: Rearrangements = {}
+    layouts: Rearrangements = {}
     for leaf in sizes:
         for key in uses.by_leaf.get(leaf, ()):
-            if key not in found:
-                found[key] = {use: _layout(uses, use, axes, grown, places) for use, axes in uses.by_key[key].items()}
+            if key not in layouts:
+                layouts[key] = {use: _layout(uses, use, axes, grown, places) for use, axes in uses.by_key[key].items()}
     for key, numbers in number_edits(uses, sizes).items():
-        changed = found.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
+        changed = layouts.setdefault(key, dict.fromkeys(uses.by_key[key], SAME))
         for use, values in numbers.items():
             changed[use] = changed[use]._replace(numbers=tuple(sorted(values.items())))
-    return found
+    return layouts
 
 
 def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
     """Biases to add to readers that have none. Raises NotAppliedError."""
-    made = []
+    biases = []
     for reader in plan.increments:
         slot = _slot(uses, reader)
         if not slot.tensor:
@@ -288,23 +287,23 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
                 raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
             roles = operator_of(uses.graph.nodes[reader]).roles
             channels = axes[-1 if roles.channels_last or roles.form is Form.ROWS else 1]
-            made.append(NewBias(slot, reader, _places(channels, plan.kept)))
-    return made
+            biases.append(NewBias(slot, reader, _places(channels, plan.kept)))
+    return biases
 
 
 def check_plan(uses: Uses, plan: Plan) -> None:
     """Raise NotAppliedError unless every class may change and keeps at least one lane, each at most once."""
     for leaf, lanes in plan.kept.items():
-        found = uses.dimensions.class_with_id(leaf)
-        if found is None:
+        group = uses.dimensions.class_with_id(leaf)
+        if group is None:
             raise NotAppliedError(f"there is no class {leaf}")
-        if found.locks:
-            raise NotAppliedError(f"class {leaf} is locked: {found.locks[0]}")
+        if group.locks:
+            raise NotAppliedError(f"class {leaf} is locked: {group.locks[0]}")
         old = [lane for lane in lanes if lane is not None]
-        if not old or len(set(old)) != len(old) or not 0 <= min(old) <= max(old) < found.size:
-            raise NotAppliedError(f"class {leaf} has lanes 0 to {found.size - 1}; the plan keeps {list(lanes)}")
+        if not old or len(set(old)) != len(old) or not 0 <= min(old) <= max(old) < group.size:
+            raise NotAppliedError(f"class {leaf} has lanes 0 to {group.size - 1}; the plan keeps {list(lanes)}")
         if None in lanes:
-            _constant_layouts_check_readers(uses, found)
+            _check_new_lanes(uses, group)
 
 
 def _changes(uses: Uses, key: str, changed: dict[Use, Rearrangement]) -> bool:
@@ -320,7 +319,7 @@ def _layout(
 ) -> Rearrangement:
     """New layout of a constant for one use."""
     moved = tuple(map(places, axes))
-    if all(one is None for one in moved):
+    if all(chosen is None for chosen in moved):
         return SAME
     if not any(leaf in grown for axis in axes for leaf in leaves(axis)):
         return Rearrangement(moved)
@@ -339,7 +338,7 @@ def _fill(uses: Uses, node: Node, position: int) -> Fill:
         raise NotAppliedError(str(reason)) from reason
 
 
-def _constant_layouts_check_readers(uses: Uses, group: DimensionClass) -> None:
+def _check_new_lanes(uses: Uses, group: DimensionClass) -> None:
     """Raise NotAppliedError unless new lanes of the weights that read a class can be filled."""
     for reader in group.readers:
         try:
@@ -366,24 +365,19 @@ def _slot(uses: Uses, reader: int) -> BiasSlot:
     return slot
 
 
-def _add_increments(uses: Uses, reader: int, found: Rearrangements) -> None:
+def _add_increments(uses: Uses, reader: int, layouts: Rearrangements) -> None:
     """Note at the use of a reader's bias that it grows by the reader's increments."""
     slot = _slot(uses, reader)
     if not slot.tensor:
         return
-    use = _bias_use(uses, slot)
-    changed = found.setdefault(slot.tensor, dict.fromkeys(uses.by_key[slot.tensor], SAME))
+    key = uses.graph.nodes[slot.node].inputs[slot.position]
+    use = (slot.node, slot.position)
+    if key != slot.tensor:  # the DequantizeLinear before it reads the stored constant
+        use = (uses.graph.producers[key].index, 0)
+    changed = layouts.setdefault(slot.tensor, dict.fromkeys(uses.by_key[slot.tensor], SAME))
     if changed[use].reader >= 0:
         raise NotAppliedError(f"two layers share the bias `{slot.tensor}` of {uses.graph.nodes[slot.node].label}")
     changed[use] = changed[use]._replace(reader=reader)
-
-
-def _bias_use(uses: Uses, slot: BiasSlot) -> Use:
-    """The use that reads the stored constant: the slot's, or that of the DequantizeLinear before it."""
-    key = uses.graph.nodes[slot.node].inputs[slot.position]
-    if key == slot.tensor:
-        return slot.node, slot.position
-    return uses.graph.producers[key].index, 0
 
 
 # Elements of a resized constant.
@@ -406,27 +400,27 @@ def built(
     source: StoredElements, layout: Rearrangement, increments: Mapping[int, npt.NDArray[np.generic]], read: Read
 ) -> Codes:
     """Bit patterns of a constant after a layout. Raises NotAppliedError."""
-    made = source.codes
+    codes = source.codes
     if layout.reader >= 0:
-        made = document.added(made, source.elem_type, increments[layout.reader])
+        codes = document.added(codes, source.elem_type, increments[layout.reader])
     if layout.numbers:
-        made = made.copy()
+        codes = codes.copy()
         for element, value in layout.numbers:
-            made.reshape(-1)[element] = document.number(source.elem_type, value)
-    return placed(made, layout.places, _filler(source, layout, read)) if layout.places else made
+            codes.reshape(-1)[element] = document.number(source.elem_type, value)
+    return placed(codes, layout.places, _filler(source, layout, read)) if layout.places else codes
 
 
 def placed(old: Codes, places: Sequence[Places | None], filler: Codes) -> Codes:
     """Old elements at their new indices, and the filler, broadcast, where an index is new."""
-    made, new = old, np.zeros((1,) * old.ndim, bool)
+    codes, new = old, np.zeros((1,) * old.ndim, bool)
     for axis, chosen in enumerate(places):
         if chosen is None:
             continue
-        made = np.take(made, [place or 0 for place in chosen], axis=axis)
+        codes = np.take(codes, [index or 0 for index in chosen], axis=axis)
         shape = [1] * old.ndim
         shape[axis] = len(chosen)
-        new = new | np.array([place is None for place in chosen]).reshape(shape)
-    return np.where(new, filler, made).astype(old.dtype)
+        new = new | np.array([index is None for index in chosen]).reshape(shape)
+    return np.where(new, filler, codes).astype(old.dtype)
 
 
 def _filler(source: StoredElements, layout: Rearrangement, read: Read) -> Codes:
@@ -510,14 +504,14 @@ def check_constant(graph: Graph, key: str) -> None:
 def refused(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
     """Classes that are not LOCKED and that no plan can be applied to, with the reason; by class id."""
     uses = Uses(graph, dimensions)
-    found = {}
+    reasons = {}
     for group in dimensions.classes:
         if group.freedom is not Freedom.LOCKED:
             try:
                 _check_class(uses, group)
             except NotAppliedError as reason:
-                found[group.id] = str(reason)
-    return found
+                reasons[group.id] = str(reason)
+    return reasons
 
 
 def _check_class(uses: Uses, group: DimensionClass) -> None:
@@ -597,22 +591,17 @@ def model_edits(uses: Uses, plan: Plan, read: Read) -> ModelEdits:
 
 def _versions(changed: dict[Use, Rearrangement], plan: Plan, read: Read) -> list[ConstantEdit]:
     """Every form that one constant has after the plan; the first takes its place unless some use keeps the old one."""
-    found = []
-    for place, (layout, members) in enumerate(_groups(changed)):
-        source = read(members[0])
-        copied = place > 0 or SAME in changed.values()
-        codes = built(source, layout, plan.increments, read)
-        found.append(ConstantEdit(members, copied, codes, source.elem_type, layout.places))
-    return found
-
-
-def _groups(changed: dict[Use, Rearrangement]) -> list[tuple[Rearrangement, tuple[Use, ...]]]:
-    """The different layouts of one constant, each with its uses."""
-    found: dict[Rearrangement, list[Use]] = {}
+    groups: dict[Rearrangement, list[Use]] = {}
     for use, layout in changed.items():
         if layout != SAME:
-            found.setdefault(layout, []).append(use)
-    return [(layout, tuple(members)) for layout, members in found.items()]
+            groups.setdefault(layout, []).append(use)
+    edits: list[ConstantEdit] = []
+    for layout, members in groups.items():
+        source = read(members[0])
+        copied = bool(edits) or SAME in changed.values()
+        codes = built(source, layout, plan.increments, read)
+        edits.append(ConstantEdit(tuple(members), copied, codes, source.elem_type, layout.places))
+    return edits
 
 
 def _bias(uses: Uses, bias: NewBias, plan: Plan) -> BiasEdit:
@@ -621,10 +610,10 @@ def _bias(uses: Uses, bias: NewBias, plan: Plan) -> BiasEdit:
     elem_type = uses.graph.elem_type(node.inputs[0]) if slot.kind == FLOAT else "int32"
     increments = plan.increments[bias.reader]
     nothing = np.zeros(increments.size, f"<u{document.BITS[elem_type] // 8}")
-    made = _moved(document.added(nothing, elem_type, increments), bias, nothing[:1])
+    codes = _moved(document.added(nothing, elem_type, increments), bias, nothing[:1])
     scales = np.array(slot.scales, "<f4").view("<u4")
     scales = _moved(scales, bias, scales[:1]) if scales.size > 1 else scales.reshape(()) if scales.size else scales
-    return BiasEdit(slot.node, slot.position, bias.reader, slot.kind, made, elem_type, scales)
+    return BiasEdit(slot.node, slot.position, bias.reader, slot.kind, codes, elem_type, scales)
 
 
 def _moved(vector: Codes, bias: NewBias, filler: Codes) -> Codes:

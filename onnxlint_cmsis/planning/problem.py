@@ -79,11 +79,11 @@ class Site(NamedTuple):
     def grid(self, scope: Sequence[int], candidates: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers] | None:
         """Input and output channels for every choice of candidates in `scope`; the last leaf varies fastest."""
         axes = np.ix_(*(np.array(sizes, dtype=np.int64) for sizes in candidates))
-        found = self.channels(cast("Mapping[int, int]", dict(zip(scope, axes, strict=True))))
-        if found is None:
+        channels = self.channels(cast("Mapping[int, int]", dict(zip(scope, axes, strict=True))))
+        if channels is None:
             return None
         shape = tuple(len(sizes) for sizes in candidates)
-        inputs, outputs = (np.broadcast_to(sizes, shape).ravel() for sizes in found)
+        inputs, outputs = (np.broadcast_to(sizes, shape).ravel() for sizes in channels)
         return inputs, outputs
 
     def calls(self, inputs: Numbers, outputs: Numbers) -> KernelCall:
@@ -110,10 +110,10 @@ def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
     if None in places:
         return None
-    found = [(dimensions.axes(place.tensor), place) for place in places if place]
-    if any(axes is None for axes, _ in found):
+    located = [(dimensions.axes(channels.tensor), channels) for channels in places if channels]
+    if any(axes is None for axes, _ in located):
         return None
-    (inputs, first), (outputs, second) = found
+    (inputs, first), (outputs, second) = located
     assert inputs is not None
     assert outputs is not None
     if first.axis >= len(inputs) or second.axis >= len(outputs):
@@ -251,7 +251,7 @@ class Column(NamedTuple):
 
     def of_routes(self, value: Callable[[Route], int]) -> Numbers:
         """Hazards and cost of the routes, for each of the channel counts."""
-        return np.array([value(one) for one in self.routes], dtype=np.int64)[self.which]
+        return np.array([value(route) for route in self.routes], dtype=np.int64)[self.which]
 
 
 class Prices:
@@ -272,8 +272,8 @@ class Prices:
 
     def of_layer(self, layer: Layer) -> tuple[Price, ...]:
         """Price on each target of a layer; one that the first run alone computes costs no instructions."""
-        found = self.of(layer.call)
-        return tuple(price._replace(instructions=0) for price in found) if layer.once else found
+        prices = self.of(layer.call)
+        return tuple(price._replace(instructions=0) for price in prices) if layer.once else prices
 
     def of(self, call: KernelCall) -> tuple[Price, ...]:
         """Price on each target of a call."""
@@ -283,15 +283,15 @@ class Prices:
 
     def _price(self, call: KernelCall, target: Target) -> Price:
         taken = self._routed(call, target)
-        found = self._predicted(call, target, taken)
-        return Price(taken, round(found.instructions) if found.known else None)
+        predicted = self._predicted(call, target, taken)
+        return Price(taken, round(predicted.instructions) if predicted.known else None)
 
     def _predicted(self, calls: KernelCall, target: Target, taken: Route) -> Prediction:
         countable = _countable(calls)
         if not taken.kernel or taken.undecided or not np.any(countable):
             return Prediction(0.0, False)
-        found = self._cost(calls, target, taken)
-        return found._replace(known=found.known & countable)
+        predicted = self._cost(calls, target, taken)
+        return predicted._replace(known=predicted.known & countable)
 
     def columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
         """Prices on each target of a layer at many channel counts, as arrays for speed.
@@ -303,10 +303,10 @@ class Prices:
             return tuple(map(_alone, self.at(site, first)))
         key = site.call(first), site.layer.groups, site.layer.once, inputs.tobytes(), outputs.tobytes()
         if key not in self._columns:
-            self._columns[key] = self._made(site, inputs, outputs)
+            self._columns[key] = self._new_columns(site, inputs, outputs)
         return self._columns[key]
 
-    def _made(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
+    def _new_columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
         """A column for each target; targets that CMSIS-NN is built alike for share one."""
         builds = {target[1:]: target for target in self.targets}
         calls = site.calls(inputs, outputs)
@@ -315,27 +315,27 @@ class Prices:
             numbers = route_classes(calls, kernels)
         else:
             numbers = (np.arange(inputs.size),) * len(builds)
-        made = {
+        columns = {
             build: self._column(site, inputs, outputs, target, which)
             for (build, target), which in zip(builds.items(), numbers, strict=True)
         }
-        return tuple(made[target[1:]] for target in self.targets)
+        return tuple(columns[target[1:]] for target in self.targets)
 
     def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target, which: Numbers) -> Column:
         """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
         places = [int(np.argmax(which == number)) for number in range(int(which.max()) + 1)]
-        routes = tuple(self._routed(site.call((int(inputs[place]), int(outputs[place]))), target) for place in places)
+        routes = tuple(self._routed(site.call((int(inputs[index]), int(outputs[index]))), target) for index in places)
         once = site.layer.once
-        found = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.full(inputs.size, once))
+        column = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.full(inputs.size, once))
         if once:
-            return found
+            return column
         works = _same_work(routes)
         for same in works:
             there = np.isin(which, same) if len(works) > 1 else np.ones(inputs.size, dtype=bool)
             prediction = self._predicted(site.calls(inputs[there], outputs[there]), target, routes[same[0]])
-            found.known[there] = prediction.known
-            found.instructions[there] = np.where(prediction.known, np.rint(prediction.instructions), 0)
-        return found
+            column.known[there] = prediction.known
+            column.instructions[there] = np.where(prediction.known, np.rint(prediction.instructions), 0)
+        return column
 
 
 def _alone(price: Price) -> Column:
@@ -348,20 +348,20 @@ def _countable(calls: KernelCall) -> bool:
     """Whether no number of the call is too large and no loop too long; an array for a call that stands for many."""
     if any(isinstance(number, int) and abs(number) >= LARGEST for number in calls.variables().values()):
         return False
-    given, kernel, made = (
+    given, kernel, result = (
         prod(1.0 if size is None else 1.0 * size for size in dims)
         for dims in (calls.input_dims, calls.filter_dims, calls.output_dims)
     )
-    return (given * kernel < LARGEST) & (made * kernel < LARGEST)
+    return (given * kernel < LARGEST) & (result * kernel < LARGEST)
 
 
 def _same_work(routes: tuple[Route, ...]) -> list[list[int]]:
     """Places of the routes that run the same functions, hazards aside."""
-    found: dict[object, list[int]] = {}
-    for place, one in enumerate(routes):
-        way = one.kernel, one.chain, one.effective, one.status, one.undecided
-        found.setdefault(way, []).append(place)
-    return list(found.values())
+    groups: dict[object, list[int]] = {}
+    for index, taken in enumerate(routes):
+        way = taken.kernel, taken.chain, taken.effective, taken.status, taken.undecided
+        groups.setdefault(way, []).append(index)
+    return list(groups.values())
 
 
 # The search for sizes as data: variables with candidate sizes, and factors that measure each choice.
@@ -410,7 +410,7 @@ class Factor:
         self.scope = tuple(domains)
         self._tabulate = tabulate
         self._domains = tuple(domains.values())
-        self._places = [{size: place for place, size in enumerate(sizes)} for sizes in self._domains]
+        self._places = [{size: index for index, size in enumerate(sizes)} for sizes in self._domains]
         self._cells: dict[tuple[int, ...], Measures] = {}
 
     @cached_property
@@ -458,11 +458,11 @@ class SizeProblem(NamedTuple):
 
     def by_variable(self) -> dict[int, list[Factor]]:
         """The factors of each variable, in order."""
-        found: dict[int, list[Factor]] = {variable: [] for variable in self.domains}
+        factors: dict[int, list[Factor]] = {variable: [] for variable in self.domains}
         for factor in self.factors:
             for variable in factor.scope:
-                found[variable].append(factor)
-        return found
+                factors[variable].append(factor)
+        return factors
 
 
 def added(rows: Iterable[Measures]) -> Measures:
@@ -541,13 +541,14 @@ class PlanningInput(NamedTuple):
 
 def planning_input(model: ModelAnalysis, prices: Prices, fixable: Fixable = lambda _finding: True) -> PlanningInput:
     """Planning's input from a model."""
-    found = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
-    sites = tuple(site for _, site in found if site)
-    others = tuple(layer for layer, site in found if site is None)
-    return PlanningInput(model, sites, others, _planning_input_unpriced(model, sites, prices), fixable, SearchWork())
+    layers = [(layer, site_of(layer, model.dimensions)) for layer in model.lowered.layers]
+    sites = tuple(site for _, site in layers if site)
+    others = tuple(layer for layer, site in layers if site is None)
+    return PlanningInput(model, sites, others, _unpriced(model, sites, prices), fixable, SearchWork())
 
 
-def _planning_input_unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
+def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> dict[int, str]:
+    """Classes along a node whose cost is unknown, with the first such node."""
     graph, lowered, dimensions = model.graph, model.lowered, model.dimensions
     priced = {
         site.layer.node.index: set(site.leaves)
@@ -557,14 +558,14 @@ def _planning_input_unpriced(model: ModelAnalysis, sites: tuple[Site, ...], pric
     folded = {label for layer in lowered.layers for label in layer.folded}
     fused = {node.index for layer in lowered.layers for node in layer.fused}
     foreign = {node.index for node, _ in lowered.foreign}
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for node in graph.nodes:
         free = node.index in fused or (operator_of(node) is PAD and node.label in folded) or _free(graph, node)
         if node.index not in graph.once and (node.index in foreign or not free):
             for leaf in _leaves(node, graph, dimensions):
                 if dimensions.class_with_id(leaf) and leaf not in priced.get(node.index, ()):
-                    found.setdefault(leaf, node.label)
-    return found
+                    reasons.setdefault(leaf, node.label)
+    return reasons
 
 
 def _free(graph: Graph, node: Node) -> bool:
@@ -708,21 +709,21 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
     """
     wanted: dict[tuple[int, int], tuple[RoutingCheck, ...]] = {}
     for site in view.sites:
-        for place, (target, price) in enumerate(zip(prices.targets, prices.of_layer(site.layer), strict=True)):
+        for target_index, (target, price) in enumerate(zip(prices.targets, prices.of_layer(site.layer), strict=True)):
             subject = layer_subject(view.model, site.layer, target, price.route)
-            wanted[site.layer.node.index, place] = tuple(
+            wanted[site.layer.node.index, target_index] = tuple(
                 check.run
                 for check in checks_of(RuleScope.LAYER)
-                if isinstance(check.run, RoutingCheck) and _factors_wanted(check, check.run, subject, view.fixable)
+                if isinstance(check.run, RoutingCheck) and _reachable(check, check.run, subject, view.fixable)
             )
 
-    def count(site: Site, place: int, route: Route) -> int:
-        return sum(not check.satisfied(route) for check in wanted[site.layer.node.index, place])
+    def count(site: Site, target_index: int, route: Route) -> int:
+        return sum(not check.satisfied(route) for check in wanted[site.layer.node.index, target_index])
 
     return count
 
 
-def _factors_wanted(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
+def _reachable(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
     """Whether the check's kernels run now, or would run with other channel counts."""
     if not routing.concerns(subject.layer.call):
         return False  # leaving arm_convolve_s8 is a loss to a transpose convolution, not to a convolution
@@ -744,36 +745,29 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
 
     def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
         shape = tuple(map(len, candidates))
-        found = site.grid(scope, candidates)
-        if found is None:
+        grid = site.grid(scope, candidates)
+        if grid is None:
             return index.zeros(*shape)
-        inputs, outputs, which = _all(*found) if site.plain else _different(*found)
+        inputs, outputs = grid
+        which = None
+        if not site.plain:  # each pair of channel counts once, and the index of every count among them
+            step = int(outputs.max()) + 1
+            pairs, which = np.unique(inputs * step + outputs, return_inverse=True)
+            inputs, outputs = pairs // step, pairs % step
         table = index.zeros(inputs.size)
         table[index.unaligned] = sum((sizes % align != 0).astype(np.int64) for sizes in (inputs, outputs))
-        for place, (new, old) in enumerate(zip(prices.columns(site, inputs, outputs), present, strict=True)):
-            table[index.hazards[place]] = new.of_routes(hazards_of)
-            table[index.risks[place]] = new.of_routes(risks_of)
+        for target_index, (new, old) in enumerate(zip(prices.columns(site, inputs, outputs), present, strict=True)):
+            table[index.hazards[target_index]] = new.of_routes(hazards_of)
+            table[index.risks[target_index]] = new.of_routes(risks_of)
             if misses is not None:
-                table[index.misses] += new.of_routes(partial(misses, site, place))
+                table[index.misses] += new.of_routes(partial(misses, site, target_index))
             if old.instructions is not None:
                 # A layer of unknown cost takes no part; one that enters a kernel of unknown cost has the present one.
-                table[index.instructions[place]] = np.where(new.known, new.instructions, old.instructions)
+                table[index.instructions[target_index]] = np.where(new.known, new.instructions, old.instructions)
                 table[index.unpriced] += ~new.known
         return (table if which is None else table[:, which]).reshape(-1, *shape)
 
     return Factor({leaf: domains[leaf] for leaf in scope}, tabulate)
-
-
-def _all(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, None]:
-    """The channel counts unchanged, where none is repeated."""
-    return inputs, outputs, None
-
-
-def _different(inputs: Numbers, outputs: Numbers) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
-    """Each pair of channel counts once, and the index of every count among them."""
-    step = int(outputs.max()) + 1
-    pairs, which = np.unique(inputs * step + outputs, return_inverse=True)
-    return pairs // step, pairs % step, which
 
 
 def _fixed(present: tuple[Price, ...], index: MeasureIndex) -> Factor:
@@ -794,19 +788,19 @@ def stored_constants(
 
     `names` are the constants that may be along these classes, where that is known; else all are looked at.
     """
-    found: dict[tuple[int, ...], Counter[_Stored]] = {}
+    stored: dict[tuple[int, ...], Counter[_Stored]] = {}
     for name in view.graph.constants if names is None else names:
         constant = view.graph.constants[name]
         axes = view.dimensions.axes(name) or ()
         scope = tuple(sorted({leaf for axis in axes for leaf in leaves(axis) if leaf in domains}))
         if scope:
-            found.setdefault(scope, Counter())[axes, _BITS.get(constant.elem_type, 8)] += 1
-    for scope, constants in found.items():
+            stored.setdefault(scope, Counter())[axes, _BITS.get(constant.elem_type, 8)] += 1
+    for scope, constants in stored.items():
         yield _constants(constants, {leaf: domains[leaf] for leaf in scope}, index)
 
 
 def _constants(constants: Mapping[_Stored, int], domains: Domains, index: MeasureIndex) -> Factor:
-    """Counted in float, which is exact up to LARGEST elements and never wraps round above."""
+    """Bytes of constants along the same classes; in float, which is exact up to LARGEST elements and never wraps."""
 
     def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
         open_grid = np.ix_(*(np.array(sizes, dtype=np.float64) for sizes in candidates))
@@ -823,17 +817,15 @@ def _constants(constants: Mapping[_Stored, int], domains: Domains, index: Measur
 def unpriced_factors(view: PlanningInput, index: MeasureIndex, domains: Domains) -> Iterator[Factor]:
     """Lanes added to classes along nodes of unknown cost."""
     for leaf in sorted(domains.keys() & view.unpriced.keys()):
-        yield _factors_unpriced(leaf, view.dimensions.classes[leaf].size, domains[leaf], index)
+        yield Factor({leaf: domains[leaf]}, partial(_added_lanes, index, view.dimensions.classes[leaf].size))
 
 
-def _factors_unpriced(leaf: int, have: int, sizes: Sequence[int], index: MeasureIndex) -> Factor:
-    def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
-        (wanted,) = candidates
-        table = index.zeros(len(wanted))
-        table[index.unpriced] = np.maximum(0, np.array(wanted) - have)
-        return table
-
-    return Factor({leaf: sizes}, tabulate)
+def _added_lanes(index: MeasureIndex, have: int, candidates: Sequence[Sequence[int]]) -> Numbers:
+    """Measures of one class at each size: the lanes beyond those that it has."""
+    (wanted,) = candidates
+    table = index.zeros(len(wanted))
+    table[index.unpriced] = np.maximum(0, np.array(wanted) - have)
+    return table
 
 
 # The policies as data: the sizes a class may take, and the objective to minimise.
@@ -932,15 +924,15 @@ def domains_of(
     policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
     named = _named(view, prices, movable) if policy.named else {}
     least = dict.fromkeys(grouped_classes(view), 2)
-    found = {}
+    domains = {}
     for leaf, group in movable.items():
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
         if leaf in hazardous:
             wanted |= {*range(group.size, group.size + REACH)}
         others = sorted(size for size in wanted - {group.size} if size >= least.get(leaf, 1))
         if others:
-            found[leaf] = (group.size, *others)
-    return found
+            domains[leaf] = (group.size, *others)
+    return domains
 
 
 def hazardous_classes(view: PlanningInput, prices: Prices) -> frozenset[int]:
@@ -962,19 +954,19 @@ def grouped_classes(view: PlanningInput) -> Iterator[int]:
 
 def _named(view: PlanningInput, prices: Prices, movable: Collection[int]) -> dict[int, set[int]]:
     """Sizes of single classes for which the conditions of some branch not taken come true."""
-    found: dict[int, set[int]] = {}
+    named: dict[int, set[int]] = {}
     wanted: dict[tuple[KernelCall, int], list[int]] = {}
     for site in view.sites:
         chosen = [leaf for leaf in leaves(site.inputs) if leaf in movable]
         kind = site.layer.call, site.factor
         if chosen and kind not in wanted:
-            wanted[kind] = list(_candidates_wanted(site, prices))
+            wanted[kind] = list(_wanted_channels(site, prices))
         for leaf in chosen:
-            found.setdefault(leaf, set()).update(size for want in wanted[kind] for size in _size_for(site, leaf, want))
-    return found
+            named.setdefault(leaf, set()).update(size for want in wanted[kind] for size in _size_for(site, leaf, want))
+    return named
 
 
-def _candidates_wanted(site: Site, prices: Prices) -> Iterator[int]:
+def _wanted_channels(site: Site, prices: Prices) -> Iterator[int]:
     """Input channels that some untaken branch asks for."""
     values = site.layer.call.variables()
     have = values["input_dims.c"]
@@ -987,10 +979,10 @@ def _candidates_wanted(site: Site, prices: Prices) -> Iterator[int]:
 
 def _size_for(site: Site, leaf: int, want: int) -> Iterator[int]:
     """The size of the leaf that makes the call's input channels `want`, where there is one."""
-    one, two = (resized(site.inputs, {leaf: size}) for size in (1, 2))
-    if one is None or two is None or two == one:
+    first, second = (resized(site.inputs, {leaf: size}) for size in (1, 2))
+    if first is None or second is None or second == first:
         return
-    size = 1 + (want // site.factor - one) // (two - one)
-    found = site.channels({leaf: size})
-    if found is not None and found[0] == want:
+    size = 1 + (want // site.factor - first) // (second - first)
+    channels = site.channels({leaf: size})
+    if channels is not None and channels[0] == want:
         yield size

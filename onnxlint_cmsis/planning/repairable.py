@@ -175,8 +175,8 @@ def quantization_step(graph: Graph, tensor: str) -> Node | None:
 
 def cut_parameters(graph: Graph, step: Node) -> list[int]:
     """Inputs of a QuantizeLinear or DequantizeLinear that have a number for each output channel."""
-    places = [place for place, key in enumerate(step.inputs) if place and key]
-    return [place for place in places if graph.shape(step.inputs[place]) not in ((), (1,))]
+    parameters = [position for position, key in enumerate(step.inputs) if position and key]
+    return [position for position in parameters if graph.shape(step.inputs[position]) not in ((), (1,))]
 
 
 def check_cut(graph: Graph, node: Node, position: int, axis: int, channels: int) -> None:
@@ -361,9 +361,9 @@ class ShiftSizes(NamedTuple):
 
 def shift_sizes(call: KernelCall) -> ShiftSizes | None:
     """Sizes of a transposed convolution; None where one is not known."""
-    found = (call.input_dims.h, *call.filter_dims[1:3], call.stride.h, call.stride.w, call.padding.h)
-    known = [size for size in (*found, *call.padding, *call.pad_after) if size is not None]
-    return ShiftSizes(*known[: len(found)]) if len(known) == len(found) + 4 else None
+    sizes = (call.input_dims.h, *call.filter_dims[1:3], call.stride.h, call.stride.w, call.padding.h)
+    known = [size for size in (*sizes, *call.padding, *call.pad_after) if size is not None]
+    return ShiftSizes(*known[: len(sizes)]) if len(known) == len(sizes) + 4 else None
 
 
 REPAIRED_BY_SHIFT = (
@@ -414,9 +414,9 @@ def refusal_of_wider_window(graph: Graph, record: LoweredLayer) -> str:
 
 def window_sizes(call: KernelCall) -> tuple[int, int, int, int, int] | None:
     """Width of input, window and output, stride and padding before; None where one is not known."""
-    found = (call.input_dims.w, call.filter_dims.w, call.output_dims.w, call.stride.w, call.padding.w)
-    known = [size for size in (*found, *call.padding, *call.pad_after) if size is not None]
-    return (known[0], known[1], known[2], known[3], known[4]) if len(known) == len(found) + 4 else None
+    sizes = (call.input_dims.w, call.filter_dims.w, call.output_dims.w, call.stride.w, call.padding.w)
+    known = [size for size in (*sizes, *call.padding, *call.pad_after) if size is not None]
+    return (known[0], known[1], known[2], known[3], known[4]) if len(known) == len(sizes) + 4 else None
 
 
 REPAIRED_BY_WIDTH = (
@@ -501,7 +501,7 @@ SOFTMAX_OUTPUT = RepairRow(
 
 def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str:
     """Why input and output cannot get one scale."""
-    known = all(each is not None and each.known and len(each.scales or ()) == 1 for each in record.inputs)
+    known = all(numbers is not None and numbers.known and len(numbers.scales or ()) == 1 for numbers in record.inputs)
     return "" if record.output is not None and known else "a scale of it is not known or not one for the whole tensor"
 
 
@@ -538,14 +538,14 @@ def unsigned_nodes(graph: Graph) -> Iterator[Node]:
 
 def unsigned_tensors(graph: Graph) -> Iterator[str]:
     """uint8 tensors that can be int8, in file order."""
-    found = [name for name in _tensors(graph) if graph.elem_type(name) == "uint8"]
-    groups = {name: place for place, name in enumerate(found)}
+    tensors = [name for name in _tensors(graph) if graph.elem_type(name) == "uint8"]
+    groups = {name: number for number, name in enumerate(tensors)}
     for node in graph.nodes:
         tied = [name for name in tied_tensors(node) if name in groups]
         first = {groups[name] for name in tied}
         groups.update({name: min(first) for name, group in groups.items() if first and group in first})
-    barred = {groups[name] for name in found if not _movable(graph, name)}
-    yield from (name for name in found if groups[name] not in barred)
+    barred = {groups[name] for name in tensors if not _movable(graph, name)}
+    yield from (name for name in tensors if groups[name] not in barred)
 
 
 def tied_tensors(node: Node) -> tuple[str, ...]:
@@ -554,10 +554,8 @@ def tied_tensors(node: Node) -> tuple[str, ...]:
         return ()
     if hands_on(node):
         return (*(name for name in _handed(node) if name), *node.outputs[:1])
-    places = operator_of(node).roles.quantized_of(len(node.inputs))
-    return tuple(
-        node.inputs[each.value] if each.value >= 0 else node.outputs[0] for each in places if _has(node, each.value)
-    )
+    ties = operator_of(node).roles.quantized_of(len(node.inputs))
+    return tuple(node.inputs[tie.value] if tie.value >= 0 else node.outputs[0] for tie in ties if _has(node, tie.value))
 
 
 def hands_on(node: Node) -> bool:
@@ -606,20 +604,24 @@ def _movable(graph: Graph, tensor: str) -> bool:
         makes = not constant.overridable and constant.editable
     else:
         makes = producer is not None and not producer.graph and _takes(graph, producer, -1)
-    places = [(node, place) for node in readers for place, name in enumerate(node.inputs) if name == tensor]
-    return makes and all(not node.graph and not node.bodies and _takes(graph, node, place) for node, place in places)
+    uses = [(node, position) for node in readers for position, name in enumerate(node.inputs) if name == tensor]
+    return makes and all(
+        not node.graph and not node.bodies and _takes(graph, node, position) for node, position in uses
+    )
 
 
 def _takes(graph: Graph, node: Node, value: int) -> bool:
     """Whether a node can read or make a value in int8; what it is filled with or shifted by has to be stored."""
     if hands_on(node) and (value < 0 or node.inputs[value] in _handed(node)):
-        return all(place >= len(node.inputs) or _stored(graph, node.inputs[place]) for place in filled_with(node))
+        return all(
+            position >= len(node.inputs) or _stored(graph, node.inputs[position]) for position in filled_with(node)
+        )
     ends = quantizes(node) if value < 0 else dequantizes(node) and value == 0
     carried = parameters_of(node, value)
     if carried is None and not ends:
         return False
-    place = carried.zero_point if carried is not None else 2
-    return place >= len(node.inputs) or _stored(graph, node.inputs[place])
+    position = carried.zero_point if carried is not None else 2
+    return position >= len(node.inputs) or _stored(graph, node.inputs[position])
 
 
 def _stored(graph: Graph, name: str) -> bool:
@@ -650,8 +652,8 @@ SIGNED_INTEGERS = RepairRow(
 
 def useless_nodes(graph: Graph) -> Iterator[Node]:
     """The QuantizeLinear of each pair whose result is read or leaves the model."""
-    found = (node for _, node in useless_pairs(graph))
-    return (node for node in found if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
+    nodes = (node for _, node in useless_pairs(graph))
+    return (node for node in nodes if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
 
 
 def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str:
@@ -734,9 +736,9 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
             if record.cause is not None and record.cause.value in row.causes:
                 yield RepairSite(row, record, ())
         for record in _records(model) if row.hazards else ():
-            found = tuple(name for name in met[id(record)] if name in row.hazards)
-            if found:
-                yield RepairSite(row, record, found)
+            hazards = tuple(name for name in met[id(record)] if name in row.hazards)
+            if hazards:
+                yield RepairSite(row, record, hazards)
 
 
 def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
@@ -819,5 +821,5 @@ def _real_input(graph: Graph, name: str, readers: tuple[Node, ...]) -> str:
     if graph.elem_type(name) == "float32":
         return name
     alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
-    made = readers[0].outputs[:1] if alone else ()
-    return made[0] if made and made[0] not in graph.outputs else ""
+    reals = readers[0].outputs[:1] if alone else ()
+    return reals[0] if reals and reals[0] not in graph.outputs else ""

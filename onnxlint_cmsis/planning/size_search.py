@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.config.settings import enabled
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -43,12 +43,12 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     consent = Consent(settings, model.path)
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
-    found = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    findings = (*class_findings(found), *found.accepted)
-    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in found.ended)
+    plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
+    findings = (*class_findings(plan), *plan.accepted)
+    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
     if not can_fix(model):
         return SizeFindings(tuple(map(unpromised, findings)), (), notes)
-    return SizeFindings(findings, repair_prices(found), notes)
+    return SizeFindings(findings, repair_prices(plan), notes)
 
 
 def can_fix(model: ModelAnalysis) -> bool:
@@ -69,7 +69,7 @@ def size_codes() -> tuple[str, ...]:
 
 def _sizing(path: str, settings: Settings) -> list[str]:
     """Codes of the rules on sizes that the settings ask for."""
-    return [code for code in size_codes() if codes.enabled(code, settings, path)]
+    return [code for code in size_codes() if enabled(code, settings, path)]
 
 
 def skip_notes(path: str, settings: Settings, too_large: str) -> Iterator[str]:

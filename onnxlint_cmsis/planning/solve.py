@@ -120,10 +120,10 @@ def order(problem: SizeProblem) -> Elimination | None:
     total = 0
     while cells:
         best = min(cells, key=lambda variable: (cells[variable], variable))
-        made = cells.pop(best)
-        if made > MAX_CELLS:
+        size = cells.pop(best)
+        if size > MAX_CELLS:
             return None
-        total += made
+        total += size
         chosen.append(best)
         rest = met.pop(best) - {best}
         for variable in rest:
@@ -134,13 +134,13 @@ def order(problem: SizeProblem) -> Elimination | None:
 
 def tabulate(problem: SizeProblem) -> list[MeasureTable]:
     """All measures of a problem: one table for all factors of the same variables."""
-    found: dict[tuple[int, ...], np.ndarray] = {}
+    measures: dict[tuple[int, ...], np.ndarray] = {}
     for factor in problem.factors:
         scope = tuple(sorted(factor.scope))
         values = factor.table([problem.domains[variable] for variable in factor.scope])
         values = values.transpose(0, *(1 + factor.scope.index(variable) for variable in scope))
-        found[scope] = found[scope] + values if scope in found else values
-    return list(starmap(MeasureTable, found.items()))
+        measures[scope] = measures[scope] + values if scope in measures else values
+    return list(starmap(MeasureTable, measures.items()))
 
 
 def eliminate(
@@ -151,14 +151,14 @@ def eliminate(
     `tables` are those that `tabulate` makes of the problem.
     """
     weights = np.array(levels, dtype=np.int64)
-    pending = [MeasureTable(table.scope, _weighted(weights, table.values)) for table in tables]
+    pending = [MeasureTable(table.scope, np.tensordot(weights, table.values, 1)) for table in tables]
     width = {variable: len(candidates) for variable, candidates in problem.domains.items()}
     choices: list[_BucketChoice] = []
     for variable in order:
         met = [table for table in pending if variable in table.scope]
         pending = [table for table in pending if variable not in table.scope]
         scope = (variable, *sorted({other for table in met for other in table.scope} - {variable}))
-        joint = _joined(met, scope, len(levels), width)
+        joint = _sum(met, scope, len(levels), width)
         best = _least(joint)
         choices.append(_BucketChoice(variable, scope[1:], best[0]))
         pending.append(MeasureTable(scope[1:], np.take_along_axis(joint, best[None], axis=1)[:, 0]))
@@ -168,13 +168,7 @@ def eliminate(
     return {variable: problem.domains[variable][picked[variable]] for variable in problem.domains}
 
 
-def _weighted(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Levels from measures: [levels, measures] by [measures, ...]."""
-    levels: np.ndarray = weights @ values.reshape(len(values), -1)
-    return levels.reshape(-1, *values.shape[1:])
-
-
-def _joined(met: Sequence[MeasureTable], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
+def _sum(met: Sequence[MeasureTable], scope: tuple[int, ...], levels: int, width: Mapping[int, int]) -> np.ndarray:
     """Sum of tables over the union of their variables, in the order of `scope`."""
     total = np.zeros((levels, *(width[variable] for variable in scope)), dtype=np.int64)
     for table in met:
@@ -223,8 +217,8 @@ def _pairs(problem: SizeProblem, levels: Sequence[Level]) -> Iterator[tuple[int,
         for factor in problem.factors
         if any(scores(levels[:-1], factor.measure(tuple(present[variable] for variable in factor.scope))))
     ]
-    found = dict.fromkeys(pair for factor in counted for pair in combinations(sorted(factor.scope), 2))
-    return iter(list(found)[:MAX_PAIRS])
+    pairs = dict.fromkeys(pair for factor in counted for pair in combinations(sorted(factor.scope), 2))
+    return iter(list(pairs)[:MAX_PAIRS])
 
 
 class _Search:
@@ -260,12 +254,12 @@ class _Search:
         for factor in touched:
             grid += self._slice(factor, group)
         totals = grid.reshape(len(grid), -1) + np.subtract(self._totals, self._measured(touched))[:, None]
-        place = self._least(totals)
-        found = tuple(totals[:, place].tolist())
-        if scores(self._levels, found) >= scores(self._levels, self._totals):
+        choice_index = self._least(totals)
+        improved = tuple(totals[:, choice_index].tolist())
+        if scores(self._levels, improved) >= scores(self._levels, self._totals):
             return False
-        choice = next(islice(product(*candidates), place, None))
-        self.sizes, self._totals = {**self.sizes, **dict(zip(group, choice, strict=True))}, found
+        choice = next(islice(product(*candidates), choice_index, None))
+        self.sizes, self._totals = {**self.sizes, **dict(zip(group, choice, strict=True))}, improved
         return True
 
     def _least(self, totals: Numbers) -> int:
@@ -281,10 +275,10 @@ class _Search:
         """Measures over all candidates of the group, with one axis for each variable of it."""
         domains = self._problem.domains
         free = [variable for variable in factor.scope if variable in group]
-        candidates = [domains[one] if one in free else (self.sizes[one],) for one in factor.scope]
-        table = factor.table(candidates).reshape(-1, *(len(domains[one]) for one in free))
-        ordered: Numbers = table.transpose(0, *(1 + free.index(one) for one in group if one in free))
-        return ordered.reshape(-1, *(len(domains[one]) if one in free else 1 for one in group))
+        candidates = [domains[variable] if variable in free else (self.sizes[variable],) for variable in factor.scope]
+        table = factor.table(candidates).reshape(-1, *(len(domains[variable]) for variable in free))
+        ordered: Numbers = table.transpose(0, *(1 + free.index(variable) for variable in group if variable in free))
+        return ordered.reshape(-1, *(len(domains[variable]) if variable in free else 1 for variable in group))
 
     def _measured(self, factors: list[Factor]) -> Measures:
         return added(factor.measure(tuple(self.sizes[variable] for variable in factor.scope)) for factor in factors)
@@ -318,8 +312,8 @@ def solve(
     exact, bound = _exact(problem, levels, ceilings, traded, work)
     if exact and not bound:
         return exact[0]
-    found = [problem.present, *exact, descend(problem, levels, ceilings, problem.present, work)]
-    return min(found, key=lambda sizes: scores(levels, problem.totals(sizes)))
+    candidates = [problem.present, *exact, descend(problem, levels, ceilings, problem.present, work)]
+    return min(candidates, key=lambda sizes: scores(levels, problem.totals(sizes)))
 
 
 def _exact(
@@ -339,11 +333,12 @@ def _exact(
         above = {measure for measure, most in ceilings.items() if totals[measure] > most}
         if not above:
             return [sizes], attempt > 0
-        weighted = [_heavier(level, above, int(place == traded)) for place, level in enumerate(weighted)]
+        weighted = [_heavier(level, above, int(index == traded)) for index, level in enumerate(weighted)]
     return [], True
 
 
 def _heavier(level: Level, above: set[int], least: int) -> Level:
+    """A level in which the measures above their ceilings weigh twice, and `least` at least."""
     return tuple(max(least, 2 * weight) if measure in above else weight for measure, weight in enumerate(level))
 
 
@@ -448,8 +443,8 @@ def staircases(
 
 def _share(counts: Sequence[int], total: int) -> int:
     """How many widths a class may have, so that all classes together have at most `total`."""
-    for place, count in enumerate(sorted(counts)):
-        share = total // (len(counts) - place)
+    for index, count in enumerate(sorted(counts)):
+        share = total // (len(counts) - index)
         if count > share:
             return share
         total -= count
@@ -492,8 +487,8 @@ class _Model:
         index = self._index
         table = self._table(group, sizes)
         now = sizes.index(group.size)
-        for place, size in enumerate(sizes):
-            column = table[:, place].tolist()
+        for column_index, size in enumerate(sizes):
+            column = table[:, column_index].tolist()
             yield WidthStep(
                 size,
                 tuple(column[at] for at in index.instructions),
@@ -678,11 +673,11 @@ class _SizeChoice:
             return present
         domains = {leaf: sizes if leaf in self._hazardous else sizes[:1] for leaf, sizes in part.domains.items()}
         narrow = part._replace(domains=domains)
-        found = solve(
+        mended = solve(
             narrow, self._levels, self._ceilings(part, present, growth, gain=False), self._policy.traded, self._work
         )
-        before, after = (self._index.read(part.totals(sizes)) for sizes in (present, found))
-        return found if sum(after.hazards) < sum(before.hazards) else present
+        before, after = (self._index.read(part.totals(sizes)) for sizes in (present, mended))
+        return mended if sum(after.hazards) < sum(before.hazards) else present
 
     def _best(self, part: SizeProblem, base: Sizes, growth: int | None) -> Sizes:
         """The best sizes that are worse than `base` on no target."""
@@ -695,11 +690,11 @@ class _SizeChoice:
     def _ceilings(self, part: SizeProblem, base: Sizes, growth: int | None, *, gain: bool) -> dict[int, int]:
         totals = part.totals(base)
         places = [*self._index.hazards, *self._index.risks, *(self._index.instructions if gain else ())]
-        found = {place: totals[place] for place in places if totals}
+        bounds = {measure: totals[measure] for measure in places if totals}
         if growth is not None and totals:
             bound = part.totals(part.present)[self._index.bytes] + growth
-            found[self._index.bytes] = max(bound, totals[self._index.bytes])
-        return found
+            bounds[self._index.bytes] = max(bound, totals[self._index.bytes])
+        return bounds
 
     def _worth_it(self, base: Sizes, best: Sizes) -> bool:
         """Tell whether the gain reaches --min-gain, where the policy asks for one."""
@@ -755,7 +750,8 @@ def locked_gains(view: PlanningInput, prices: Prices) -> list[LockedGain]:
     for site in view.sites:
         for leaf in sites.keys() & site.leaves:
             sites[leaf].append(site)
-    return sorted((_gain(group, sites[group.id], view, prices) for group in groups), key=lambda one: -one.gain)
+    gains = (_gain(group, sites[group.id], view, prices) for group in groups)
+    return sorted(gains, key=lambda locked: -locked.gain)
 
 
 def _gain(group: DimensionClass, sites: Sequence[Site], view: PlanningInput, prices: Prices) -> LockedGain:
@@ -768,7 +764,7 @@ def _gain(group: DimensionClass, sites: Sequence[Site], view: PlanningInput, pri
     if not factors:
         return LockedGain(group, group.size, 0)
     before = problem.totals(problem.present)
-    ceilings = {place: before[place] for place in (*index.hazards, *index.risks, *index.instructions)}
+    ceilings = {measure: before[measure] for measure in (*index.hazards, *index.risks, *index.instructions)}
     levels = (index.level(hazards=1), index.level(unpriced=1), index.level(instructions=1))
     sizes = solve(problem, levels, ceilings, 2, view.work)
     saved = sum(index.read(before).instructions) - sum(index.read(problem.totals(sizes)).instructions)
@@ -830,12 +826,12 @@ def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
     """Number of live lanes of each class that has removable ones."""
     if lanes is None:
         return {}
-    found = {}
+    counts = {}
     for leaf, group in lanes.classes.items():
         stay = len(group.live) + (0 if options.unsafe else len(group.unsafe))
         if stay < len(group.live) + len(group.exact) + len(group.unsafe):
-            found[leaf] = stay
-    return found
+            counts[leaf] = stay
+    return counts
 
 
 def kept_lanes(lanes: Lanes | None, leaf: int, have: int, want: int, options: FixOptions) -> tuple[int | None, ...]:
@@ -851,14 +847,14 @@ def kept_lanes(lanes: Lanes | None, leaf: int, have: int, want: int, options: Fi
 # Layer findings that a class's new size resolves: errors, wrong results and, under `route`, missed kernels.
 
 
-def answered(found: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
+def answered(plan: ModelPlan, group: DimensionClass) -> Iterator[Finding]:
     """Findings that only this class's new size resolves.
 
     Only those that the policy acts on; one for each target.
     """
-    for site in found.view.sites:
+    for site in plan.view.sites:
         if group.id in site.leaves:
-            yield from _of_site(found, group, site)
+            yield from _answered_at(plan, group, site)
 
 
 def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) -> Iterator[Finding]:
@@ -883,15 +879,15 @@ def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterato
             yield from check.findings(subject)
 
 
-def _of_site(found: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
-    sizes, rules = found.decision.sizes, POLICIES[found.options.policy].rules
+def _answered_at(plan: ModelPlan, group: DimensionClass, site: Site) -> Iterator[Finding]:
+    sizes, rules = plan.decision.sizes, POLICIES[plan.options.policy].rules
     after = site.channels(sizes)
     held = site.channels({leaf: size for leaf, size in sizes.items() if leaf != group.id})
     if after is None or held is None:
         return
-    prices = (found.prices.of_layer(site.layer), found.prices.at(site, held), found.prices.at(site, after))
-    for target, present, still, gone in zip(found.prices.targets, *prices, strict=True):
-        subject = layer_subject(found.view.model, site.layer, target, present.route)
+    prices = (plan.prices.of_layer(site.layer), plan.prices.at(site, held), plan.prices.at(site, after))
+    for target, present, still, gone in zip(plan.prices.targets, *prices, strict=True):
+        subject = layer_subject(plan.view.model, site.layer, target, present.route)
         for check in (check for check in checks_of(RuleScope.LAYER) if check.rule.code in rules):
             for finding in check.findings(subject):
                 if _there(check, finding, still.route) and not _there(check, finding, gone.route):
@@ -949,7 +945,7 @@ def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
     decision = plan.decision
     without = decision.without(group.id)
     pairs = zip(without.instructions, decision.after.instructions, strict=True)
-    tensor, axis = _place(plan, group)
+    tensor, axis = _axis_of(plan, group)
     fewer = sum(decision.after.hazards) < sum(without.hazards)
     return _fact(plan, group, decision.sizes[group.id])._replace(
         tensor=tensor,
@@ -970,7 +966,9 @@ def _fact(plan: ModelPlan, group: DimensionClass, want: int) -> ClassFact:
 
 def _other_builds(targets: tuple[Target, ...]) -> tuple[str, ...]:
     """`cortex-m55 with CMSIS-NN 7.0.0`: builds of other releases than the targets' that predictions rest on."""
-    return tuple(dict.fromkeys(measured_build(one) for one in targets if measured_on(one.release) != one.release))
+    return tuple(
+        dict.fromkeys(measured_build(target) for target in targets if measured_on(target.release) != target.release)
+    )
 
 
 def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
@@ -981,14 +979,14 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
 
 def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], ...]:
     """Hazard and node of what the model has now and only this new size takes away."""
-    found = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
-    return tuple(dict.fromkeys((str(one.properties["hazard"]), one.location.node) for one in found))
+    findings = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
+    return tuple(dict.fromkeys((str(finding.properties["hazard"]), finding.location.node) for finding in findings))
 
 
-def _place(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
+def _axis_of(plan: ModelPlan, group: DimensionClass) -> tuple[str, int]:
     """A tensor and axis that carry the class alone; the output of a layer that decides it, if there is one."""
-    made = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
-    for tensor, axis in sorted(group.members, key=lambda member: member[0] not in made):
+    outputs = [plan.view.graph.nodes[decider.node].outputs[0] for decider in group.deciders]
+    for tensor, axis in sorted(group.members, key=lambda member: member[0] not in outputs):
         axes = plan.view.dimensions.axes(tensor)
         if axes and axes[axis].form is AxisForm.LEAF and axes[axis].leaf == group.id:
             return tensor, axis
@@ -1023,22 +1021,22 @@ def agreed_plan(
     refused = dict(limits.refused)
     accepted: list[Finding] = []
     while True:
-        found = plan_model(view, prices, options, refused, disproved)
-        groups = [model.dimensions.classes[leaf] for leaf in found.decision.sizes]
-        unasked = {group.id: UNASKED for group in groups if _unasked(found, group, limits, accepted)}
+        plan = plan_model(view, prices, options, refused, disproved)
+        groups = [model.dimensions.classes[leaf] for leaf in plan.decision.sizes]
+        unasked = {group.id: UNASKED for group in groups if _unasked(plan, group, limits, accepted)}
         if not unasked:
-            return found._replace(accepted=tuple(accepted))
+            return plan._replace(accepted=tuple(accepted))
         refused |= unasked
 
 
-def _unasked(found: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
+def _unasked(plan: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
     """Whether a class lacks a finding to act on. Adds the finding that it keeps."""
-    graph, finding = found.view.graph, change_finding(found, group)
+    graph, finding = plan.view.graph, change_finding(plan, group)
     if limits.accepted(graph, finding):
         accepted.append(finding)
         return True
-    sized = [finding] if asks(found, group, finding) else []
-    if any(limits.fixable(graph, one) for one in chain(sized, answered(found, group))):
+    sized = [finding] if asks(plan, group, finding) else []
+    if any(limits.fixable(graph, candidate) for candidate in chain(sized, answered(plan, group))):
         return False
     accepted += sized
     return True
@@ -1059,21 +1057,21 @@ class Holder(NamedTuple):
 def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
     """Classes that reach into subgraphs that no input is shown to run, with the reason; by class id."""
     holders = holders_of(graph)
-    found = {}
+    refusals = {}
     for group in dimensions.classes if holders else ():
         reasons = [_reason(chain) for chain in _chains(graph, holders, group)]
         if group.freedom is not Freedom.LOCKED and any(reasons):
-            found[group.id] = next(filter(None, reasons))
-    return found
+            refusals[group.id] = next(filter(None, reasons))
+    return refusals
 
 
 def branches_of(graph: Graph, group: DimensionClass) -> frozenset[IfBranch]:
     """Branches of If in the main graph that a class reaches into."""
     chains = _chains(graph, holders_of(graph), group)
     return frozenset(
-        IfBranch(chain[-1].node.name or chain[-1].node.outputs[0], chain[-1].node.inputs[0], _wanted(chain[-1]))
-        for chain in chains
-        if operator_of(chain[-1].node) is IF
+        IfBranch(node.name or node.outputs[0], node.inputs[0], attribute == "then_branch")
+        for node, attribute in (chain[-1] for chain in chains)
+        if operator_of(node) is IF
     )
 
 
@@ -1082,22 +1080,14 @@ def holders_of(graph: Graph) -> dict[str, Holder]:
     return {body.path: Holder(node, body.attribute) for node in graph.nodes for body in node.bodies}
 
 
-def _wanted(holder: Holder) -> bool:
-    return holder.attribute == "then_branch"
-
-
 def _chains(graph: Graph, holders: dict[str, Holder], group: DimensionClass) -> set[tuple[Holder, ...]]:
     """Subgraphs around each node along a class, innermost first; none for nodes of the main graph."""
-    paths = {node.graph for node in _nodes(graph, group)}
-    return {chain for path in paths if (chain := tuple(_around(holders, path)))}
-
-
-def _nodes(graph: Graph, group: DimensionClass) -> Iterator[Node]:
-    """Nodes that make or read a tensor of the class."""
+    paths: set[str] = set()
     for tensor, _ in group.members:
         if tensor in graph.producers:
-            yield graph.producers[tensor]
-        yield from graph.consumers.get(tensor, ())
+            paths.add(graph.producers[tensor].graph)
+        paths.update(node.graph for node in graph.consumers.get(tensor, ()))
+    return {chain for path in paths if (chain := tuple(_around(holders, path)))}
 
 
 def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
