@@ -97,8 +97,8 @@ def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool
     text = model_source(program, arena, bench.board, bench.library, title)
     rescued: list[str] = []
     image = build_source(text, bench, folder, traced, rescued)
-    found = symbols(image, bench.processes)
-    return Image(image, sizes(image, bench.processes), found, arena.size, tuple(rescued))
+    functions = symbols(image, bench.processes)
+    return Image(image, sizes(image, bench.processes), functions, arena.size, tuple(rescued))
 
 
 def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: list[str] | None = None) -> Path:

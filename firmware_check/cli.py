@@ -13,7 +13,6 @@ from firmware_check.errors import FirmwareError
 from firmware_check.options import COULD_NOT, CheckParser, board_named, complain, count, in_one_line, say, seconds
 
 if TYPE_CHECKING:
-    from firmware_check.opening import Reading
     from firmware_check.session import CheckSession
 
 
@@ -79,21 +78,22 @@ def _run(args: argparse.Namespace) -> int:
     from firmware_check.compilers import compiler_named
     from firmware_check.keep import Kept
     from firmware_check.library import open_library
-    from firmware_check.opening import Options
+    from firmware_check.opening import Options, Reading
     from firmware_check.session import CheckSession
 
     if args.strict and not args.against:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
     if args.plot == STDOUT:
         raise FirmwareError("--plot draws into a file, not on standard output; name one: --plot FILE.svg")
-    names = [name for each in args.target or ["cortex-m4"] for name in each.split(",")]
+    names = [name for targets in args.target or ["cortex-m4"] for name in targets.split(",")]
     boards = list(dict.fromkeys(map(board_named, names)))
     paths = [path for path in (args.model, args.against) if path]
     rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)
     benches = [Bench(board, library, args.timeout, row, args.jobs) for board in boards for row in rows]
     kept = Kept.planned(args.keep, paths, benches) if args.keep else None
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs, _reading(args))
+    reading = Reading(lenient=args.lenient, bias_of_zeros=args.bias == "zeros")
+    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs, reading)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         session = CheckSession(library, options, Path(folder), kept)
         session.run(paths, benches, args.per_layer, args.strict)
@@ -104,12 +104,6 @@ def _run(args: argparse.Namespace) -> int:
     if session.failures:
         return COULD_NOT
     return AGREES if session.agrees else DISAGREES
-
-
-def _reading(args: argparse.Namespace) -> Reading:
-    from firmware_check.opening import Reading
-
-    return Reading(lenient=args.lenient, bias_of_zeros=args.bias == "zeros")
 
 
 def _report(args: argparse.Namespace, session: CheckSession) -> None:

@@ -98,79 +98,90 @@ def compare_checks(
     before, after = checks
     repaired = before.defective and not after.defective  # then the device's outputs change, ONNX Runtime's do not
     on_device = not (before.per_layer or after.per_layer or repaired)
-    outputs = _device_outputs(before, after) if on_device else _host_outputs(models, inputs)
+    if on_device:
+        outputs = tuple(compare(old, new) for old, new in zip(before.outputs, after.outputs, strict=True))
+    else:
+        outputs = _host_outputs(models, inputs)
     pairs = _pairs((models[0], before), (models[1], after))
-    found = [
+    differing = [
         Disagreement(
-            "FWC005", f"output {number}: {each.count:,} of {each.total:,} integers changed, by up to {each.largest}"
+            "FWC005",
+            f"output {number}: {difference.count:,} of {difference.total:,} integers changed,"
+            f" by up to {difference.largest}",
         )
-        for number, each in enumerate(outputs)
-        if each.count
+        for number, difference in enumerate(outputs)
+        if difference.count
     ]
     if strict:
-        found += _strictly(pairs)
-    return Comparison(before, after, pairs, outputs, on_device, tuple(found))
+        differing += _strictly(pairs)
+    return Comparison(before, after, pairs, outputs, on_device, tuple(differing))
 
 
 def check_interfaces(before: OpenedModel, after: OpenedModel) -> None:
     """FirmwareError where the two models do not take the same inputs or give the same outputs."""
     for what in ("inputs", "outputs"):
-        one, other = ([_interface(model, name) for name in getattr(model.graph, what)] for model in (before, after))
-        if one != other:
-            raise FirmwareError(f"{before.path} and {after.path} have different {what}: {one} and {other}")
+        interface_before, interface_after = (
+            [_interface(model, name) for name in getattr(model.graph, what)] for model in (before, after)
+        )
+        if interface_before != interface_after:
+            raise FirmwareError(
+                f"{before.path} and {after.path} have different {what}: {interface_before} and {interface_after}"
+            )
 
 
 def _interface(model: OpenedModel, name: str) -> tuple[str, str, tuple[int | None, ...] | None]:
     return name, model.graph.elem_type(name), model.graph.shape(name)
 
 
-def _device_outputs(before: TargetCheck, after: TargetCheck) -> tuple[Differences, ...]:
-    return tuple(compare(one, other) for one, other in zip(before.outputs, after.outputs, strict=True))
-
-
 def _host_outputs(models: tuple[OpenedModel, OpenedModel], inputs: list[Arrays]) -> tuple[Differences, ...]:
     names = list(models[0].graph.outputs)
-    one, other = ([model.reference.tensors(names, each) for each in inputs] for model in models)
+    old, new = ([model.reference.tensors(names, arrays) for arrays in inputs] for model in models)
     return tuple(
-        _exactly(np.stack([each[name] for each in one]), np.stack([each[name] for each in other])) for name in names
+        _exactly(np.stack([values[name] for values in old]), np.stack([values[name] for values in new]))
+        for name in names
     )
 
 
-def _exactly(one: np.ndarray, other: np.ndarray) -> Differences:
+def _exactly(old: np.ndarray, new: np.ndarray) -> Differences:
     """Differences of two arrays of any type; floats are compared by their bits."""
-    if np.issubdtype(one.dtype, np.floating):
-        kind = {2: np.int16, 4: np.int32, 8: np.int64}[one.dtype.itemsize]
-        return compare(one.view(kind), other.view(kind))
-    return compare(one, other)
+    if np.issubdtype(old.dtype, np.floating):
+        kind = {2: np.int16, 4: np.int32, 8: np.int64}[old.dtype.itemsize]
+        return compare(old.view(kind), new.view(kind))
+    return compare(old, new)
 
 
 def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, TargetCheck]) -> tuple[LayerPair, ...]:
     """Pairs of layers that make one tensor, in the first model's order; a layer of one model only stands alone."""
     ours, others = _made(*before), _made(*after)
-    pairs = [LayerPair(layer.label, layer, others.get(made)) for made, layer in ours.items()]
-    return (*pairs, *(LayerPair(layer.label, None, layer) for made, layer in others.items() if made not in ours))
+    pairs = [LayerPair(layer.label, layer, others.get(identity)) for identity, layer in ours.items()]
+    return (
+        *pairs,
+        *(LayerPair(layer.label, None, layer) for identity, layer in others.items() if identity not in ours),
+    )
 
 
 def _made(model: OpenedModel, check: TargetCheck) -> dict[Made, LayerVerdict]:
     """Layers by what they make; quantization keeps the name of a tensor, and leaves nodes without one numbered anew."""
     times: Counter[tuple[str, bool]] = Counter()
-    found: dict[Made, LayerVerdict] = {}
+    layers: dict[Made, LayerVerdict] = {}
     for layer in check.layers:
         producer = model.graph.producers.get(layer.tensor)
         quantizes = producer is not None and operator_of(producer).quantizes
         tensor = producer.inputs[0] if producer is not None and quantizes else layer.tensor
-        made = tensor, layer.op_type == TRANSPOSE.name
-        key = (*made, times[made])
-        found[key] = layer
-        times[made] += 1
-    return found
+        identity = tensor, layer.op_type == TRANSPOSE.name
+        key = (*identity, times[identity])
+        layers[key] = layer
+        times[identity] += 1
+    return layers
 
 
 def _strictly(pairs: tuple[LayerPair, ...]) -> list[Disagreement]:
     """At least one layer's kernel or instruction count better, none worse."""
     worse = [pair for pair in pairs if pair.gain < -NOISE]
     better = [pair for pair in pairs if pair.gain > NOISE or (pair.rerouted and pair.gain >= -NOISE)]
-    found = [Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain:,} instructions more") for pair in worse]
+    disagreements = [
+        Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain:,} instructions more") for pair in worse
+    ]
     if not better:
-        found.append(Disagreement("FWC006", "no layer has a better kernel or takes fewer instructions"))
-    return found
+        disagreements.append(Disagreement("FWC006", "no layer has a better kernel or takes fewer instructions"))
+    return disagreements

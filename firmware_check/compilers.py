@@ -86,11 +86,11 @@ def compiler_named(name: str) -> CompilerRow:
 @cache
 def program_of(row: CompilerRow) -> str:
     """Path of a compiler; FirmwareError says what to install."""
-    found = next((path for path in map(shutil.which, row.programs) if path), None)
-    if found is None:
+    path = next(filter(None, map(shutil.which, row.programs)), None)
+    if path is None:
         program = row.programs[-1]
         raise FirmwareError(f"{program} is not on the PATH; install it (Debian, Ubuntu: apt-get install {row.package})")
-    return found
+    return path
 
 
 @cache
@@ -121,8 +121,8 @@ def _said_by(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 def label_of(row: CompilerRow) -> str:
     """Name and version for reports: `gcc 12.2.1`."""
-    found = _VERSION.findall(version_of(row))
-    return f"{row.name} {found[-1] if row is GCC else found[0]}" if found else row.name
+    versions = _VERSION.findall(version_of(row))
+    return f"{row.name} {versions[-1] if row is GCC else versions[0]}" if versions else row.name
 
 
 def judges_costs(row: CompilerRow) -> bool:

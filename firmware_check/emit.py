@@ -152,11 +152,11 @@ def linker_script(board: Board, stack: int) -> str:
 def _environment() -> jinja2.Environment:
     import jinja2
 
-    found = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    found.filters.update(elements=_elements, x=_x, name_in_c=name_in_c)
-    return found
+    environment.filters.update(elements=_elements, x=_x, name_in_c=name_in_c)
+    return environment
 
 
 def _elements(values: np.ndarray) -> str:

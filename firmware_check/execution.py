@@ -67,7 +67,7 @@ def observe(calls: dict[int, Call], names: dict[int, tuple[str, bool]], returnin
         for number, call in calls.items():
             if call.parent != parent:
                 continue
-            name = _name(names, call.address)
+            name = names.get(call.address, (f"0x{call.address:08x}", False))[0].split(".", 1)[0]  # a clone has a suffix
             if name == around or "_get_buffer_size" in name:
                 descend(number, depth, around)
                 continue
@@ -79,12 +79,6 @@ def observe(calls: dict[int, Call], names: dict[int, tuple[str, bool]], returnin
     chain = tuple(dict.fromkeys(t.name for t in tree if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name)))
     statics = [t.name for t in tree if t.name in _STATIC_KERNELS]
     return Observed(tuple(tree), chain, statics[-1] if statics else (chain[-1] if chain else ""))
-
-
-def _name(names: dict[int, tuple[str, bool]], address: int) -> str:
-    """Function at an address, without what the compiler appends to a clone's name."""
-    name = names.get(address, (f"0x{address:08x}", False))[0]
-    return name.split(".", 1)[0]
 
 
 # One program in both builds: the traced and guarded one on the first set of inputs, the measured one on all.
@@ -113,10 +107,10 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
     measured_is_linked = Event()
 
     def build_and_run(traced: bool) -> tuple[Image, ImageRun]:
-        place = folder / ("traced" if traced else "plain")
-        place.mkdir(parents=True, exist_ok=True)
+        build_folder = folder / ("traced" if traced else "plain")
+        build_folder.mkdir(parents=True, exist_ok=True)
         try:
-            image = build(program, bench, place, title, traced)
+            image = build(program, bench, build_folder, title, traced)
         except TooLargeError:
             if traced:  # the first error stops the other build, and --keep wants its link map
                 measured_is_linked.wait()
@@ -129,6 +123,6 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
     bench = replace(bench, processes=Processes())
     # the measured build goes first: with one job, the traced one would wait for it in vain
     (measured, plain), (image, traced) = bench.processes.in_threads(build_and_run, (False, True), min(bench.jobs, 2))
-    names = {each.address & ~1: (each.name, each.kind != "t") for each in image.symbols if each.is_function}
+    names = {symbol.address & ~1: (symbol.name, symbol.kind != "t") for symbol in image.symbols if symbol.is_function}
     returning = bench.library.returning_status
     return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))

@@ -127,11 +127,12 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from {check.runtime}'s by up to {found.largest} (in {found.count:,} of"
-        f" {found.total:,} elements) although no layer, given the device's own input of the first set, differs by more"
-        f" than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
-        for number, (found, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
-        if found.largest > max(TOLERANCE[8 * output.itemsize], *layers)
+        f"output {number} differs from {check.runtime}'s by up to {differences.largest} (in"
+        f" {differences.count:,} of {differences.total:,} elements) although no layer, given the device's own input of"
+        f" the first set, differs by more than {max(layers)}: differences of rounding in a layer reach the layers"
+        " behind it and can add up"
+        for number, (differences, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
+        if differences.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]
 
 
@@ -144,39 +145,43 @@ WRONG = ("FWC002", "FWC003")
 
 def blamed(checks: Iterable[TargetCheck]) -> list[TargetCheck]:
     """The checks; where two compilers differ on one model and CPU, their layers say so."""
-    found = list(checks)
-    return [_check(one, found) for one in found]
+    judged = list(checks)
+    return [_check(check, judged) for check in judged]
 
 
-def _check(one: TargetCheck, checks: list[TargetCheck]) -> TargetCheck:
-    layers = tuple(_layer(one, layer, checks) for layer in one.layers)
-    return one if layers == one.layers else replace(one, layers=layers)
+def _check(check: TargetCheck, checks: list[TargetCheck]) -> TargetCheck:
+    layers = tuple(_layer(check, layer, checks) for layer in check.layers)
+    return check if layers == check.layers else replace(check, layers=layers)
 
 
-def _layer(one: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> LayerVerdict:
-    if not any(each.code in WRONG for each in layer.disagreements):
+def _layer(check: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> LayerVerdict:
+    if not any(disagreement.code in WRONG for disagreement in layer.disagreements):
         return layer
-    right = [each.compiler for each in checks if _beside(one, each) and _right_in(each, layer)]
+    right = [other.compiler for other in checks if _beside(check, other) and _right_in(other, layer)]
     if not right:
         return layer
-    said = tuple(_said(each, one.compiler, right[0]) for each in layer.disagreements)
+    said = tuple(_said(disagreement, check.compiler, right[0]) for disagreement in layer.disagreements)
     return replace(layer, disagreements=said)
 
 
-def _beside(one: TargetCheck, other: TargetCheck) -> bool:
-    same = (one.path, one.target.cpu, one.target.release) == (other.path, other.target.cpu, other.target.release)
-    return same and one.compiler != other.compiler
+def _beside(check: TargetCheck, other: TargetCheck) -> bool:
+    same = (check.path, check.target.cpu, check.target.release) == (other.path, other.target.cpu, other.target.release)
+    return same and check.compiler != other.compiler
 
 
 def _right_in(other: TargetCheck, layer: LayerVerdict) -> bool:
-    same = [each for each in other.layers if (each.label, each.tensor) == (layer.label, layer.tensor)]
-    return any(not each.disagreements and not each.defects for each in same)
+    same = [
+        candidate for candidate in other.layers if (candidate.label, candidate.tensor) == (layer.label, layer.tensor)
+    ]
+    return any(not candidate.disagreements and not candidate.defects for candidate in same)
 
 
-def _said(each: Disagreement, compiler: str, right: str) -> Disagreement:
-    if each.code not in WRONG:
-        return each
-    return replace(each, text=f"{each.text}; right with {right}: a defect of {compiler}, not of CMSIS-NN")
+def _said(disagreement: Disagreement, compiler: str, right: str) -> Disagreement:
+    if disagreement.code not in WRONG:
+        return disagreement
+    return replace(
+        disagreement, text=f"{disagreement.text}; right with {right}: a defect of {compiler}, not of CMSIS-NN"
+    )
 
 
 # Predicted against observed, layer by layer.
@@ -228,9 +233,9 @@ def judge(
         instructions = cost_of_route(step.call, target, predicted)
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
-    found = [Disagreement(*each) for each in known_defects(predicted, trouble)]
+    defects = [Disagreement(*defect) for defect in known_defects(predicted, trouble)]
     texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
-    texts += [] if found else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
+    texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
     absent = unseen(predicted, trouble, target, bench.compiler.assembly)
     texts += [("FWC001", text) for text in (*_builds(traced, plain), *absent)]
@@ -239,14 +244,14 @@ def judge(
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
         traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
-        tuple(Disagreement(*each) for each in texts), tuple(found),
+        tuple(Disagreement(*disagreement) for disagreement in texts), tuple(defects),
         (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic,
     )  # fmt: skip
 
 
 def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:
     """Code that is left out of the build for a compiler, or C code that it is given instead."""
-    ran, said = {each.name for each in observed.tree}, []
+    ran, said = {call.name for call in observed.tree}, []
     if step.function in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.hits(bench.target) and _SCALAR_SOFTMAX in ran:
         said.append(f"{_SCALAR_SOFTMAX} ran: {SCALAR_SOFTMAX.what}")
     if predicted is not None and not bench.compiler.assembly:
@@ -266,22 +271,24 @@ def _values(differences: Differences | None, step: Step) -> list[str]:
     if differences is None:
         return []
     allowed, share = _allowed(step), _share(step)
-    found = (
+    differing = (
         f"{differences.count:,} of {differences.total:,} outputs differ from {differences.runtime}'s, by up to "
         f"{differences.largest}"
     )
     if differences.largest > allowed:
-        return [f"{found} (allowed: {allowed})"]
+        return [f"{differing} (allowed: {allowed})"]
     if differences.count > share * differences.total + _FEW:
-        return [f"{found} (allowed: {share:.0%} of them)"]
+        return [f"{differing} (allowed: {share:.0%} of them)"]
     return []
 
 
-def _unlike(found: Differences | None, step: Step) -> list[str]:
-    if found is None or not found.count:
+def _unlike(differences: Differences | None, step: Step) -> list[str]:
+    if differences is None or not differences.count:
         return []
-    text = f"{found.count} of {found.total} outputs differ from {step.function}'s arithmetic in plain integers"
-    return [f"{text}, by up to {found.largest}"]
+    text = (
+        f"{differences.count} of {differences.total} outputs differ from {step.function}'s arithmetic in plain integers"
+    )
+    return [f"{text}, by up to {differences.largest}"]
 
 
 def _share(step: Step) -> float:
@@ -297,7 +304,7 @@ def _rounded_twice(step: Step) -> float:
     The high half of the doubled product is rounded, and its right shift by n bits again (arm_nn_requantize): where the
     first leaves exactly a half, 1 in 2^n, it has rounded up every second time.
     """
-    shifts = next((each.values for each in step.arrays if each.name == "shifts"), None)
+    shifts = next((array.values for array in step.arrays if array.name == "shifts"), None)
     if shifts is None:
         return 0.0
     bits = -np.minimum(shifts, 0).astype(np.float64)
@@ -319,19 +326,19 @@ def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerRep
 def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
     if predicted is None:
         return [f"it returned status {report.status}"] if report.status else []
-    found = []
+    disagreements = []
     chain = predicted.chain or ((predicted.kernel,) if predicted.kernel else ())
     if not _same_chain(chain, observed.chain):
-        found.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
+        disagreements.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
     elif predicted.effective and not _same_chain((predicted.effective,), (observed.effective,)):
-        found.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")
+        disagreements.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")
     if predicted.status is not None and predicted.status != report.status:
-        found.append(f"predicted status {predicted.status}, returned {report.status}")
+        disagreements.append(f"predicted status {predicted.status}, returned {report.status}")
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:
-            found.append(f"predicted {size:,} bytes of scratch, the size function answers {answered:,}")
-    return found
+            disagreements.append(f"predicted {size:,} bytes of scratch, the size function answers {answered:,}")
+    return disagreements
 
 
 def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
@@ -343,13 +350,13 @@ def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
 
 def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
     """What is said of the guards around scratch and output."""
-    found = []
+    damage = []
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:
-            found.append(f"{count:,} guard bytes around {what} were overwritten")
+            damage.append(f"{count:,} guard bytes around {what} were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
-        found.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
-    return found
+        damage.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
+    return damage
 
 
 def _builds(traced: LayerReport, plain: LayerReport) -> list[str]:

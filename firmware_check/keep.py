@@ -44,12 +44,12 @@ class Kept:
         kept = Kept(Path(folder), tuple(names))
         if kept.root.exists() and not kept.root.is_dir():
             raise FirmwareError(f"--keep {folder}: it is a file; a folder is expected")
-        for place in (kept.place(number, bench) for number in range(len(names)) for bench in benches):
-            if place.exists():
-                raise FirmwareError(f"--keep {folder}: {place} is there already and is not overwritten")
+        for path in (kept.folder(number, bench) for number in range(len(names)) for bench in benches):
+            if path.exists():
+                raise FirmwareError(f"--keep {folder}: {path} is there already and is not overwritten")
         return kept
 
-    def place(self, number: int, bench: Bench) -> Path:
+    def folder(self, number: int, bench: Bench) -> Path:
         """Folder of one model on one board; a compiler other than gcc is in its name."""
         compiler = "" if bench.compiler is GCC else f"-{bench.compiler.name}"
         return self.root / f"{self.names[number]}-{bench.board.cpu}{compiler}"
@@ -60,9 +60,9 @@ class Kept:
         try:
             yield
         finally:
-            self._keep(built, self.place(number, bench))
+            self._keep(built, self.folder(number, bench))
 
-    def _keep(self, built: Path, place: Path) -> None:
+    def _keep(self, built: Path, path: Path) -> None:
         """All builds in a folder: its own, or those of groups of layers that ran apart."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -71,16 +71,16 @@ class Kept:
                 for source in built.rglob(f"{MEASURED}/model.c"):
                     _copy(source.parent, whole / source.parent.parent.relative_to(built))
                 if whole.is_dir():
-                    whole.rename(place)  # in one step: a folder that is there is whole
+                    whole.rename(path)  # in one step: a folder that is there is whole
         except OSError as error:
             raise FirmwareError(f"--keep {self.root}: {error.strerror}") from None
 
 
-def _copy(built: Path, place: Path) -> None:
-    place.mkdir(parents=True)
+def _copy(built: Path, path: Path) -> None:
+    path.mkdir(parents=True)
     for name, kept_as in FILES.items():
         if (built / name).is_file():
-            shutil.copyfile(built / name, place / kept_as)
+            shutil.copyfile(built / name, path / kept_as)
     for name in _INCLUDE.findall((built / "model.c").read_text(encoding="utf-8")):
         if (HERE / "runtime" / name).is_file():  # the others are CMSIS-NN's
-            shutil.copyfile(HERE / "runtime" / name, place / name)
+            shutil.copyfile(HERE / "runtime" / name, path / name)

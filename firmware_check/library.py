@@ -77,14 +77,14 @@ class Library:
 
     def files_for(self, functions: set[str]) -> list[Path]:
         """The files that define the functions and everything of the library those files mention."""
-        found: set[Path] = set()
+        files: set[Path] = set()
         open_ = {self.definitions[name] for name in functions if name in self.definitions}
         while open_:
             path = open_.pop()
-            found.add(path)
+            files.add(path)
             named = {self.definitions[word] for word in _WORD.findall(self.texts[path]) if word in self.definitions}
-            open_ |= named - found
-        return sorted(found)
+            open_ |= named - files
+        return sorted(files)
 
     def public_in(self, files: list[Path]) -> list[str]:
         """Public functions defined in the files."""

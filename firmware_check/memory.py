@@ -76,11 +76,11 @@ def parts_of(path: Path) -> Iterator[Part]:
 
 
 def _by_owner(parts: Iterable[Part], library: set[str], region: Region) -> Counter[str]:
-    found: Counter[str] = Counter()
+    owners: Counter[str] = Counter()
     for part in parts:
         if region.origin <= part.address < region.origin + region.size:
-            found[_owner(part, library)] += part.size
-    return found
+            owners[_owner(part, library)] += part.size
+    return owners
 
 
 def _owner(part: Part, library: set[str]) -> str:
@@ -95,10 +95,10 @@ def _owner(part: Part, library: set[str]) -> str:
     return "calls" if part.source else "C library"
 
 
-def _complete(found: Counter[str], total: int) -> dict[str, int]:
+def _complete(owners: Counter[str], total: int) -> dict[str, int]:
     """By owner in their order, with what no object has."""
-    found["alignment"] += total - sum(found.values())
-    return {name: found[name] for name in OWNERS if found[name]}
+    owners["alignment"] += total - sum(owners.values())
+    return {name: owners[name] for name in OWNERS if owners[name]}
 
 
 # Flash and RAM of an image: predicted bytes, bytes of the ELF file, and their owners.
@@ -109,13 +109,13 @@ class Bytes(NamedTuple):
 
     predicted: int
     """From the model and the release alone."""
-    found: int
+    measured: int
     """In the ELF file by symbol; for scratch, what the size functions answered."""
 
     @property
     def difference(self) -> int:
         """How many more there are than predicted."""
-        return self.found - self.predicted
+        return self.measured - self.predicted
 
 
 @dataclass(frozen=True)
@@ -136,30 +136,33 @@ class Memory:
 
 def memory_of(program: Program, bench: Bench, target: Target, image: Image, layers: Sequence[LayerVerdict]) -> Memory:
     """Prediction and image side by side."""
-    symbols = {each.name: each.size for each in image.symbols if each.size}
+    symbols = {symbol.name: symbol.size for symbol in image.symbols if symbol.size}
     names = {f"layer_{n}_{array.name}" for n, step in enumerate(program.steps) for array in step.arrays}
-    found = sum(size for name, size in symbols.items() if name in names)
-    constants = Bytes(sum(_constants(step, target) for step in program.steps), found)
+    constant_bytes = sum(size for name, size in symbols.items() if name in names)
+    constants = Bytes(sum(_constants(step, target) for step in program.steps), constant_bytes)
     scratch = Bytes(
         max((scratch_of(step, target) for step in program.steps), default=0),
         max((sum(layer.scratch) for layer in layers), default=0),
     )
     arena = Bytes(plan(program).size, symbols.get("arena", 0))
-    flash, ram = owners(image, bench, found)
+    flash, ram = owners(image, bench, constant_bytes)
     return Memory(constants, arena, scratch, flash, ram)
 
 
-def merged(found: Sequence[Memory]) -> Memory:
+def merged(memories: Sequence[Memory]) -> Memory:
     """The memory of layers that ran alone: constants add up, arena and scratch are the largest."""
     return Memory(
-        Bytes(sum(each.constants.predicted for each in found), sum(each.constants.found for each in found)),
-        _largest([each.arena for each in found]),
-        _largest([each.scratch for each in found]),
+        Bytes(
+            sum(memory.constants.predicted for memory in memories),
+            sum(memory.constants.measured for memory in memories),
+        ),
+        _largest([memory.arena for memory in memories]),
+        _largest([memory.scratch for memory in memories]),
     )
 
 
-def _largest(found: Sequence[Bytes]) -> Bytes:
-    return Bytes(max((each.predicted for each in found), default=0), max((each.found for each in found), default=0))
+def _largest(sizes: Sequence[Bytes]) -> Bytes:
+    return Bytes(max((size.predicted for size in sizes), default=0), max((size.measured for size in sizes), default=0))
 
 
 def _constants(step: Step, target: Target) -> int:

@@ -26,7 +26,7 @@ def refuse_unknown(model: onnx.ModelProto) -> None:
     known = {(domain_of(schema.domain), schema.name) for schema in get_all_operator_schema()}
     known |= {(domain_of(function.domain), function.name) for function in model.functions}
     used = Counter((domain_of(node.domain), node.op_type) for node in all_nodes(model))
-    unknown = {each: count for each, count in used.items() if each not in known}
+    unknown = {operator: count for operator, count in used.items() if operator not in known}
     if unknown:
         named = ", ".join(
             f"{op_type} of domain {domain or _DEFAULT} ({count} node{'s' if count > 1 else ''})"

@@ -104,8 +104,8 @@ def _ended_by_signals() -> Iterator[None]:
     before: dict[int, Any] = {}
 
     def end(number: int, _frame: object) -> None:
-        for each in before:
-            signal.signal(each, lambda *_: None)  # not SIG_IGN, which a child inherits
+        for signal_number in before:
+            signal.signal(signal_number, lambda *_: None)  # not SIG_IGN, which a child inherits
         raise _Ended(signal.Signals(number).name)
 
     for number in heeded():
@@ -154,12 +154,12 @@ def count(text: str) -> int:
 def seconds(text: str) -> float:
     """A number of seconds above 0."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not 0 < found < math.inf:
+        number = math.nan
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return found
+    return number
 
 
 # What a long run is at, on standard error: a bar on a terminal, lines otherwise, nothing for a short run.

@@ -106,18 +106,18 @@ def mended(path: str, model: onnx.ModelProto, lenient: bool, folder: Path) -> st
         FirmwareError: a bias names another axis, and the check is not lenient.
 
     """
-    found = list(_wrong(model))
-    if not found:
+    wrong = list(_wrong(model))
+    if not wrong:
         return path
     if not lenient:
-        node, axis = found[0]
+        node, axis = wrong[0]
         raise FirmwareError(
-            f"{len(found)} biases of one axis have scales along another ('{node.input[0]}': axis {axis}), which ONNX"
+            f"{len(wrong)} biases of one axis have scales along another ('{node.input[0]}': axis {axis}), which ONNX"
             " Runtime refuses; --lenient reads them along their own"
         )
     whole = onnx.load(path)
     for node, _ in _wrong(whole):
-        next(each for each in node.attribute if each.name == "axis").i = 0
+        next(attribute for attribute in node.attribute if attribute.name == "axis").i = 0
     target = folder / "lenient.onnx"
     onnx.save(whole, target)
     return str(target)
@@ -128,7 +128,7 @@ def _wrong(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
     ranks = {tensor.name: len(tensor.dims) for tensor in model.graph.initializer}
     for node in model.graph.node:
         if operator_of_proto(node).dequantizes and ranks.get(node.input[0]) == 1:
-            axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+            axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
             if axis not in (0, -1):
                 yield node, axis
 
@@ -297,7 +297,7 @@ class Program:
         """The values that the host writes in one run, in order."""
         if not self.apart:
             return self.inputs
-        return tuple(value for step in self.steps for value in {each.buffer: each for each in step.inputs}.values())
+        return tuple(value for step in self.steps for value in {value.buffer: value for value in step.inputs}.values())
 
 
 def side_by_side(steps: Sequence[Step]) -> Program:

@@ -94,7 +94,7 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
         for dim, size in zip(value.type.tensor_type.shape.dim, graph.shape(value.name) or (), strict=False):
             if size is not None:
                 dim.dim_value = size
-    if next((each.version for each in model.opset_import if each.domain == ""), _OPSET) < _OPSET:
+    if next((opset.version for opset in model.opset_import if opset.domain == ""), _OPSET) < _OPSET:
         model = version_converter.convert_version(model, _OPSET)
     fixed, fused = folder / "fixed.onnx", folder / "fused.onnx"
     onnx.save(model, fixed)
@@ -169,8 +169,8 @@ def _set_output(model: onnx.ModelProto, tensor: str, names: list[str]) -> bool:
     """Give the pairs of Q and DQ behind a tensor another scale and zero-point, and those behind what only moves it."""
     operators = [(node, operator_of_proto(node)) for node in model.graph.node]
     quantizers = [node for node, operator in operators if operator.quantizes and node.input[0] == tensor]
-    made = {node.output[0] for node in quantizers}
-    readers = [node for node, operator in operators if operator.dequantizes and node.input[0] in made]
+    quantized = {node.output[0] for node in quantizers}
+    readers = [node for node, operator in operators if operator.dequantizes and node.input[0] in quantized]
     for node in (*quantizers, *readers):
         node.input[1], node.input[2] = names
     reals = {node.output[0] for node in readers}
@@ -193,12 +193,12 @@ def _from_folder(folder: str, graph: Graph) -> Iterator[Arrays]:
     """Samples from .npy files: in the folder itself for one input, in a subfolder named after each input for more."""
     root = Path(folder)
     places = {name: root if len(graph.inputs) == 1 else root / name for name in graph.inputs}
-    files = {name: sorted(place.glob("*.npy")) for name, place in places.items()}
-    if not all(files.values()) or len({len(found) for found in files.values()}) != 1:
-        counts = ", ".join(f"{len(found)} for '{name}'" for name, found in files.items())
+    files = {name: sorted(folder.glob("*.npy")) for name, folder in places.items()}
+    if not all(files.values()) or len({len(paths) for paths in files.values()}) != 1:
+        counts = ", ".join(f"{len(paths)} for '{name}'" for name, paths in files.items())
         raise FirmwareError(f"{folder}: an equal number of .npy files is expected for each input; found {counts}")
     for number in range(len(next(iter(files.values())))):
-        yield {name: _sample(found[number], name, graph) for name, found in files.items()}
+        yield {name: _sample(paths[number], name, graph) for name, paths in files.items()}
 
 
 def _sample(path: Path, name: str, graph: Graph) -> np.ndarray:
@@ -236,7 +236,7 @@ _SOFTMAX_OF_ONE_AXIS = 13
 def computed(operator: Operator) -> Operator | None:
     """Operator on real numbers that the firmware runs in place of one that carries its result's scale; else None."""
     real = operator.root
-    carries = any(each.value < 0 and each.scale >= 0 for each in operator.roles.quantized)
+    carries = any(tie.value < 0 and tie.scale >= 0 for tie in operator.roles.quantized)
     return real if operator is not real and carries and (real.domain, real.name) in OPERATORS else None
 
 
@@ -248,17 +248,17 @@ def is_operator_format(model: onnx.ModelProto) -> bool:
 def expand(path: str, folder: Path) -> Path:
     """Write the QDQ form of a model into `folder`; tensors of integers keep their names."""
     model = onnx.load(path)
-    opset = next((each.version for each in model.opset_import if each.domain == ""), 1)
+    opset = next((opset.version for opset in model.opset_import if opset.domain == ""), 1)
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     nodes: Nodes = []
     for number, node in enumerate(model.graph.node):
         real = computed(operator_of_proto(node))
-        one = _Expansion(node, real, number, constants) if real else None
-        if one is None or not _plain(node, opset) or not one.possible:
+        expansion = _Expansion(node, real, number, constants) if real else None
+        if expansion is None or not _plain(node, opset) or not expansion.possible:
             nodes.append(node)
             continue
-        nodes += one.nodes()
-        model.graph.initializer.extend(one.made)
+        nodes += expansion.nodes()
+        model.graph.initializer.extend(expansion.initializers)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     target = folder / "qdq.onnx"
@@ -275,7 +275,7 @@ def named_as_given(program: Program, graph: Graph) -> Program:
 
 def _plain(node: onnx.NodeProto, opset: int) -> bool:
     """Whether the operator is that of the default domain: channels second, Softmax as the model's opset has it."""
-    numbers = {each.name: each.i for each in node.attribute}
+    numbers = {attribute.name: attribute.i for attribute in node.attribute}
     softmax = numbers.get("opset", opset)
     return not numbers.get("channels_last") and (softmax < _SOFTMAX_OF_ONE_AXIS) == (opset < _SOFTMAX_OF_ONE_AXIS)
 
@@ -289,12 +289,12 @@ class _Expansion:
         self._roles = roles
         self._operator = real
         quantized = sorted(roles.quantized_of(len(node.input)))
-        self._operands = [each for each in quantized if each.value >= 0]
+        self._operands = [operand for operand in quantized if operand.value >= 0]
         self._result = quantized[0]
         self._label = node.name or f"{node.op_type}#{number}"
         self._real = f"{node.output[0]}_real_{number}"
         self._constants = constants
-        self.made: list[onnx.TensorProto] = []
+        self.initializers: list[onnx.TensorProto] = []
 
     @property
     def result(self) -> str:
@@ -304,7 +304,7 @@ class _Expansion:
     @property
     def possible(self) -> bool:
         """Whether the scale of a bias can be told."""
-        scales = (self._node.input[each.scale] for each in self._operands)
+        scales = (self._node.input[operand.scale] for operand in self._operands)
         return not self._given(self._roles.bias) or all(name in self._constants for name in scales)
 
     def nodes(self) -> Iterator[onnx.NodeProto]:
@@ -318,19 +318,21 @@ class _Expansion:
             inputs.append(f"{self._real}_{bias}")
             yield self._dequantize_bias(node.input[bias], inputs[-1])
         core = helper.make_node(self._operator.name, inputs, [self.result], self._label)
-        core.attribute.extend(each for each in node.attribute if each.name not in ("channels_last", "opset"))
+        core.attribute.extend(
+            attribute for attribute in node.attribute if attribute.name not in ("channels_last", "opset")
+        )
         yield core
         if self.result != node.output[0]:
             parameters = self._names(self.result, self._result)
             yield helper.make_node(QUANTIZE_LINEAR.name, parameters, [node.output[0]])
 
-    def _given(self, place: int) -> bool:
-        return 0 <= place < len(self._node.input) and bool(self._node.input[place])
+    def _given(self, position: int) -> bool:
+        return 0 <= position < len(self._node.input) and bool(self._node.input[position])
 
     def _names(self, tensor: str, where: Quantized) -> list[str]:
         """A tensor with its scale, and its zero-point where that is given."""
         places = (where.scale, where.zero_point)
-        return [tensor, *(self._node.input[place] for place in places if self._given(place))]
+        return [tensor, *(self._node.input[position] for position in places if self._given(position))]
 
     def _dequantize(self, operand: Quantized, target: str) -> onnx.NodeProto:
         names = self._names(self._node.input[operand.value], operand)
@@ -342,13 +344,13 @@ class _Expansion:
 
     def _scale_axis(self) -> int:
         """Axis of output channels, which is the one that weights have scales along."""
-        transposed = any(each.name == "transB" and each.i for each in self._node.attribute)
+        transposed = any(attribute.name == "transB" and attribute.i for attribute in self._node.attribute)
         return 0 if self._roles.form is Form.CONVOLUTION or transposed else 1
 
     def _dequantize_bias(self, tensor: str, target: str) -> onnx.NodeProto:
         """The bias is in units of input scale times weight scale."""
-        scales = [self._constants[self._node.input[each.scale]].astype(np.float64) for each in self._operands]
+        scales = [self._constants[self._node.input[operand.scale]].astype(np.float64) for operand in self._operands]
         product = np.asarray(scales[0].reshape(-1) * scales[1].reshape(-1), np.float32)
         product = product if product.size > 1 else product.reshape(())
-        self.made.append(numpy_helper.from_array(product, f"{target}_scale"))
+        self.initializers.append(numpy_helper.from_array(product, f"{target}_scale"))
         return helper.make_node(DEQUANTIZE_LINEAR.name, [tensor, f"{target}_scale"], [target], axis=0)

@@ -128,9 +128,9 @@ def _of_int8(rows: Elements, constants: SoftmaxConstants, bits: int) -> IntegerS
     room = _leading_zeros(sums)
     shares = _product(_reciprocal((sums << room) - (1 << 31)), powers)
     lowest, right = -(1 << (bits - 1)), _SUM_BITS - room + 31 - bits
-    found = np.clip(np.where(counts, _halved(shares, right), 0) + lowest, lowest, -lowest - 1)
+    result = np.clip(np.where(counts, _halved(shares, right), 0) + lowest, lowest, -lowest - 1)
     defined = np.broadcast_to((right < _WORD) & (whole == sums), rows.shape)
-    return IntegerSoftmax(found.reshape(-1), defined.reshape(-1))
+    return IntegerSoftmax(result.reshape(-1), defined.reshape(-1))
 
 
 def _of_int16(rows: Elements, multiplier: Multiplier) -> IntegerSoftmax:
@@ -141,18 +141,18 @@ def _of_int16(rows: Elements, multiplier: Multiplier) -> IntegerSoftmax:
     powers = _looked_up(exponentials(), scaled + 32767)
     sums = powers.sum(axis=1, keepdims=True)
     room = _leading_zeros(sums)
-    place = (((sums << (room - 1)) + (1 << 13)) >> 14) - 98304
-    shares = (powers * _looked_up(reciprocals(), place)) >> (30 - room)
-    found = ((shares + 1) >> 1).reshape(-1)
-    return IntegerSoftmax(found, np.ones(found.shape, bool))
+    index = (((sums << (room - 1)) + (1 << 13)) >> 14) - 98304
+    shares = (powers * _looked_up(reciprocals(), index)) >> (30 - room)
+    rounded = ((shares + 1) >> 1).reshape(-1)
+    return IntegerSoftmax(rounded, np.ones(rounded.shape, bool))
 
 
-def _looked_up(table: Elements, place: Elements) -> Elements:
+def _looked_up(table: Elements, position: Elements) -> Elements:
     """Values of a table of 513 entries at int16 places, linear between two entries."""
-    place = np.clip(place, -32768, 32767)
-    index = 256 + (place >> 7)
+    position = np.clip(position, -32768, 32767)
+    index = 256 + (position >> 7)
     slope = table[index + 1] - table[index]
-    return np.asarray(table[index] + ((slope * (place & 127) + 64) >> 7))
+    return np.asarray(table[index] + ((slope * (position & 127) + 64) >> 7))
 
 
 def _exponential(value: Elements) -> Elements:
@@ -161,10 +161,10 @@ def _exponential(value: Elements) -> Elements:
     x = (quarter << 5) + (1 << 28)
     square = _product(x, x)
     series = _product(_halved(_product(square, square), 2) + _product(square, x), 715827883) + square
-    found = 1895147668 + _product(1895147668, x + _halved(series, 1))
+    result = 1895147668 + _product(1895147668, x + _halved(series, 1))
     for bit, power in enumerate(_POWERS, start=24):
-        found = np.where((quarter - value) & (1 << bit), _product(found, power), found)
-    return np.asarray(np.where(value == 0, _HIGHEST, found))
+        result = np.where((quarter - value) & (1 << bit), _product(result, power), result)
+    return np.asarray(np.where(value == 0, _HIGHEST, result))
 
 
 def _reciprocal(value: Elements) -> Elements:
@@ -177,9 +177,9 @@ def _reciprocal(value: Elements) -> Elements:
     return _doubled(x, 1)
 
 
-def _product(one: Elements | int, other: Elements | int) -> Elements:
+def _product(first: Elements | int, other: Elements | int) -> Elements:
     """Doubled high half of a product, halves rounded up."""
-    return np.asarray(np.minimum((np.asarray(one, np.int64) * other + (1 << 30)) >> 31, _HIGHEST))
+    return np.asarray(np.minimum((np.asarray(first, np.int64) * other + (1 << 30)) >> 31, _HIGHEST))
 
 
 def _halved(value: Elements, times: Elements | int) -> Elements:
@@ -195,7 +195,7 @@ def _doubled(value: Elements, times: int) -> Elements:
 
 def _leading_zeros(value: Elements) -> Elements:
     """Of a positive number of 32 bits."""
-    return np.asarray([[32 - int(each).bit_length() for each in row] for row in value.tolist()], np.int64)
+    return np.asarray([[32 - int(number).bit_length() for number in row] for row in value.tolist()], np.int64)
 
 
 # ONNX Runtime's answers: every tensor of the model, and what one layer makes of given inputs.
@@ -257,17 +257,20 @@ class Reference:
         wanted = [name for name in dict.fromkeys(names) if name not in inputs]
         del model.graph.output[:]
         model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in wanted)
-        found = dict(zip(wanted, self._run(model, wanted, inputs), strict=True)) if wanted else {}
-        return {name: inputs[name] if name in inputs else np.asarray(found[name]) for name in names}
+        arrays = dict(zip(wanted, self._run(model, wanted, inputs), strict=True)) if wanted else {}
+        return {name: inputs[name] if name in inputs else np.asarray(arrays[name]) for name in names}
 
     def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
         """What one layer makes of its inputs, which are given under the names of their tensors."""
         nodes = self._between(set(inputs), step.output.tensor)
         used = {name for node in nodes for name in node.input}
-        given = [_info(name, value) for name, value in inputs.items()]
-        made = helper.make_empty_tensor_value_info(step.output.tensor)
+        given = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in inputs.items()
+        ]
+        result = helper.make_empty_tensor_value_info(step.output.tensor)
         constants = [self._constants[name] for name in used if name in self._constants and name not in inputs]
-        graph = helper.make_graph(nodes, "layer", given, [made], constants)
+        graph = helper.make_graph(nodes, "layer", given, [result], constants)
         model = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
         return np.asarray(self._run(model, None, inputs)[0])
 
@@ -295,10 +298,6 @@ class Reference:
         return [node for node in self._model.graph.node if id(node) in needed]
 
 
-def _info(name: str, value: np.ndarray) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-
-
 def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> list[np.ndarray]:
     ort = onnx_runtime()
     options = ort.SessionOptions()
@@ -310,10 +309,10 @@ def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> li
 
 def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float]]:
     """Real range of each float input that is quantized at once."""
-    found = {}
+    ranges = {}
     for value in program.inputs:
         producer = graph.producers.get(value.tensor)
         if producer is not None and operator_of(producer).quantizes and producer.inputs[0] in graph.inputs:
             q = value.quantization
-            found[producer.inputs[0]] = (q.scale * (q.lowest - q.zero_point), q.scale * (q.highest - q.zero_point))
-    return found
+            ranges[producer.inputs[0]] = (q.scale * (q.lowest - q.zero_point), q.scale * (q.highest - q.zero_point))
+    return ranges

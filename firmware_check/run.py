@@ -181,16 +181,16 @@ def _split(data: bytes, values: list[Value], sets: int) -> list[list[np.ndarray]
     whole = sum(value.bytes for value in values)
     if len(data) != whole * sets:
         raise FirmwareError(f"the firmware wrote {len(data):,} bytes of outputs, {whole * sets:,} were expected")
-    found: list[list[np.ndarray]] = []
-    place = 0
+    outputs: list[list[np.ndarray]] = []
+    start = 0
     for _ in range(sets):
         arrays = []
         for value in values:
             kind = np.int8 if value.quantization.bits == 8 else np.int16
-            arrays.append(np.frombuffer(data, kind, value.count, place))
-            place += value.bytes
-        found.append(arrays)
-    return found
+            arrays.append(np.frombuffer(data, kind, value.count, start))
+            start += value.bytes
+        outputs.append(arrays)
+    return outputs
 
 
 def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerReport, ...]:

@@ -78,36 +78,29 @@ def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> No
         return
     lowered = lower(graph)
     if all(map(_runs, lowered.records)):
-        _refuse_weights(path, boards, sum(_weights(model)))
-        _refuse_activations(path, boards, _activations(graph, lowered, is_float(model)))
-
-
-def _refuse_weights(path: str, boards: Sequence[Board], needed: int) -> None:
-    largest = max(boards, key=lambda board: board.flash.size)
-    if needed > largest.flash.size:
-        raise FirmwareError(
-            f"{path}: the model does not fit the board: its weights take {needed:,} bytes; {largest.cpu}'s board has"
-            f" {largest.flash.size:,} of flash; --per-layer needs less"
-        )
-
-
-def _refuse_activations(path: str, boards: Sequence[Board], needed: int) -> None:
-    largest = max(boards, key=lambda board: board.ram.size)
-    if needed + STACK > largest.ram.size:
-        raise FirmwareError(
-            f"{path}: the model does not fit the board: at least {needed:,} bytes of activations at a time and"
-            f" {STACK:,} of stack; {largest.cpu}'s board has {largest.ram.size:,} of RAM; --per-layer needs less"
-        )
+        weights, most_flash = sum(_weights(model)), max(boards, key=lambda board: board.flash.size)
+        if weights > most_flash.flash.size:
+            raise FirmwareError(
+                f"{path}: the model does not fit the board: its weights take {weights:,} bytes; {most_flash.cpu}'s"
+                f" board has {most_flash.flash.size:,} of flash; --per-layer needs less"
+            )
+        needed = _activations(graph, lowered, is_float(model))
+        most_ram = max(boards, key=lambda board: board.ram.size)
+        if needed + STACK > most_ram.ram.size:
+            raise FirmwareError(
+                f"{path}: the model does not fit the board: at least {needed:,} bytes of activations at a time and"
+                f" {STACK:,} of stack; {most_ram.cpu}'s board has {most_ram.ram.size:,} of RAM; --per-layer needs less"
+            )
 
 
 def _weights(model: onnx.ModelProto) -> list[int]:
     """Bytes of each large constant as int8, or in the type of the file if that is smaller."""
-    found = []
+    sizes = []
     for tensor in model.graph.initializer:
         elements = prod(tensor.dims)
         if elements > _SMALL:
-            found.append(-(-elements // 2) if tensor.data_type in _HALF else elements)
-    return found
+            sizes.append(-(-elements // 2) if tensor.data_type in _HALF else elements)
+    return sizes
 
 
 def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
@@ -185,9 +178,9 @@ class _Ran:
     memory: Memory
 
 
-def _taken(found: Route) -> tuple[object, ...]:
+def _taken(taken: Route) -> tuple[object, ...]:
     """What of a route the linter judges, without its costs."""
-    return found.chain, found.effective, found.status, tuple(hazard.id for hazard in found.hazards)
+    return taken.chain, taken.effective, taken.status, tuple(hazard.id for hazard in taken.hazards)
 
 
 class Uneven:
@@ -223,38 +216,40 @@ class _Runner:
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
         try:
             check_room(program, self.bench.board, self.target)
-            known = [self.model.reference.tensors(names, each) for each in inputs]
+            known = [self.model.reference.tensors(names, arrays) for arrays in inputs]
             ran = self._run(program, known, self.folder)
         except TooLargeError as error:
             raise FirmwareError(f"the model does not fit the board: {error}; --per-layer needs less") from None
         outputs = tuple(
-            np.stack([value.from_memory(memory[place]) for memory in ran.outputs])
-            for value, place in zip(program.outputs, places, strict=True)
+            np.stack([value.from_memory(memory[output_index]) for memory in ran.outputs])
+            for value, output_index in zip(program.outputs, places, strict=True)
         )
         differences = tuple(
-            compare(ours, np.stack([value.integers(each[value.tensor]) for each in known]))
+            compare(ours, np.stack([value.integers(tensors[value.tensor]) for tensors in known]))
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
-        found = self._check([ran], False, ())
-        return replace(found, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
+        result = self._check([ran], False, ())
+        return replace(result, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
     def _place(self, output: Value) -> int:
         """Number of the layer that makes an output."""
-        made = [number for number, step in enumerate(self.model.program.steps) if step.output.buffer == output.buffer]
-        if not made:
+        writers = [
+            number for number, step in enumerate(self.model.program.steps) if step.output.buffer == output.buffer
+        ]
+        if not writers:
             raise FirmwareError(f"{self.model.path}: output '{output.tensor}' is an input, moved at most")
-        return made[-1]
+        return writers[-1]
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
         """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
         steps = self.model.program.steps
         groups, large = groups_of(steps, self.bench.board, self.target)
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
-        found = [ran for group in groups for ran in self._group(group, known, large)]
-        if not found:
+        runs = [ran for group in groups for ran in self._group(group, known, large)]
+        if not runs:
             raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
         left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
-        return self._check(found, True, tuple(left))
+        return self._check(runs, True, tuple(left))
 
     def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
         """A group of layers in one image; in two where they turn out not to fit together."""
@@ -268,8 +263,8 @@ class _Runner:
         return [ran for half in halves(steps) for ran in self._group(half, known, large)]
 
     def _check(self, ran: list[_Ran], per_layer: bool, large: tuple[tuple[str, str], ...]) -> TargetCheck:
-        memory = merged([each.memory for each in ran]) if per_layer else ran[0].memory
-        rescued = dict.fromkeys(name for each in ran for name in each.image.rescued)
+        memory = merged([part.memory for part in ran]) if per_layer else ran[0].memory
+        rescued = dict.fromkeys(name for part in ran for name in part.image.rescued)
         row = self.bench.compiler
         remarks = [
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
@@ -281,7 +276,7 @@ class _Runner:
         flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})
         return TargetCheck(
             self.model.path, self.target, self.bench.board, per_layer,
-            tuple(layer for each in ran for layer in each.layers), foreign, memory, compiler=label_of(row),
+            tuple(layer for part in ran for layer in part.layers), foreign, memory, compiler=label_of(row),
             remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
             otherwise=self._otherwise(), names=self._names(),
         )  # fmt: skip
@@ -307,7 +302,7 @@ class _Runner:
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
         given = program.given()
-        sets = [[value.to_memory(value.integers(each[value.tensor])) for value in given] for each in known]
+        sets = [[value.to_memory(value.integers(tensors[value.tensor])) for value in given] for tensors in known]
         done = execute(program, self.bench, folder, self.model.path, sets)
         memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
         verdicts, uneven = [], Uneven()
@@ -331,10 +326,10 @@ class _Runner:
         expected = softmax_output(step, memory[step.inputs[0].buffer])
         if expected is None:
             return ComparedOutputs(differences)
-        found = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
-        left = output.size - found.total
+        unlike = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
+        left = output.size - unlike.total
         remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
-        return ComparedOutputs(differences, found, remarks)
+        return ComparedOutputs(differences, unlike, remarks)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:
         """A layer's output against what ONNX Runtime makes of the same inputs."""
@@ -343,8 +338,8 @@ class _Runner:
             source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
             return compare(ours, np.broadcast_to(source, ours.shape), self.model.reference.runtime)
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
-        made = step.output.integers(self.model.reference.layer(step, inputs))
-        return compare(ours, made, self.model.reference.runtime)
+        expected = step.output.integers(self.model.reference.layer(step, inputs))
+        return compare(ours, expected, self.model.reference.runtime)
 
 
 # One run of the program: a model, perhaps a second one, on some boards; and its reports.
@@ -365,13 +360,13 @@ class CheckSession:
     @property
     def agrees(self) -> bool:
         """Whether everything is as predicted and right; of a repaired model what it was before does not count."""
-        return all(each.right for each in self._counted) and all(each.agrees for each in self.comparisons)
+        return all(check.right for check in self._counted) and all(comparison.agrees for comparison in self.comparisons)
 
     @property
     def _counted(self) -> list[TargetCheck]:
         """The checks without those of models that were repaired."""
-        repaired = [each.before for each in self.comparisons if each.repaired]
-        return [each for each in self.checks if not any(each is other for other in repaired)]
+        repaired = [comparison.before for comparison in self.comparisons if comparison.repaired]
+        return [check for check in self.checks if not any(check is other for other in repaired)]
 
     def run(self, paths: list[str], benches: list[Bench], per_layer: bool, strict: bool) -> None:
         """Check a model on every bench; a second one with the same inputs, and hold the one against the other.
@@ -385,7 +380,11 @@ class CheckSession:
         for path in paths:
             if not per_layer:
                 refuse_too_large(path, [bench.board for bench in benches], self._options)
-        models = [self._open(path, place) for path, place in zip(paths, ("before", "after"), strict=False)]
+        models = []
+        for path, name in zip(paths, ("before", "after"), strict=False):
+            folder = self._folder / name
+            folder.mkdir()
+            models.append(open_model(path, self._library, self._options, folder))
         if self._options.calibration and not any(model.quantized_here for model in models):
             raise FirmwareError(f"--calibration is for float models; {' and '.join(paths)}: quantized already")
         if len(models) > 1:
@@ -403,29 +402,24 @@ class CheckSession:
     def _on_bench(
         self, bench: Bench, models: list[OpenedModel], inputs: list[Arrays], per_layer: bool, strict: bool
     ) -> None:
-        found = []
+        checks = []
         for number, model in enumerate(models):
             folder = self._folder / f"{bench.board.cpu}-{bench.compiler.name}-{number}"
             folder.mkdir()
             with self._kept.afterwards(folder, number, bench) if self._kept else nullcontext():
-                found.append(check(model, bench, inputs, folder, per_layer))
-        both = [compare_checks((models[0], models[1]), (found[0], found[1]), inputs, strict)] if found[1:] else []
-        self.checks += found
+                checks.append(check(model, bench, inputs, folder, per_layer))
+        both = [compare_checks((models[0], models[1]), (checks[0], checks[1]), inputs, strict)] if checks[1:] else []
+        self.checks += checks
         self.comparisons += both
-
-    def _open(self, path: str, place: str) -> OpenedModel:
-        folder = self._folder / place
-        folder.mkdir()
-        return open_model(path, self._library, self._options, folder)
 
     def text(self, trace: bool) -> str:
         """For a terminal; `trace` adds the tree of functions that ran in each layer."""
         parts: list[str] = []
-        for each in self.checks:
-            parts.append(text.report(each))
+        for check in self.checks:
+            parts.append(text.report(check))
             if trace:
-                parts += [text.tree(layer) for layer in each.layers]
-        parts += [text.comparison(each) for each in self.comparisons]
+                parts += [text.tree(layer) for layer in check.layers]
+        parts += [text.comparison(comparison) for comparison in self.comparisons]
         ends = "".join(map(text.folded, text.default_lines(self.checks)))
         return text.library_line(self._library) + "\n".join([*parts, *([ends] if ends else [])])
 
@@ -436,9 +430,9 @@ class CheckSession:
     def markdown(self) -> str:
         """As Markdown: comparisons first."""
         parts = [pages.library_report(self._library)]
-        parts += [pages.comparison_report(each) for each in self.comparisons]
-        parts += [pages.check_report(each) for each in self.checks]
-        parts += [pages.failure_report(each) for each in self.failures]
+        parts += [pages.comparison_report(comparison) for comparison in self.comparisons]
+        parts += [pages.check_report(check) for check in self.checks]
+        parts += [pages.failure_report(failure) for failure in self.failures]
         return "\n".join([*parts, pages.default_report(self.checks)]).rstrip("\n") + "\n"
 
     def sarif(self, category: str) -> str:

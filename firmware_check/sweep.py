@@ -77,14 +77,14 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     outputs = run_image(image, _program(), bench, sets, every_layer=False).outputs
     release = bench.library.release
     version = release if release == "main" else f"v{release}"
-    found = []
+    counts = []
     for row, (output,) in zip(chosen, outputs, strict=True):
         status, ticks, reps = np.frombuffer(output.tobytes(), np.int32).tolist()
         measured: Row = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
         if status:
             measured = {"instructions": None, "status": status}
-        found.append({**row, **measured, "version": version, "isa": bench.board.isa.value})
-    return found
+        counts.append({**row, **measured, "version": version, "isa": bench.board.isa.value})
+    return counts
 
 
 def _struct(row: Row, kinds: list[str]) -> np.ndarray:
@@ -96,8 +96,8 @@ def _program() -> Program:
     """The harness's program: one layer that reads a shape and writes a measurement."""
     plain = Quantization(1.0, 0)
     given = Value("shape", 0, (4 * len(FIELDS + MORE_FIELDS),), (0,), plain)
-    found = Value("found", 1, (12,), (0,), plain)
-    return Program((given,), (Step("sweep", "", "", (given,), found),), (found,))
+    result = Value("found", 1, (12,), (0,), plain)
+    return Program((given,), (Step("sweep", "", "", (given,), result),), (result,))
 
 
 def _check_size(row: Row) -> None:

@@ -313,20 +313,20 @@ def link(flags: Sequence[str], objects: list[Path], script: Path, target: Path, 
 def sizes(image: Path, processes: Processes) -> SectionSizes:
     """Sizes of an image's sections."""
     said = processes.output([tool("arm-none-eabi-size"), str(image)])
-    found = _SIZES.search(said)
-    if found is None:
+    sizes_line = _SIZES.search(said)
+    if sizes_line is None:
         raise FirmwareError(f"arm-none-eabi-size says no sizes of {image.name}: a broken tool?")
-    return SectionSizes(*map(int, found.groups()))
+    return SectionSizes(*map(int, sizes_line.groups()))
 
 
 def symbols(image: Path, processes: Processes) -> tuple[Symbol, ...]:
     """The symbols of an image that have an address."""
     said = processes.output([tool("arm-none-eabi-nm"), "-S", str(image)])
     rows = [_SYMBOL.fullmatch(line) for line in said.splitlines()]
-    found = tuple(Symbol(row[4], int(row[1], 16), int(row[2] or "0", 16), row[3]) for row in rows if row)
-    if not found:
+    symbol_rows = tuple(Symbol(row[4], int(row[1], 16), int(row[2] or "0", 16), row[3]) for row in rows if row)
+    if not symbol_rows:
         raise FirmwareError(f"arm-none-eabi-nm says no symbols of {image.name}: a broken tool?")
-    return found
+    return symbol_rows
 
 
 def _complaint(name: str, text: str) -> FirmwareError:

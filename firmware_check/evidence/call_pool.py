@@ -70,9 +70,9 @@ def _drawn(entry: str, generator: random.Random) -> Iterator[KernelCall]:
     yield from _of_planes(entry, high, wide, generator)
 
 
-def _plane(stem: str, generator: random.Random, one: bool) -> _Plane:
+def _plane(stem: str, generator: random.Random, single: bool) -> _Plane:
     pick = generator.choice
-    if one:
+    if single:
         return _Plane(1, 1, pick((1, 1, 2)), 0, 0, 1, 1)
     size, kernel = pick((1, 2, 3, 4, 5, 6, 8, 9, 12, 16)), pick((1, 1, 2, 3, 3, 4, 5, 7))
     stride, dilation = pick((1, 1, 2, 2, 3)), pick((1, 1, 1, 1, 2))

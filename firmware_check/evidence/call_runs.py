@@ -113,11 +113,11 @@ def comparing(label: str, call: KernelCall, seed: int) -> CallStep:
     generator = np.random.default_rng(seed)
     sides = call.input_dims, call.filter_dims
     data = [generator.integers(-128, 128, _sizes(dims)).astype(np.int8) for dims in sides]
-    values = tuple(value_of(f"x{place}", place, dims, 8, 0) for place, dims in enumerate(sides))
+    values = tuple(value_of(f"x{number}", number, dims, 8, 0) for number, dims in enumerate(sides))
     output = value_of("y", 2, call.output_dims, 8, 0)
     form = call.entry.removesuffix("_s8")
     step = Step(label, call.entry, form, values, output, call, f"arm_{call.entry}", (), {"constant": None})
-    return CallStep(step, tuple(each.reshape(-1) for each in data), EXTREMES[call.entry](*data).reshape(-1))
+    return CallStep(step, tuple(values.reshape(-1) for values in data), EXTREMES[call.entry](*data).reshape(-1))
 
 
 def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> CallStep:
@@ -132,7 +132,9 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
     zeros = (0, 0) if bits == 16 else (_INPUT_ZERO, _OUTPUT_ZERO)
     pooling = stem in ("avgpool", "max_pool")
     source = generator.integers(-(1 << (bits - 1)), 1 << (bits - 1), _sizes(call.input_dims))
-    weights = np.zeros(0) if pooling else _weights(call, generator, _WEIGHTS[kind])
+    weights: Elements = np.zeros(0)
+    if not pooling:
+        weights = generator.integers(-_WEIGHTS[kind], _WEIGHTS[kind] + 1, weights_shape(stem, call))
     depth = weights.size // max(call.output_dims.c or 1, 1)
     spread = float(max(1.0, np.std(source) * _WEIGHTS[kind] * 0.58 * np.sqrt(max(depth, 1))))
     bias = generator.integers(-int(spread), int(spread) + 1, call.output_dims.c or 0) if call.bias else None
@@ -150,11 +152,11 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
     function = FORMS[stem].function(kind, library)
     step = Step(label, stem, stem, values[:1], values[1], call, function, arrays, numbers)
     kind_of = np.int16 if bits == 16 else np.int8
-    expected = computed(call, operands).reshape(-1) if _is_one(call) else None
+    expected = computed(call, operands).reshape(-1) if _divides(call) else None
     return CallStep(step, (source.astype(kind_of).reshape(-1),), expected)
 
 
-def _is_one(call: KernelCall) -> bool:
+def _divides(call: KernelCall) -> bool:
     """Whether the channels divide into groups, so that there is something to compute."""
     stem, depth, in_c = call.entry.rpartition("_")[0], call.filter_dims.c or 0, call.input_dims.c or 0
     if stem == "depthwise":
@@ -173,11 +175,6 @@ def value_of(name: str, buffer: int, dims: Dims, bits: int, zero: int) -> Value:
     return Value(name, buffer, _sizes(dims), (0, 1, 2, 3), Quantization(1.0, zero, bits))
 
 
-def _weights(call: KernelCall, generator: np.random.Generator, largest: int) -> Elements:
-    """Weights in the shape that the kernel reads them in."""
-    return generator.integers(-largest, largest + 1, weights_shape(call.entry.rpartition("_")[0], call))
-
-
 def weights_shape(stem: str, call: KernelCall) -> tuple[int, ...]:
     """OHWI of a convolution, 1HWO of a depthwise one, [out_c, depth] of a fully connected layer."""
     sizes = _sizes(call.filter_dims)
@@ -189,8 +186,8 @@ def _arrays(operands: CallNumbers, kind: str, bits: int) -> tuple[Array, ...]:
     return (
         Array("weights", "int8_t", np.append(stored, np.full(_BEHIND, 77))),
         *([] if operands.bias is None else [Array("bias", _BIAS[bits], operands.bias)]),
-        Array("multipliers", "int32_t", np.array([each.value for each in operands.multipliers])),
-        Array("shifts", "int32_t", np.array([each.shift for each in operands.multipliers])),
+        Array("multipliers", "int32_t", np.array([multiplier.value for multiplier in operands.multipliers])),
+        Array("shifts", "int32_t", np.array([multiplier.shift for multiplier in operands.multipliers])),
     )
 
 
@@ -228,51 +225,47 @@ def run_calls(calls: Mapping[str, KernelCall], bench: Bench, folder: Path) -> di
 
 def run_steps(steps: Sequence[CallStep], bench: Bench, folder: Path) -> dict[str, CallRun]:
     """Run calls that are made already."""
-    made = {each.step.label: each for each in steps}
-    groups, _ = groups_of([each.step for each in made.values()], bench.board, bench.target)
-    found: dict[str, CallRun] = {}
+    distinct = {step.step.label: step for step in steps}
+    groups, _ = groups_of([step.step for step in distinct.values()], bench.board, bench.target)
+    runs: dict[str, CallRun] = {}
     for number, group in enumerate(groups):
-        found |= _group([made[step.label] for step in group], bench, folder / f"group_{number}")
-    return found
+        runs |= _group([distinct[step.label] for step in group], bench, folder / f"group_{number}")
+    return runs
 
 
-def _group(made: Sequence[CallStep], bench: Bench, folder: Path) -> dict[str, CallRun]:
+def _group(steps: Sequence[CallStep], bench: Bench, folder: Path) -> dict[str, CallRun]:
     """One group; where the firmware ends in a layer, that layer apart and the others again."""
-    if not made:
+    if not steps:
         return {}
-    program, given = side_by_side([each.step for each in made]), [array for each in made for array in each.sources]
+    program, given = side_by_side([step.step for step in steps]), [array for step in steps for array in step.sources]
     try:
         done = execute(program, bench, folder, "calls", [given])
     except LayerEndedError as error:
         ended = CallRun(Trouble(0, (), (str(error),)), None, ended=str(error))
-        rest = [each for each in made if each.step.label != error.label]
+        rest = [step for step in steps if step.step.label != error.label]
         return {error.label: ended, **_group(rest, bench, folder / "again")}
     except TooLargeError:
         raise
     except FirmwareError as error:
-        if len(made) == 1:
-            return {made[0].step.label: CallRun(Trouble(0, (), (str(error),)), None, ended=str(error))}
-        middle = len(made) // 2
-        first = _group(made[:middle], bench, folder / "first")
-        return {**first, **_group(made[middle:], bench, folder / "second")}
-    return {each.step.label: _judged(each, done, number, bench) for number, each in enumerate(made)}
+        if len(steps) == 1:
+            return {steps[0].step.label: CallRun(Trouble(0, (), (str(error),)), None, ended=str(error))}
+        middle = len(steps) // 2
+        first = _group(steps[:middle], bench, folder / "first")
+        return {**first, **_group(steps[middle:], bench, folder / "second")}
+    return {step.step.label: _judged(step, done, number, bench) for number, step in enumerate(steps)}
 
 
-def _judged(made: CallStep, done: Executed, number: int, bench: Bench) -> CallRun:
+def _judged(step: CallStep, done: Executed, number: int, bench: Bench) -> CallRun:
     reports = done.traced.layers[number], done.plain.layers[number]
-    trouble = Trouble(reports[0].status, _wrong(made, done.plain.outputs[0][number]), tuple(damage_of(*reports)))
-    unlike = dispatch_of(made.step, bench.target, done.observed[number], reports[0])
+    trouble = Trouble(reports[0].status, _wrong(step, done.plain.outputs[0][number]), tuple(damage_of(*reports)))
+    unlike = dispatch_of(step.step, bench.target, done.observed[number], reports[0])
     return CallRun(trouble, done.observed[number], tuple(unlike))
 
 
-def _wrong(made: CallStep, output: np.ndarray) -> tuple[str, ...]:
-    if made.expected is None:
+def _wrong(step: CallStep, output: np.ndarray) -> tuple[str, ...]:
+    if step.expected is None:
         return ()
-    found = compare(output, made.expected)
-    if found.largest <= (0 if made.step.form in EXACT else TOLERANCE[_bits(made.step)]):
+    differences = compare(output, step.expected)
+    if differences.largest <= (0 if step.step.form in EXACT else TOLERANCE[step.step.output.quantization.bits]):
         return ()
-    return (f"{found.count} of {found.total} values wrong, by up to {found.largest}",)
-
-
-def _bits(step: Step) -> int:
-    return step.output.quantization.bits
+    return (f"{differences.count} of {differences.total} values wrong, by up to {differences.largest}",)

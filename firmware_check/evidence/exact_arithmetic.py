@@ -124,6 +124,6 @@ def _pooled(call: KernelCall, operands: CallNumbers, largest: bool) -> Elements:
 
 
 def _rescaled(sums: Elements, operands: CallNumbers) -> Elements:
-    real = np.array([each.value * 2.0 ** (each.shift - 31) for each in operands.multipliers])
+    real = np.array([multiplier.value * 2.0 ** (multiplier.shift - 31) for multiplier in operands.multipliers])
     low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
     return np.asarray(np.clip(np.rint(sums * real) + operands.output_zero, low, high), np.int64)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from firmware_check.evidence.call_runs import CallRun
-    from onnxlint_cmsis.cmsis_nn.conditions import Condition
     from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard
     from onnxlint_cmsis.ground.types import KernelCall, Target
 
@@ -70,7 +69,7 @@ def witnesses(hazard: Hazard, calls: dict[str, Routed]) -> list[KernelCall]:
     alone, among = [], []
     for entry in hazard.entries:
         for call, taken in calls.get(entry, ()):
-            ids = [each.id for each in taken.hazards]
+            ids = [hazard.id for hazard in taken.hazards]
             if ids == [hazard.id]:
                 alone.append(call)
             elif hazard.id in ids:
@@ -80,13 +79,13 @@ def witnesses(hazard: Hazard, calls: dict[str, Routed]) -> list[KernelCall]:
 
 def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
     """For each branch of the target's wrappers a call that takes it, and one that each part of its condition bars."""
-    for entry, made in calls.items():
+    for entry, entry_calls in calls.items():
         wrapper = wrapper_for(entry)
         branches = wrapper.branches_for(target) if wrapper else ()
         if len(branches) < 2 and not (branches and is_legacy(entry)):
             continue
         for number, branch in enumerate(branches):
-            yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, made)
+            yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, entry_calls)
 
 
 def _of_branch(name: str, branches: tuple[Branch, ...], number: int, calls: Routed) -> Iterator[Side]:
@@ -94,21 +93,15 @@ def _of_branch(name: str, branches: tuple[Branch, ...], number: int, calls: Rout
     reached = [
         (call, taken)
         for call, taken in calls
-        if taken.kernel and not any(each.when.evaluate(call.variables()) for each in before)
+        if taken.kernel and not any(earlier.when.evaluate(call.variables()) for earlier in before)
     ]
     inside = _best([(call, taken) for call, taken in reached if branch.when.evaluate(call.variables())])
     if inside is not None:
         yield Side(name, branch.when.explain(), True, inside)
-    for part in _conjuncts(branch.when):
+    for part in branch.when.parts if branch.when.op == "all" else (branch.when,):
         outside = _best([(c, taken) for c, taken in reached if branch.when.failures(c.variables()) == (part,)])
         if outside is not None:
             yield Side(name, part.explain(), False, outside)
-
-
-def _conjuncts(condition: Condition) -> tuple[Condition, ...]:
-    if condition.op == "all":
-        return condition.parts
-    return (condition,)
 
 
 def _best(calls: Routed) -> KernelCall | None:
@@ -122,8 +115,11 @@ def _best(calls: Routed) -> KernelCall | None:
 
 def record(path: str, run: Recorded) -> None:
     """Put a run in its place, in the order of releases, CPUs and compilers; one of the same three is replaced."""
-    runs = [each for each in read(path) if _key(each) != _key(run)]
-    runs = sorted([*runs, run], key=lambda each: (RELEASES.index(each.release), len(each.cpu), each.cpu, each.compiler))
+    runs = [recorded for recorded in read(path) if _key(recorded) != _key(run)]
+    runs = sorted(
+        [*runs, run],
+        key=lambda recorded: (RELEASES.index(recorded.release), len(recorded.cpu), recorded.cpu, recorded.compiler),
+    )
     write_text(path, f"[\n{','.join(map(_record_text, runs)).lstrip()}]\n")
 
 
@@ -132,7 +128,7 @@ def read(path: str) -> list[Recorded]:
     if not Path(path).is_file():
         return []
     try:
-        return [recorded_of(each) for each in json.loads(Path(path).read_text(encoding="utf-8"))]
+        return [recorded_of(row) for row in json.loads(Path(path).read_text(encoding="utf-8"))]
     except (ValueError, KeyError, TypeError):
         raise FirmwareError(f"{path}: no results of firmware_check hazards") from None
 
@@ -149,13 +145,10 @@ def _key(run: Recorded) -> tuple[str, str, str]:
 def _record_text(run: Recorded) -> str:
     head = {"release": run.release, "cpu": run.cpu, "compiler": run.compiler, "date": run.date}
     rows = {"hazards": run.hazards, "branches": run.branches}
-    listed = [f'  "{name}": [\n   {_record_lines(list(each))}\n  ]' for name, each in rows.items()]
+    lines = {name: ",\n   ".join(json.dumps(row) for row in recorded) for name, recorded in rows.items()}
+    listed = [f'  "{name}": [\n   {text}\n  ]' for name, text in lines.items()]
     whole = [*(f'  "{name}": {json.dumps(value)}' for name, value in head.items()), *listed]
     return " {\n" + ",\n".join(whole) + "\n }\n"
-
-
-def _record_lines(rows: list[tuple[object, ...]]) -> str:
-    return ",\n   ".join(json.dumps(row) for row in rows)
 
 
 # What the device showed of a release's hazards and branches, as plain data.
@@ -172,15 +165,15 @@ def hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
     """Each hazard of the release on one board: its smallest call, run."""
     calls = routed(bench.target)
     rows = hazards_on(bench.target)
-    made = {row.id: _steps(row, calls, bench) for row in rows}
-    runs = run_steps([step for steps in made.values() for step in steps], bench, folder)
-    return [_seen(row, made[row.id], runs, bench) for row in rows]
+    steps = {row.id: _steps(row, calls, bench) for row in rows}
+    runs = run_steps([step for of_hazard in steps.values() for step in of_hazard], bench, folder)
+    return [_seen(row, steps[row.id], runs, bench) for row in rows]
 
 
 def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep]:
     if not row.caller:
-        found = [step_of(f"{row.id} {n}", call, bench) for n, call in enumerate(witnesses(row, calls))]
-        return [each for each in found if each.step.function and bench.library.has(each.step.function)]
+        candidates = [step_of(f"{row.id} {n}", call, bench) for n, call in enumerate(witnesses(row, calls))]
+        return [step for step in candidates if step.step.function and bench.library.has(step.step.function)]
     (function,) = row.kernels
     if function in WITHOUT_BUFFER:
         return [without_buffer(f"{row.id} 0", function)] if bench.library.has(function) else []
@@ -189,23 +182,23 @@ def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep
     ]
     steps = [step_of(f"{row.id} 0", call, bench) for call in reached[:1]]
     return [
-        each._replace(step=replace(each.step, numbers={**each.step.numbers, "null_context": True}), expected=None)
-        for each in steps
+        step._replace(step=replace(step.step, numbers={**step.step.numbers, "null_context": True}), expected=None)
+        for step in steps
     ]
 
 
-def _seen(row: Hazard, made: list[CallStep], runs: dict[str, CallRun], bench: Bench) -> HazardSeen:
+def _seen(row: Hazard, steps: list[CallStep], runs: dict[str, CallRun], bench: Bench) -> HazardSeen:
     """The first call that shows the hazard, else what the first one did."""
-    ran = [(each, runs[each.step.label]) for each in made if each.step.label in runs]
-    for each, run in ran:
+    ran = [(step, runs[step.step.label]) for step in steps if step.step.label in runs]
+    for step, run in ran:
         said = _shown(row, run)
         if said:
-            return HazardSeen(row.id, CONFIRMED, said, _text(each))
+            return HazardSeen(row.id, CONFIRMED, said, _text(step))
     if ran and row.assembly and not bench.compiler.assembly:
         return HazardSeen(row.id, OTHER_CODE, C_INSTEAD, _text(ran[0][0]))
     if ran:
         return HazardSeen(row.id, NOT_CONFIRMED, _other(ran[0][1]), _text(ran[0][0]))
-    return HazardSeen(row.id, NOT_BUILT, _why_not(row, made), _text(made[0]) if made else "")
+    return HazardSeen(row.id, NOT_BUILT, _why_not(row, steps), _text(steps[0]) if steps else "")
 
 
 def _shown(row: Hazard, run: CallRun) -> str:
@@ -223,16 +216,16 @@ def _other(run: CallRun) -> str:
     return "; ".join(said) or "status 0, values right, no guard overwritten"
 
 
-def _why_not(row: Hazard, made: list[CallStep]) -> str:
-    if made:
+def _why_not(row: Hazard, steps: list[CallStep]) -> str:
+    if steps:
         return "its call does not fit the board"
     if row.id.startswith("lstm"):
         return NO_PARAMETER
     return "no call was found that meets it"
 
 
-def _text(made: CallStep) -> str:
-    return call_text(made.step.call) if made.step.call else f"{made.step.function} without a buffer"
+def _text(step: CallStep) -> str:
+    return call_text(step.step.call) if step.step.call else f"{step.step.function} without a buffer"
 
 
 def branches_seen(bench: Bench, folder: Path) -> list[BranchSeen]:
@@ -242,7 +235,7 @@ def branches_seen(bench: Bench, folder: Path) -> list[BranchSeen]:
     runs = run_steps(steps, bench, folder)
     ran = [(side, runs.get(f"call {number}")) for number, side in enumerate(chosen)]
     names = dict.fromkeys(side.branch for side in chosen)
-    return [_branch(name, [each for each in ran if each[0].branch == name], bench) for name in names]
+    return [_branch(name, [side for side in ran if side[0].branch == name], bench) for name in names]
 
 
 def _unlike(side: Side, run: CallRun, bench: Bench) -> list[str]:
@@ -255,7 +248,7 @@ def _unlike(side: Side, run: CallRun, bench: Bench) -> list[str]:
 def _branch(name: str, ran: list[tuple[Side, CallRun | None]], bench: Bench) -> BranchSeen:
     done = [(side, run) for side, run in ran if run is not None]
     said = [(side, _unlike(side, run, bench)) for side, run in done]
-    unlike = [f"{call_text(side.call)}: {'; '.join(found)}" for side, found in said if found]
+    unlike = [f"{call_text(side.call)}: {'; '.join(disagreements)}" for side, disagreements in said if disagreements]
     taken = sum(1 for side, _ in done if side.holds)
     return BranchSeen(name, taken, len(done) - taken, tuple(unlike))
 
@@ -298,7 +291,8 @@ def main(argv: list[str]) -> int:
             library.release, bench.board.cpu, label_of(row), today(), tuple(hazards), tuple(branches)
         )  # fmt: skip
         say("".join(f"{printable(line)}\n" for line in _lines(run)))
-        worst = max(worst, _worst(hazards, branches))
+        unlike = any(row.outcome == NOT_CONFIRMED for row in hazards) or any(branch.unlike for branch in branches)
+        worst = max(worst, int(unlike))
         if args.record:
             record(args.record, run)
     return worst
@@ -313,8 +307,3 @@ def _lines(run: Recorded) -> list[str]:
         )
         lines += [f"    not as predicted: {said}" for said in branch.unlike]
     return lines
-
-
-def _worst(hazards: list[HazardSeen], branches: list[BranchSeen]) -> int:
-    unlike = any(row.outcome == NOT_CONFIRMED for row in hazards) or any(branch.unlike for branch in branches)
-    return int(unlike)

@@ -40,41 +40,41 @@ class CSource(NamedTuple):
 
     def statement(self, line: int) -> str:
         """What begins on a line, if anything: up to the `;` or `{` that ends it, or to the bracket that closes it."""
-        found: list[str] = []
+        lines: list[str] = []
         depth = 0
         if not self.lines[line - 1].strip():
             return ""
         for text in self.lines[line - 1 : line - 1 + _MOST_LINES]:
-            found.append(text.strip())
+            lines.append(text.strip())
             depth += text.count("(") - text.count(")")
             if depth <= 0 and (text.rstrip().endswith((";", "{", ")")) or text.strip() == "else"):
                 break
-        return " ".join(found)
+        return " ".join(lines)
 
     def block(self, line: int) -> str:
         """A statement with the block in braces behind it, up to the brace that closes it."""
-        found: list[str] = []
+        lines: list[str] = []
         depth = 0
         for text in self.lines[line - 1 :]:
-            found.append(text.strip())
+            lines.append(text.strip())
             depth += text.count("{") - text.count("}")
             if depth <= 0 and (text.strip().startswith("}") or text.rstrip().endswith(";")):
                 break
-        return " ".join(found)
+        return " ".join(lines)
 
     def behind(self, line: int, count: int) -> str:
         """So many lines from a line on."""
-        return " ".join(each.strip() for each in self.lines[line - 1 : line - 1 + count])
+        return " ".join(line.strip() for line in self.lines[line - 1 : line - 1 + count])
 
     def function(self, name: str) -> list[int]:
         """Lines of a function's definitions, one for each build, or of a macro's; none where the file has neither."""
-        found: list[int] = []
+        starts: list[int] = []
         for number, text in enumerate(self.lines, start=1):
             if re.match(rf"\s*#\s*define\s+{name}\b", text):
-                found += range(number, self._macro_end(number) + 1)
+                starts += range(number, self._macro_end(number) + 1)
             elif re.search(rf"\b{name}\s*\(", text) and text[:1] not in " \t#" and self._defines(number):
-                found += range(number, self._end(number) + 1)
-        return found
+                starts += range(number, self._end(number) + 1)
+        return starts
 
     def _macro_end(self, line: int) -> int:
         """Last line of a macro, which backslashes continue."""
@@ -86,10 +86,10 @@ class CSource(NamedTuple):
         """Whether a body follows the brackets that open on a line."""
         text = " ".join(self.lines[line - 1 : line + 29])
         depth = 0
-        for place, sign in enumerate(text):
+        for index, sign in enumerate(text):
             depth += (sign == "(") - (sign == ")")
             if sign == ")" and depth == 0:
-                return text[place + 1 :].lstrip().startswith("{")
+                return text[index + 1 :].lstrip().startswith("{")
         return False
 
     def _end(self, line: int) -> int:
@@ -99,7 +99,7 @@ class CSource(NamedTuple):
 
 def c_source(text: str) -> CSource:
     """A file's text without its comments."""
-    blank = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    blank = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
     return CSource(tuple(blank.split("\n")))
 
 
@@ -262,7 +262,9 @@ class WrapperFunction(NamedTuple):
         """Kernels that the function calls and no row names, in the order of the source."""
         name = self.citation.function
         body = " ".join(source.lines[line - 1] for line in source.function(name))
-        return [each for each in dict.fromkeys(_CALL.findall(body)) if each not in self.kernels and each != name]
+        return [
+            callee for callee in dict.fromkeys(_CALL.findall(body)) if callee not in self.kernels and callee != name
+        ]
 
 
 def wrapper_functions(release: str) -> Iterator[WrapperFunction]:
@@ -274,13 +276,13 @@ def wrapper_functions(release: str) -> Iterator[WrapperFunction]:
 
 
 def _functions(wrapper: Wrapper, release: str) -> Iterator[WrapperFunction]:
-    found: dict[tuple[str, str], set[str]] = {}
+    functions: dict[tuple[str, str], set[str]] = {}
     for branch in wrapper.branches:
         if branch.origin.spans(release) and branch.origin.function != branch.kernel:
-            place = branch.origin.file, branch.origin.function
+            cited = branch.origin.file, branch.origin.function
             called = CALLED_AS.get(branch.kernel, branch.kernel)
-            found.setdefault(place, set()).update((branch.kernel, called))
-    for (file, function), kernels in found.items():
+            functions.setdefault(cited, set()).update((branch.kernel, called))
+    for (file, function), kernels in functions.items():
         yield WrapperFunction(Citation(f"routes/{wrapper.entry}", file, function, 0, TRUE), frozenset(kernels))
 
 
@@ -334,12 +336,12 @@ class Drift(NamedTuple):
 
     citation: Citation
     """The row and where it was read."""
-    found: str
+    problem: str
     """What is there instead."""
 
     def __str__(self) -> str:
         where = f"{self.citation.file}:{self.citation.line}" if self.citation.line else self.citation.file
-        return f"{where} {self.citation.function}: {self.found}; mend {self.citation.row}"
+        return f"{where} {self.citation.function}: {self.problem}; mend {self.citation.row}"
 
 
 class Tree:
@@ -352,8 +354,8 @@ class Tree:
     def file(self, path: str) -> CSource | None:
         """A file of the checkout; None where there is none."""
         if path not in self._files:
-            place = self._root / path
-            text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else None
+            full_path = self._root / path
+            text = full_path.read_text(encoding="utf-8", errors="replace") if full_path.is_file() else None
             self._files[path] = None if text is None else c_source(text)
         return self._files[path]
 
@@ -361,12 +363,12 @@ class Tree:
     def everywhere(self) -> dict[str, str]:
         """Function to the file that defines it."""
         paths = sorted((self._root / "Source").rglob("*.c"))
-        found: dict[str, str] = {}
+        definitions: dict[str, str] = {}
         for path in paths:
             text = path.read_text(encoding="utf-8", errors="replace")
             for name in re.findall(r"^[A-Za-z_][\w \t\*]*?\b(\w+)\s*\([^;{}]*\)\s*\{", text, re.MULTILINE):
-                found.setdefault(name, str(path.relative_to(self._root)))
-        return found
+                definitions.setdefault(name, str(path.relative_to(self._root)))
+        return definitions
 
     def expanded(self, source: CSource, text: str) -> str:
         """A condition with the bodies of the predicates, macros and local truth values that it names behind it."""
@@ -378,10 +380,10 @@ class Tree:
 
     def _bodies(self, source: CSource, word: str) -> Iterator[str]:
         """Where a predicate, a macro or a local truth value says what it is."""
-        for each in (source, *self._shared):
-            found = each.function(word)
-            if found:
-                yield " ".join(each.lines[line - 1] for line in found)
+        for text in (source, *self._shared):
+            starts = text.function(word)
+            if starts:
+                yield " ".join(text.lines[line - 1] for line in starts)
         for number, line in enumerate(source.lines, start=1):
             if re.search(rf"\bbool {word} =", line):
                 yield source.statement(number)
@@ -390,8 +392,8 @@ class Tree:
     def _shared(self) -> tuple[CSource, ...]:
         """Headers and support files that define the names in conditions."""
         names = sorted((self._root / "Include").glob("*.h"))
-        found = (self.file(str(path.relative_to(self._root))) for path in names)
-        return tuple(each for each in found if each)
+        sources = (self.file(str(path.relative_to(self._root))) for path in names)
+        return tuple(source for source in sources if source)
 
     def elsewhere(self, function: str) -> str:
         """Another file that has the function."""
@@ -406,8 +408,8 @@ def audit(library: Library) -> Iterator[tuple[Citation, Drift | None]]:
         new = ", ".join(function.unlisted(source)) if source else ""
         yield function.citation, Drift(function.citation, f"it calls {new}, which no row has") if new else None
     for citation in citations(library.release):
-        found = _found(tree, citation)
-        yield citation, Drift(citation, found) if found else None
+        statement = _found(tree, citation)
+        yield citation, Drift(citation, statement) if statement else None
 
 
 def _found(tree: Tree, citation: Citation) -> str:
@@ -431,8 +433,8 @@ def _found(tree: Tree, citation: Citation) -> str:
 
 
 def _moved(tree: Tree, citation: Citation) -> str:
-    place = tree.elsewhere(citation.function)
-    return f"; {place} has it" if place and place != citation.file else ""
+    path = tree.elsewhere(citation.function)
+    return f"; {path} has it" if path and path != citation.file else ""
 
 
 def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
@@ -446,8 +448,8 @@ def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
         return citation.nested or (_asks_the_same(whole, citation) and _has_its_numbers(statement, whole, citation))
     if citation.whole:
         read = set(re.findall(r"\w+", source.statement(line)))
-        return all(read & set(LEGACY_NAMES[each]) for each in citation.asks.names())
-    names = {name for each in citation.asks.names() for name in LOCAL_NAMES.get(each, (each,))}
+        return all(read & set(LEGACY_NAMES[name]) for name in citation.asks.names())
+    names = {name for asked in citation.asks.names() for name in LOCAL_NAMES.get(asked, (asked,))}
     wanted = {*names, *citation.words, citation.function}
     return any(re.search(rf"\b{re.escape(word)}\b", text) for word in wanted)
 
@@ -466,7 +468,9 @@ def _has_its_numbers(statement: str, whole: str, citation: Citation) -> bool:
     if not citation.asks.names():
         return True
     wanted = citation.asks.numbers()
-    own, all_ = ({int(each) for each in _NUMBER.findall(text.replace("& 0x1", "% 2"))} for text in (statement, whole))
+    own, all_ = (
+        {int(number) for number in _NUMBER.findall(text.replace("& 0x1", "% 2"))} for text in (statement, whole)
+    )
     return wanted - all_ <= {0} and own <= wanted
 
 

@@ -80,9 +80,9 @@ ROWS = 4
 PAIRS = ((0, 1), (2, 3))
 BLOCKS = {
     # Each pair is a row of the block and a column of the step, in the order in which they are read.
-    "q7": tuple((row, place) for half in (0, 1) for pair in PAIRS for place in (half, half + 2) for row in pair),
-    "q7q15": tuple((row, place) for pair in PAIRS for place in (0, 1) for row in pair),
-    "q15": tuple((row, place) for row in range(ROWS) for place in (0, 1)),
+    "q7": tuple((row, column) for half in (0, 1) for pair in PAIRS for column in (half, half + 2) for row in pair),
+    "q7q15": tuple((row, column) for pair in PAIRS for column in (0, 1) for row in pair),
+    "q15": tuple((row, column) for row in range(ROWS) for column in (0, 1)),
 }
 """Data type to the elements of one step of four rows. A step has four columns for q7, else two."""
 
@@ -97,7 +97,7 @@ def interleaved(weights: Elements, kind: str) -> Elements:
     for first in range(0, rows // ROWS * ROWS, ROWS):
         four = weights[first : first + ROWS]
         for column in range(0, whole, step):
-            parts.append(np.array([four[row, column + place] for row, place in block], weights.dtype))
+            parts.append(np.array([four[row, column + offset] for row, offset in block], weights.dtype))
         parts.append(four[:, whole:].T.reshape(-1))
     parts.append(weights[rows // ROWS * ROWS :].reshape(-1))
     return np.concatenate(parts)
@@ -136,8 +136,8 @@ def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:
     operands = CallNumbers(numbers.source, numbers.weights, None, (), 0, 0, numbers.bits)
     sums = summed(stem_of_sums(stem), call, operands)
     half = (1 << numbers.out_shift) >> 1
-    found = (sums + (numbers.bias.astype(np.int64) << numbers.bias_shift) + half) >> numbers.out_shift
-    return np.asarray(np.clip(found, -(1 << (numbers.bits - 1)), (1 << (numbers.bits - 1)) - 1))
+    result = (sums + (numbers.bias.astype(np.int64) << numbers.bias_shift) + half) >> numbers.out_shift
+    return np.asarray(np.clip(result, -(1 << (numbers.bits - 1)), (1 << (numbers.bits - 1)) - 1))
 
 
 def stem_of_sums(stem: str) -> str:

@@ -51,7 +51,7 @@ def _square(call: KernelCall, *, weighted: bool) -> str:
 def _each_axis(call: KernelCall) -> str:
     """Sizes of each axis, the width first."""
     pairs = (call.padding, call.stride)
-    window = f"{call.filter_dims.w}, {call.filter_dims.h}, " + ", ".join(f"{one.w}, {one.h}" for one in pairs)
+    window = f"{call.filter_dims.w}, {call.filter_dims.h}, " + ", ".join(f"{pair.w}, {pair.h}" for pair in pairs)
     return f"{call.input_dims.w}, {call.input_dims.h}, {call.input_dims.c}, weights, {call.output_dims.c}, {window}"
 
 
@@ -176,9 +176,9 @@ def _drawn(entry: str, generator: random.Random) -> Iterator[KernelCall]:
     if entry.startswith("relu"):
         yield _relu(entry, generator.choice((1, 3, 4, 9, 64)))
         return
-    one = entry in ("convolve_HWC_q7_fast", "convolve_HWC_q7_RGB", "convolve_HWC_q15_fast")
+    square = entry in ("convolve_HWC_q7_fast", "convolve_HWC_q7_RGB", "convolve_HWC_q15_fast")
     high = _axis(generator, "pool" in entry)
-    wide = high if one or generator.random() < 0.6 else _axis(generator, "pool" in entry)
+    wide = high if square or generator.random() < 0.6 else _axis(generator, "pool" in entry)
     if min(high.output, wide.output) >= 1 and max(high.before, wide.before) < 6:
         yield _of_axes(entry, high, wide, generator)
 

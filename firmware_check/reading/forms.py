@@ -50,8 +50,8 @@ class LayerForm(NamedTuple):
 
     def function(self, kind: str, library: Library) -> str:
         """C function for a type in a copy's release, the oldest one where the release is before it."""
-        names = [each for each in self.functions if each.type == kind]
-        fitting = [each.name for each in names if library.since(each.since)]
+        names = [function for function in self.functions if function.type == kind]
+        fitting = [function.name for function in names if library.since(function.since)]
         return fitting[0] if fitting else names[-1].name if names else ""
 
 
@@ -202,14 +202,14 @@ def _numbers(name: str, value: object) -> Iterator[tuple[str, int]]:
     if isinstance(value, (int, np.integer)):
         yield name, int(value)
     elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _numbers(str(key), each)
+        for key, number in value.items():
+            yield from _numbers(str(key), number)
     elif hasattr(value, "_asdict"):
-        for key, each in value._asdict().items():
-            yield from _numbers(f"{name} {key}" if key in ("value", "shift") else key, each)
+        for key, number in value._asdict().items():
+            yield from _numbers(f"{name} {key}" if key in ("value", "shift") else key, number)
     elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _numbers(name, each)
+        for number in value:
+            yield from _numbers(name, number)
 
 
 def with_zeros(step: Step) -> Step:

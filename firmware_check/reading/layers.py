@@ -97,19 +97,21 @@ def _repeated(space: Workspace, node: Node, source: Value) -> Places:
 
 def _ranges(space: Workspace, node: Node, shape: tuple[int, ...]) -> list[range]:
     """The indices that a Slice takes of each axis."""
-    lists = [node.ints(name) or _ints(space, node, place) for place, name in enumerate(("starts", "ends"), start=1)]
+    lists = [
+        node.ints(name) or _ints(space, node, position) for position, name in enumerate(("starts", "ends"), start=1)
+    ]
     axes = node.ints("axes") or _ints(space, node, 3) or tuple(range(len(lists[0])))
     steps = _ints(space, node, 4) or (1,) * len(lists[0])
-    found = [range(size) for size in shape]
+    ranges = [range(size) for size in shape]
     for start, end, axis, step in zip(*lists, axes, steps, strict=True):
-        found[axis] = range(*slice(start, end, step).indices(shape[axis]))
-    return found
+        ranges[axis] = range(*slice(start, end, step).indices(shape[axis]))
+    return ranges
 
 
-def _ints(space: Workspace, node: Node, place: int) -> tuple[int, ...]:
-    if len(node.inputs) <= place or not node.inputs[place]:
+def _ints(space: Workspace, node: Node, position: int) -> tuple[int, ...]:
+    if len(node.inputs) <= position or not node.inputs[position]:
         return ()
-    return tuple(int(each) for each in space.stored.array(node.inputs[place]).reshape(-1))
+    return tuple(int(number) for number in space.stored.array(node.inputs[position]).reshape(-1))
 
 
 # Sums, products and extremes of two activations, or of one and a constant.
@@ -147,13 +149,13 @@ def build_extreme(space: Workspace, record: LoweredLayer, reason: str) -> None:
         raise Unsupported(f"it has {len(shape)} axes; up to {len(Dims._fields)} are supported")
     plain = is_image(space.graph, node.outputs[0]) is False
     order = tuple(range(len(shape))) if plain else channels_last(len(shape))
-    fixed = [place for place, name in enumerate(node.inputs) if space.stored.fixed(name)]
+    fixed = [position for position, name in enumerate(node.inputs) if space.stored.fixed(name)]
     values, arrays = [], []
-    for place, name in enumerate(node.inputs):
+    for position, name in enumerate(node.inputs):
         own = space.shape(name)
         whole = (*(1,) * (len(shape) - len(own)), *own)
-        if place in fixed:
-            template = Value(name, -1, whole, order, on_device(of_input(space.graph, node, place)))
+        if position in fixed:
+            template = Value(name, -1, whole, order, on_device(of_input(space.graph, node, position)))
             stored = space.stored.array(space.graph.producers[name].inputs[0]).reshape(whole)
             laid_out = template.to_memory(template.integers(stored))
             arrays.append(Array("operand", "int8_t", np.ascontiguousarray(laid_out)))
@@ -172,7 +174,7 @@ def build_extreme(space: Workspace, record: LoweredLayer, reason: str) -> None:
 
 def _operands(space: Workspace, node: Node) -> tuple[Value, Value, tuple[Array, ...]]:
     """Both operands in one memory order; a constant one as an array of the output's size."""
-    fixed = [place for place, name in enumerate(node.inputs) if space.stored.fixed(name)]
+    fixed = [position for position, name in enumerate(node.inputs) if space.stored.fixed(name)]
     if fixed:
         return _with_constant(space, node, fixed[0])
     first, second = (space.plain(node, space.known(name)) for name in node.inputs)
@@ -185,12 +187,12 @@ def _operands(space: Workspace, node: Node) -> tuple[Value, Value, tuple[Array, 
     return first, second, ()
 
 
-def _with_constant(space: Workspace, node: Node, place: int) -> tuple[Value, Value, tuple[Array, ...]]:
+def _with_constant(space: Workspace, node: Node, position: int) -> tuple[Value, Value, tuple[Array, ...]]:
     """An operand that the file fixes, quantized as the file quantizes it, laid out like the other."""
-    value = space.plain(node, space.known(node.inputs[1 - place]))
-    constant = node.inputs[place]
+    value = space.plain(node, space.known(node.inputs[1 - position]))
+    constant = node.inputs[position]
     integers = space.stored.array(space.graph.producers[constant].inputs[0])
-    other = space.constant(constant, value, on_device(of_input(space.graph, node, place)))
+    other = space.constant(constant, value, on_device(of_input(space.graph, node, position)))
     laid_out = other.to_memory(other.integers(np.broadcast_to(integers, value.shape)))
     return value, other, (Array("operand", "int8_t", np.ascontiguousarray(laid_out)),)
 
@@ -254,8 +256,8 @@ def build_lookup(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """A function of one activation: a curve, or an operator with one constant, on either side."""
     node = record.node
     curve = CURVES.get((node.domain, node.op_type))
-    place, function = (0, lambda real: curve(real, node)) if curve else _arithmetic(space, node)
-    source, result = space.known(node.inputs[place]), result_of(space, record)
+    position, function = (0, lambda real: curve(real, node)) if curve else _arithmetic(space, node)
+    source, result = space.known(node.inputs[position]), result_of(space, record)
     shape = space.shape(node.outputs[0])
     if shape != source.shape:
         raise Unsupported(f"its constant makes {shape} of {source.shape}")
@@ -270,7 +272,7 @@ def build_lookup(space: Workspace, record: LoweredLayer, reason: str) -> None:
 
 def _arithmetic(space: Workspace, node: Node) -> tuple[int, Callable[[Elements], Elements]]:
     """Position of the activation, and the function of it."""
-    constant = next(place for place, name in enumerate(node.inputs) if space.stored.fixed(name))
+    constant = next(position for position, name in enumerate(node.inputs) if space.stored.fixed(name))
     number = space.stored.real(node.inputs[constant]).reshape(-1)[0]
     operator = ARITHMETIC[node.domain, node.op_type]
     return 1 - constant, lambda real: operator(real, number) if constant else operator(number, real)
@@ -314,7 +316,7 @@ def build_softmax(space: Workspace, record: LoweredLayer, reason: str) -> None:
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
     axes = softmax_axes(node, len(source.shape))
-    order = (*(each for each in range(len(source.shape)) if each not in axes), *axes)
+    order = (*(other for other in range(len(source.shape)) if other not in axes), *axes)
     source = space.ordered(node, source, order)
     result = result_of(space, record)
     row = prod(source.shape[axis] for axis in axes)
@@ -332,7 +334,7 @@ def _softmax(source: Quantization) -> tuple[object, tuple[Array, ...]]:
     if source.bits == 8:
         return softmax_constants(source.scale), ()
     tables = {"exponentials": reference.exponentials(), "reciprocals": reference.reciprocals()}
-    return reference.multiplier(source.scale), tuple(Array(name, "int16_t", each) for name, each in tables.items())
+    return reference.multiplier(source.scale), tuple(Array(name, "int16_t", table) for name, table in tables.items())
 
 
 def build_concat(space: Workspace, record: LoweredLayer, reason: str) -> None:
@@ -344,11 +346,11 @@ def build_concat(space: Workspace, record: LoweredLayer, reason: str) -> None:
     values = [space.ordered(node, value, order) for value in values]
     output = like(space, node, result, values[0])
     axis = node.int("axis") % len(output.shape)
-    place = order.index(axis)
+    rank = order.index(axis)
     numbers = {
-        "limits": result.limits, "outer": prod(output.shape[each] for each in order[:place]),
+        "limits": result.limits, "outer": prod(output.shape[size_axis] for size_axis in order[:rank]),
         "rows": [value.shape[axis] for value in values],
-        "inner": prod(output.shape[each] for each in order[place + 1 :]), "total": output.shape[axis],
+        "inner": prod(output.shape[size_axis] for size_axis in order[rank + 1 :]), "total": output.shape[axis],
         "rescales": [quantize_multiplier(value.quantization.scale / result.quantization.scale) for value in values],
     }  # fmt: skip
     step = Step(node.label, node.op_type, "concat", tuple(values), output, record.call, "", (), numbers, reason)
@@ -546,8 +548,8 @@ def _arrays(
     return (
         Array("weights", "int8_t", packed(flat) if weights.narrow else flat),
         *(() if bias is None else (_bias_array(bias, result.quantization.bits),)),
-        Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
-        Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),
+        Array("multipliers", "int32_t", np.array([multiplier.value for multiplier in multipliers])),
+        Array("shifts", "int32_t", np.array([multiplier.shift for multiplier in multipliers])),
     )
 
 
@@ -566,9 +568,9 @@ def _bias(space: Workspace, layer: Layer, result: LayerResult, scales: Elements)
     if not layer.call.bias:
         return None
     total = np.zeros(scales.size)
-    place = operator_of(node).roles.bias
-    if 0 <= place < len(node.inputs) and node.inputs[place]:
-        total = total + space.stored.real(node.inputs[place]).reshape(-1) * _factor(node, "beta")
+    position = operator_of(node).roles.bias
+    if 0 <= position < len(node.inputs) and node.inputs[position]:
+        total = total + space.stored.real(node.inputs[position]).reshape(-1) * _factor(node, "beta")
     if result.added is not None:
         total = total + result.added.reshape(-1)
     return np.rint(total / scales)

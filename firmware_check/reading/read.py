@@ -179,9 +179,11 @@ class _Walk:
             except Unsupported as error:
                 del self._space.steps[before:]  # what only moved its operands
                 self._foreign.append((node.label, str(error)))
-        made = {name: self._space.integers.get(name) or self._space.reals.get(name) for name in self._graph.outputs}
-        known = tuple(value for value in made.values() if value is not None)
-        lost = [(name, "no layer of the firmware makes this output") for name, value in made.items() if value is None]
+        outputs = {name: self._space.integers.get(name) or self._space.reals.get(name) for name in self._graph.outputs}
+        known = tuple(value for value in outputs.values() if value is not None)
+        lost = [
+            (name, "no layer of the firmware makes this output") for name, value in outputs.items() if value is None
+        ]
         return Program(tuple(self._inputs), tuple(self._space.steps), known, (*self._foreign, *lost))
 
     def _node(self, node: Node) -> None:
@@ -229,19 +231,19 @@ class _Walk:
 
     def _quantized_alike(self, node: Node) -> Value | None:
         """The integers that another node makes of the same tensor; lowering has them from the layer in front."""
-        made, integers = of_result(self._graph, node), self._space.integers
+        result, integers = of_result(self._graph, node), self._space.integers
         for other in self._graph.consumers.get(node.inputs[0], ()):
             if operator_of(other).quantizes and other.outputs[0] in integers:
-                found = of_result(self._graph, other)
-                if made is not None and found is not None and found.equals(made):
+                other_result = of_result(self._graph, other)
+                if result is not None and other_result is not None and other_result.equals(result):
                     return integers[other.outputs[0]]
         return None
 
     def _dequantize(self, node: Node) -> None:
         name, quantization = node.inputs[0], on_device(of_input(self._graph, node, 0))
-        found = self._space.integers.get(name) or self._host_value(name, quantization)
-        self._space.integers[name] = found
-        self._space.reals[node.outputs[0]] = replace(found, quantization=quantization)
+        value = self._space.integers.get(name) or self._host_value(name, quantization)
+        self._space.integers[name] = value
+        self._space.reals[node.outputs[0]] = replace(value, quantization=quantization)
 
     def _host_value(self, tensor: str, quantization: Quantization) -> Value:
         """A value that the host writes: an input, or what a node outside the firmware makes."""

@@ -81,14 +81,14 @@ class StoredNumbers:
             node = self._graph.producers.get(node.inputs[0])
         if node is None or not operator_of(node).dequantizes:
             raise Unsupported("its weights are not quantized")
-        found = self._dequantized(node)
+        numbers = self._dequantized(node)
         for move in reversed(moves):
             if operator_of(move).elements is Elements.TRANSPOSED:
-                order = move.permutation(found.integers.ndim)
+                order = move.permutation(numbers.integers.ndim)
                 if order is None:
-                    raise Unsupported(f"{move.label} has no order of {found.integers.ndim} axes as perm")
-                found = replace(found, integers=found.integers.transpose(order))
-        return found
+                    raise Unsupported(f"{move.label} has no order of {numbers.integers.ndim} axes as perm")
+                numbers = replace(numbers, integers=numbers.integers.transpose(order))
+        return numbers
 
     def _dequantized(self, node: Node) -> IntegerWeights:
         integers = self.array(node.inputs[0])
@@ -296,9 +296,9 @@ def clip_limits(space: Workspace, node: Node) -> tuple[float, float]:
     if operator_of(node) is RELU:
         return 0.0, np.inf
     bounds = []
-    for place, (name, missing) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):
+    for position, (name, missing) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):
         given = node.attributes.get(name, missing)
-        if len(node.inputs) > place and node.inputs[place]:
-            given = float(space.stored.real(node.inputs[place]).reshape(-1)[0])
+        if len(node.inputs) > position and node.inputs[position]:
+            given = float(space.stored.real(node.inputs[position]).reshape(-1)[0])
         bounds.append(float(given) if isinstance(given, (int, float)) else missing)
     return bounds[0], bounds[1]

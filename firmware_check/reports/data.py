@@ -51,9 +51,9 @@ def _check(check: TargetCheck) -> Data:
         "instructions": check.instructions,
         "memory": _memory(check.memory),
         "flash": sizes.flash if sizes else None,
-        "ram": sizes.ram + check.memory.scratch.found if sizes else None,
+        "ram": sizes.ram + check.memory.scratch.measured if sizes else None,
         "predicted": check.predicted,
-        "outputs": [_differences(each) for each in check.output_differences],
+        "outputs": [_differences(differences) for differences in check.output_differences],
         "layers": [_layer(layer) for layer in check.layers],
         "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
         "flagged_not_run": [{"node": label, "hazard": hazard} for label, hazard in check.unseen],
@@ -65,7 +65,7 @@ def _check(check: TargetCheck) -> Data:
 def _memory(memory: Memory) -> Data:
     """Bytes; `found` is in the ELF file, for scratch what the size functions answered."""
     kinds = {"constants": memory.constants, "arena": memory.arena, "scratch": memory.scratch}
-    sides = {name: {"predicted": each.predicted, "found": each.found} for name, each in kinds.items()}
+    sides = {name: {"predicted": size.predicted, "found": size.measured} for name, size in kinds.items()}
     return {**sides, "flash_by_owner": memory.flash, "ram_by_owner": memory.ram}
 
 
@@ -83,14 +83,14 @@ def _layer(layer: LayerVerdict) -> Data:
             "scratch": list(layer.scratch),
             "instructions": layer.instructions,
             "calls": [
-                {"function": each.name, "depth": each.depth, "times": each.calls, "status": each.status}
-                for each in layer.observed.tree
+                {"function": call.name, "depth": call.depth, "times": call.calls, "status": call.status}
+                for call in layer.observed.tree
             ],
         },
         "differences": _differences(layer.differences),
         "differences_from_plain_integers": _differences(layer.arithmetic),
-        "disagreements": [_disagreement(each) for each in layer.disagreements],
-        "defects": [_disagreement(each) for each in layer.defects],
+        "disagreements": [_disagreement(disagreement) for disagreement in layer.disagreements],
+        "defects": [_disagreement(defect) for defect in layer.defects],
         "remarks": list(layer.remarks),
     }
 
@@ -117,12 +117,12 @@ def _comparison(comparison: Comparison) -> Data:
         "agrees": comparison.agrees,
         "verdict": comparison.verdict,
         "instructions": [comparison.before.instructions, comparison.after.instructions],
-        "arena": [comparison.before.memory.arena.found, comparison.after.memory.arena.found],
-        "constants": [comparison.before.memory.constants.found, comparison.after.memory.constants.found],
-        "outputs": [_differences(each) for each in comparison.outputs],
+        "arena": [comparison.before.memory.arena.measured, comparison.after.memory.arena.measured],
+        "constants": [comparison.before.memory.constants.measured, comparison.after.memory.constants.measured],
+        "outputs": [_differences(differences) for differences in comparison.outputs],
         "outputs_from": "device" if comparison.on_device else "onnxruntime",
         "layers": [_pair(pair) for pair in comparison.pairs],
-        "disagreements": [_disagreement(each) for each in comparison.disagreements],
+        "disagreements": [_disagreement(disagreement) for disagreement in comparison.disagreements],
     }
 
 

@@ -84,8 +84,10 @@ def comparison_report(comparison: Comparison) -> str:
     where = "on the device" if comparison.on_device else f"in {comparison.before.runtime}"
     lines.append(f"* instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after")
     lines += [f"* {line}" for line in sizes_of(before, after)]
-    lines += [f"* output {n} {where}: {differing(each)} changed" for n, each in enumerate(comparison.outputs)]
-    lines += [f"* {each.code} {markdown(each.text)}" for each in comparison.disagreements]
+    lines += [
+        f"* output {n} {where}: {differing(differences)} changed" for n, differences in enumerate(comparison.outputs)
+    ]
+    lines += [f"* {disagreement.code} {markdown(disagreement.text)}" for disagreement in comparison.disagreements]
     return "\n".join(lines) + "\n"
 
 
@@ -116,7 +118,7 @@ def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Compari
     mpl.rcParams["svg.hashsalt"] = "firmware_check"  # the same picture for the same numbers
     from matplotlib import pyplot as plt
 
-    panels = [_of_comparison(each) for each in comparisons] or [_of_check(each) for each in checks]
+    panels = [_of_comparison(comparison) for comparison in comparisons] or [_of_check(check) for check in checks]
     height = sum(1.2 + _INCHES_PER_LAYER * len(labels) for _, labels, _ in panels)
     ratios = [1.2 + _INCHES_PER_LAYER * len(labels) for _, labels, _ in panels]
     figure, axes = plt.subplots(
@@ -125,10 +127,8 @@ def plot(path: str, checks: Sequence[TargetCheck], comparisons: Sequence[Compari
     for (title, labels, series), axis in zip(panels, axes[:, 0], strict=True):
         thickness = 0.8 / len(series)
         for number, (name, values) in enumerate(series.items()):
-            axis.barh([place + number * thickness for place in range(len(labels))], values, thickness, label=name)
-        axis.set_yticks(
-            [place + 0.4 - thickness / 2 for place in range(len(labels))], labels, fontsize=7, parse_math=False
-        )
+            axis.barh([row + number * thickness for row in range(len(labels))], values, thickness, label=name)
+        axis.set_yticks([row + 0.4 - thickness / 2 for row in range(len(labels))], labels, fontsize=7, parse_math=False)
         axis.invert_yaxis()
         axis.set_xlabel("instructions (not cycles)")
         axis.xaxis.set_major_formatter("{x:,.0f}")
@@ -204,7 +204,7 @@ def render(
         tool=om.Tool(driver=driver),
         invocations=[om.Invocation(execution_successful=complete)],
         original_uri_base_ids=uri_bases((finding.location.path for finding in findings), folder),
-        results=[_result(*each, folder) for each in zip(findings, fingerprints(findings), strict=True)],
+        results=[_result(*finding, folder) for finding in zip(findings, fingerprints(findings), strict=True)],
         column_kind="unicodeCodePoints",
         newline_sequences=None,
         # GitHub takes the text before the last slash as the category
@@ -215,18 +215,24 @@ def render(
 
 def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:
     return [
-        _finding(each.code, f"{layer.op_type} '{layer.label}': {each.text}", check, layer.label, layer.op_type)
+        _finding(
+            disagreement.code,
+            f"{layer.op_type} '{layer.label}': {disagreement.text}",
+            check,
+            layer.label,
+            layer.op_type,
+        )
         for check in checks
         for layer in check.layers
-        for each in (*layer.disagreements, *layer.defects)
+        for disagreement in (*layer.disagreements, *layer.defects)
     ]
 
 
 def _of_comparisons(comparisons: Sequence[Comparison]) -> list[Finding]:
     return [
-        _finding(each.code, f"Against {comparison.after.path}: {each.text}", comparison.before, "", "")
+        _finding(disagreement.code, f"Against {comparison.after.path}: {disagreement.text}", comparison.before, "", "")
         for comparison in comparisons
-        for each in comparison.disagreements
+        for disagreement in comparison.disagreements
     ]
 
 
@@ -250,11 +256,11 @@ def _rule(code: str, name: str, said: str) -> Any:
 
 def _result(finding: Finding, fingerprint: str, folder: str) -> Any:
     path = finding.location.path
-    place = artifact_location(path, folder)
+    location = artifact_location(path, folder)
     region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
     node = printable(finding.location.node)
     logical = [om.LogicalLocation(name=node, fully_qualified_name=node, kind="node")] if node else None
-    physical = om.PhysicalLocation(artifact_location=place, region=region)
+    physical = om.PhysicalLocation(artifact_location=location, region=region)
     return om.Result(
         rule_id=finding.code,
         rule_index=list(_RULES).index(finding.code),

@@ -34,7 +34,9 @@ _NUMBERS = ("status", "scratch", "instructions", "off", "differ")
 def report(check: TargetCheck) -> str:
     """One check: a table of layers, what is not as predicted, sizes."""
     rows = [_cells(label, layer, _effective(layer)) for label, layer in _labelled(check)]
-    parts = [folded(f"{check.path} on {check.label}, {check.board.machine}{_remark(check)}")]
+    mode = "; each layer alone" if check.per_layer else ""
+    remark = f" ({check.board.remark})" if check.board.remark else ""
+    parts = [folded(f"{check.path} on {check.label}, {check.board.machine}{remark}{mode}")]
     alike = all(layer_verdict(layer) == AGREES for layer in check.layers)
     fit = _ALIKE if alike else _APART
     parts.append(fitted(COLUMNS, rows, _NUMBERS, TableFit(columns(), *fit)))
@@ -76,8 +78,12 @@ def _beside_default(check: TargetCheck, otherwise: tuple[str, ...]) -> str:
 def said_of(check: TargetCheck) -> list[str]:
     """What is not as predicted, what is defective, what did not run as usual: one line each."""
     layers = [(check.called(layer.label), layer) for layer in check.layers]
-    said = [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.disagreements]
-    said += [f"{name}: {found.code} {found.text}" for name, layer in layers for found in layer.defects]
+    said = [
+        f"{name}: {disagreement.code} {disagreement.text}"
+        for name, layer in layers
+        for disagreement in layer.disagreements
+    ]
+    said += [f"{name}: {defect.code} {defect.text}" for name, layer in layers for defect in layer.defects]
     said += [f"{name}: plain C, {layer.reason}" for name, layer in layers if layer.reason]
     said += [f"{name}: {remark}" for name, layer in layers for remark in layer.remarks]
     said += [f"{check.called(label)}: not run, {reason}" for label, reason in check.foreign]
@@ -104,7 +110,7 @@ def distinct(labels: Sequence[str]) -> list[str]:
     """Labels short enough for a table; where several would read the same, with the number of the row in front."""
     short = [printable(cut(label, WIDEST)) for label in labels]
     times = Counter(short)
-    return [f"{row}: {each}" if times[each] > 1 else each for row, each in enumerate(short)]
+    return [f"{row}: {name}" if times[name] > 1 else name for row, name in enumerate(short)]
 
 
 def check_rows(check: TargetCheck) -> list[list[str]]:
@@ -154,12 +160,6 @@ def differing(differences: Differences | None) -> str:
     return f"{differences.count:,}/{differences.total:,}{by}"
 
 
-def _remark(check: TargetCheck) -> str:
-    mode = "; each layer alone" if check.per_layer else ""
-    remark = f" ({check.board.remark})" if check.board.remark else ""
-    return f"{remark}{mode}"
-
-
 def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
@@ -171,18 +171,18 @@ def memory_lines(check: TargetCheck) -> list[str]:
         lines[0] += f"; measured there: {predicted['measured']:,}"
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
-    lines.append("; ".join(f"{name} {side_by_side(each)}" for name, each in kinds))
+    lines.append("; ".join(f"{name} {side_by_side(size)}" for name, size in kinds))
     if check.sizes:
-        ram = check.sizes.ram + memory.scratch.found
-        in_ram = {**memory.ram, "scratch": memory.scratch.found}
+        ram = check.sizes.ram + memory.scratch.measured
+        in_ram = {**memory.ram, "scratch": memory.scratch.measured}
         lines.append(f"flash {check.sizes.flash:,} bytes (from the ELF file): {_listed(memory.flash)}")
         lines.append(f"RAM {ram:,} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
     return lines
 
 
-def side_by_side(found: Bytes) -> str:
+def side_by_side(size: Bytes) -> str:
     """Bytes that there are and that were predicted."""
-    return f"{found.found:,} bytes, {found.predicted:,} predicted ({found.difference:+,})"
+    return f"{size.measured:,} bytes, {size.predicted:,} predicted ({size.difference:+,})"
 
 
 def _listed(owners: dict[str, int]) -> str:
@@ -192,15 +192,15 @@ def _listed(owners: dict[str, int]) -> str:
 def sizes_of(before: TargetCheck, after: TargetCheck) -> list[str]:
     """Constants, arena and flash, before and after."""
     sides = before.memory, after.memory
-    kinds = {"constants": [each.constants.found for each in sides], "arena": [each.arena.found for each in sides]}
+    kinds = {"constants": [side.constants.measured for side in sides], "arena": [side.arena.measured for side in sides]}
     if before.sizes and after.sizes:
         kinds["flash"] = [before.sizes.flash, after.sizes.flash]
-    return [f"{name}: {one:,} bytes before, {other:,} after" for name, (one, other) in kinds.items()]
+    return [f"{name}: {before:,} bytes before, {after:,} after" for name, (before, after) in kinds.items()]
 
 
-def comparison(found: Comparison) -> str:
+def comparison(compared: Comparison) -> str:
     """Before against after: a table of layers, what changed."""
-    before, after = found.before, found.after
+    before, after = compared.before, compared.after
     rows = [
         [
             label,
@@ -208,16 +208,16 @@ def comparison(found: Comparison) -> str:
             *(f"{side.instructions:,}" if side else "-" for side in (pair.before, pair.after)),
             f"{pair.gain:,}",
         ]
-        for label, pair in zip(distinct(found.called), found.pairs, strict=True)
+        for label, pair in zip(distinct(compared.called), compared.pairs, strict=True)
     ]
     head = ("layer", "kernel before", "kernel after", "instructions", "after", "saved")
     fit = TableFit(columns(), {"layer": 8, "kernel before": 19, "kernel after": 19}, ("saved",))
-    where = "on the device" if found.on_device else f"in {found.before.runtime}"
+    where = "on the device" if compared.on_device else f"in {compared.before.runtime}"
     lines = [f"instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after"]
     lines += sizes_of(before, after)
-    lines += [f"output {n} {where}: {differing(each)} changed" for n, each in enumerate(found.outputs)]
-    lines += [f"{each.code} {printable(each.text)}" for each in found.disagreements]
-    lines.append(f"before against after: {found.verdict}")
+    lines += [f"output {n} {where}: {differing(differences)} changed" for n, differences in enumerate(compared.outputs)]
+    lines += [f"{disagreement.code} {printable(disagreement.text)}" for disagreement in compared.disagreements]
+    lines.append(f"before against after: {compared.verdict}")
     title = folded(f"{before.path} against {after.path} on {before.label}")
     return title + fitted(head, rows, head[3:], fit) + "".join(map(folded, lines))
 

@@ -49,7 +49,7 @@ class LiteRtReference:
         """Sets of model inputs from a seed; `ranges` has the real range of a float input where it is known."""
         generator = np.random.default_rng(seed)
         inputs = self._model.subgraphs[0].inputs
-        return [{self._keys[each]: self._random(each, generator, ranges) for each in inputs} for _ in range(count)]
+        return [{self._keys[index]: self._random(index, generator, ranges) for index in inputs} for _ in range(count)]
 
     def _random(self, index: int, generator: np.random.Generator, ranges: dict[str, tuple[float, float]]) -> Any:
         known = self._process.tensors[index]
@@ -63,8 +63,8 @@ class LiteRtReference:
         """Values of any tensors of the model for one set of inputs."""
         wanted = [name for name in dict.fromkeys(names) if name not in inputs]
         feed = {self._index[name]: value for name, value in inputs.items()}
-        found = dict(zip(wanted, self._run(self._process, feed, [self._index[name] for name in wanted]), strict=True))
-        return {name: inputs[name] if name in inputs else found[name] for name in names}
+        arrays = dict(zip(wanted, self._run(self._process, feed, [self._index[name] for name in wanted]), strict=True))
+        return {name: inputs[name] if name in inputs else arrays[name] for name in names}
 
     def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
         """What one operator makes of its inputs, which are given under the keys of their tensors."""

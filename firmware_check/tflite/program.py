@@ -127,10 +127,10 @@ class TfliteSpace:
     def numbers(self, index: int) -> np.ndarray[Any, Any]:
         """Values of a constant."""
         tensor = self.tensor(index)
-        found = array_of(self.model, tensor) if self.model.is_constant(tensor) else None
-        if found is None:
+        array = array_of(self.model, tensor) if self.model.is_constant(tensor) else None
+        if array is None:
             raise Unsupported(f"'{self.keys[index]}' is computed, or stored in a form that is not read")
-        return found
+        return array
 
     def limits(self, operator: TfliteOperator) -> tuple[int, int]:
         """Smallest and largest integer of the output, with the fused activation (CalculateActivationRangeQuantized)."""
@@ -142,9 +142,9 @@ class TfliteSpace:
 
     def add(self, step: Step, index: int) -> None:
         """A layer, by the function of its form or in plain C."""
-        made = formed(step, self.library)
-        self.steps.append(made)
-        self.values[index] = made.output
+        form = formed(step, self.library)
+        self.steps.append(form)
+        self.values[index] = form.output
 
 
 # One operator of a `.tflite` file on its way to a layer, with what every builder needs.
@@ -214,8 +214,8 @@ def dense(layer: TfliteLayer) -> None:
     convolves = layer.row.call is not None and layer.row.call.entry.startswith("convolve")
     if not several:
         real = source.quantization.scale * scales[0] / layer.space.quantization(layer.output).scale
-        one = quantize_multiplier(real)
-        multipliers = _pairs([one] * (channels if convolves else 1))
+        multiplier = quantize_multiplier(real)
+        multipliers = _pairs([multiplier] * (channels if convolves else 1))
     else:
         multipliers = _multipliers(layer, scales, source)
     arrays = (*_weights_and_bias(layer, weights, 2), *multipliers)
@@ -236,24 +236,24 @@ def _weights(layer: TfliteLayer, position: int) -> Elements:
 
 def _weights_and_bias(layer: TfliteLayer, weights: Elements, position: int) -> tuple[Array, ...]:
     """Weights as they lie in the file, and a bias where there is one."""
-    found = [Array("weights", "int8_t", np.ascontiguousarray(weights).reshape(-1))]
+    arrays = [Array("weights", "int8_t", np.ascontiguousarray(weights).reshape(-1))]
     inputs = layer.operator.inputs
     if len(inputs) > position and inputs[position] >= 0:
         c_type, _ = BIAS[layer.space.quantization(layer.output).bits]
-        found.append(Array("bias", c_type, layer.space.numbers(inputs[position]).reshape(-1).astype(np.int64)))
-    return tuple(found)
+        arrays.append(Array("bias", c_type, layer.space.numbers(inputs[position]).reshape(-1).astype(np.int64)))
+    return tuple(arrays)
 
 
 def _multipliers(layer: TfliteLayer, scales: list[float], source: Value) -> tuple[Array, ...]:
     """A multiplier and shift for each channel (PopulateConvolutionQuantizationParams)."""
-    made: Quantization = layer.space.quantization(layer.output)
-    return _pairs([quantize_multiplier(source.quantization.scale * scale / made.scale) for scale in scales])
+    result: Quantization = layer.space.quantization(layer.output)
+    return _pairs([quantize_multiplier(source.quantization.scale * scale / result.scale) for scale in scales])
 
 
 def _pairs(multipliers: list[Multiplier]) -> tuple[Array, ...]:
     return (
-        Array("multipliers", "int32_t", np.array([each.value for each in multipliers])),
-        Array("shifts", "int32_t", np.array([each.shift for each in multipliers])),
+        Array("multipliers", "int32_t", np.array([multiplier.value for multiplier in multipliers])),
+        Array("shifts", "int32_t", np.array([multiplier.shift for multiplier in multipliers])),
     )
 
 
@@ -271,29 +271,29 @@ def elementwise(layer: TfliteLayer) -> None:
     first, second = layer.source(0), layer.source(1)
     if first.shape != second.shape:
         raise Unsupported("the shapes of its operands differ")
-    one, other = first.quantization.scale, second.quantization.scale
+    first_scale, second_scale = first.quantization.scale, second.quantization.scale
     result = layer.space.quantization(layer.output).scale
     left_shift = ADD_LEFT_SHIFT[first.quantization.bits]
     layer.step(
         layer.operator.op.lower(),
         (first, second),
         offsets=(-first.quantization.zero_point, -second.quantization.zero_point),
-        scales=(one / result, other / result),
-        constants=add_constants(one, other, result, left_shift=left_shift),
+        scales=(first_scale / result, second_scale / result),
+        constants=add_constants(first_scale, second_scale, result, left_shift=left_shift),
         left_shift=left_shift,
-        output=quantize_multiplier(one * other / result),
+        output=quantize_multiplier(first_scale * second_scale / result),
     )
 
 
 def extreme(layer: TfliteLayer) -> None:
     """MAXIMUM and MINIMUM: the function repeats an operand along axes of size 1; either may be constant."""
     values, arrays, constant = [], [], None
-    for place, index in enumerate(layer.operator.inputs[:2]):
+    for position, index in enumerate(layer.operator.inputs[:2]):
         if layer.space.model.is_constant(layer.space.tensor(index)):
             arrays.append(Array("operand", "int8_t", layer.space.numbers(index).reshape(-1)))
-            constant = place
+            constant = position
         else:
-            values.append(layer.source(place))
+            values.append(layer.source(position))
     if not values:
         raise Unsupported("both of its operands are constant")
     layer.step(layer.operator.op.lower(), tuple(values), tuple(arrays), constant=constant)
@@ -307,9 +307,9 @@ def softmax(layer: TfliteLayer) -> None:
     scale, rows = source.quantization.scale * beta, prod(source.shape[:-1])
     if source.quantization.bits == 16:
         tables = {"exponentials": reference.exponentials(), "reciprocals": reference.reciprocals()}
-        made = tuple(Array(name, "int16_t", values) for name, values in tables.items())
+        arrays = tuple(Array(name, "int16_t", values) for name, values in tables.items())
         constants: object = reference.multiplier(scale)
-        layer.step("softmax", (source,), made, rows=rows, row=row, constants=constants)
+        layer.step("softmax", (source,), arrays, rows=rows, row=row, constants=constants)
         return
     layer.step("softmax", (source,), rows=rows, row=row, constants=softmax_constants(scale))
 
@@ -325,7 +325,7 @@ def pad(layer: TfliteLayer) -> None:
     if len(layer.operator.inputs) > 2:
         fill = int(layer.space.numbers(layer.operator.inputs[2]).reshape(-1)[0])
     size, before, after = (
-        [padding] * missing + [int(each) for each in numbers]
+        [padding] * missing + [int(number) for number in numbers]
         for padding, numbers in ((1, source.shape), (0, amounts[:, 0]), (0, amounts[:, 1]))
     )
     layer.step("pad", (source,), size=size, before=before, after=after, fill=fill)
@@ -333,25 +333,25 @@ def pad(layer: TfliteLayer) -> None:
 
 def requantize(layer: TfliteLayer) -> None:
     """QUANTIZE between integers, RELU and RELU6: a change of scale, perhaps with bounds."""
-    source, made = layer.source(), layer.space.quantization(layer.output)
-    limits = bounds(made, ACTIVATIONS[layer.operator.op if layer.operator.op in ACTIVATIONS else "NONE"])
-    rescale = quantize_multiplier(source.quantization.scale / made.scale)
+    source, result = layer.source(), layer.space.quantization(layer.output)
+    limits = bounds(result, ACTIVATIONS[layer.operator.op if layer.operator.op in ACTIVATIONS else "NONE"])
+    rescale = quantize_multiplier(source.quantization.scale / result.scale)
     layer.step("requantize", (source,), limits=limits, rescale=rescale)
 
 
 def concatenation(layer: TfliteLayer) -> None:
     """CONCATENATION: one copying loop for each input."""
     values = tuple(layer.space.known(index) for index in layer.operator.inputs)
-    made = layer.space.tensor(layer.output)
-    axis = int(cast(int, layer.operator.options.get("axis", 0))) % len(made.shape)
+    result = layer.space.tensor(layer.output)
+    axis = int(cast(int, layer.operator.options.get("axis", 0))) % len(result.shape)
     scale = layer.space.quantization(layer.output).scale
     layer.step(
         "concat",
         values,
-        outer=prod(made.shape[:axis]),
+        outer=prod(result.shape[:axis]),
         rows=[value.shape[axis] for value in values],
-        inner=prod(made.shape[axis + 1 :]),
-        total=made.shape[axis],
+        inner=prod(result.shape[axis + 1 :]),
+        total=result.shape[axis],
         rescales=[quantize_multiplier(value.quantization.scale / scale) for value in values],
     )
 
@@ -447,8 +447,8 @@ def _host(space: TfliteSpace, index: int) -> None:
 def _last(space: TfliteSpace) -> list[int]:
     """The model's outputs; of one that DEQUANTIZE makes, the integers in front."""
     behind = {op.outputs[0]: op.inputs[0] for op in space.main.operators if op.op == "DEQUANTIZE"}
-    found = [behind.get(index, index) for index in space.main.outputs]
-    return [index for index in found if index in space.values]
+    outputs = [behind.get(index, index) for index in space.main.outputs]
+    return [index for index in outputs if index in space.values]
 
 
 def _read(space: TfliteSpace) -> tuple[Value, ...]:
