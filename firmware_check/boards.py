@@ -67,4 +67,4 @@ BOARDS = (
     Board("cortex-m33", Isa.DSP, "mps2-an505", ("-mcpu=cortex-m33", *_SOFT), 50, *_AN505),
     Board("cortex-m55", Isa.MVE, "mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 40, *_AN547),
 )  # fmt: skip
-"""In the order they are shown."""
+"""Boards in the order in which they are shown."""

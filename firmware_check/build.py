@@ -84,7 +84,7 @@ class Image:
     sizes: SectionSizes
     """Of its sections."""
     symbols: tuple[Symbol, ...]
-    """Its functions and variables."""
+    """Functions and variables of the image."""
     arena: int
     """Bytes of the activation arena."""
     rescued: tuple[str, ...] = ()

@@ -34,9 +34,9 @@ class LayerPair:
     label: str
     """ONNX node, as the model that has the layer names it; the one before where both have it."""
     before: LayerVerdict | None
-    """In the model that was given."""
+    """The layer in the model that was given."""
     after: LayerVerdict | None
-    """In the model that it is held against."""
+    """The layer in the model that the first one is compared with."""
 
     @property
     def gain(self) -> int:
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """What came of the comparison, in words."""
         if not self.agrees:
             return "DISAGREES"
         if self.repaired:

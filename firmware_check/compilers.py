@@ -67,7 +67,7 @@ CLANG = CompilerRow(
     assembly=False,
 )
 COMPILERS = (GCC, CLANG)
-"""In the order they are shown."""
+"""Compilers in the order in which they are shown."""
 
 _VERSION = re.compile(r"\b(\d+\.\d+\.\d+)\b")
 _HEADER = "string.h"

@@ -57,7 +57,7 @@ class TargetCheck:
     outputs: tuple[np.ndarray, ...] = ()
     """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
     output_differences: tuple[Differences, ...] = ()
-    """Those outputs against the host's of the whole model."""
+    """The model's outputs on the device against those on the host."""
     runtime: str = "ONNX Runtime"
     """What computed the model on the host."""
     compiler: str = "gcc"
@@ -113,7 +113,7 @@ class TargetCheck:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """Whether prediction and observation agree, in words."""
         if not self.agrees:
             return "DISAGREES"
         if self.defective:
@@ -203,7 +203,8 @@ SHARES = {
     "avgpool": 0.3, "softmax": 1.0, "add": 0.3, "mul": 0.3, "requantize": 0.3, "lookup": 1.0, "pad": 0.0,
     "transpose_conv": 0.3,
 }  # fmt: skip
-"""The same where a layer rounds halves, which are frequent in it, in another direction than ONNX, or approximates.
+"""Part of the outputs that may differ by one unit where a layer rounds halves in another direction than ONNX, or
+approximates.
 
 A constant of half a step makes every sum of a lookup a half. Where the strides of a transposed convolution exceed its
 window, outputs are its bias alone, which is rounded alike in a whole channel."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 OWNERS = ("constants", "arena", "calls", "CMSIS-NN", "plain C", "harness", "C library", "alignment")
-"""In the order they are shown."""
+"""Owners of memory in the order in which they are shown."""
 
 _PLAIN = "reference"
 """Stem of the source with the plain C."""
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     """One section of one object in an image."""
 
     section: str
-    """Its name in the object."""
+    """Name in the object."""
     address: int
     """First byte."""
     size: int
@@ -96,7 +96,7 @@ def _owner(part: Part, library: set[str]) -> str:
 
 
 def _complete(owners: Counter[str], total: int) -> dict[str, int]:
-    """By owner in their order, with what no object has."""
+    """Bytes by owner in the order of `OWNERS`, with those that no object has."""
     owners["alignment"] += total - sum(owners.values())
     return {name: owners[name] for name in OWNERS if owners[name]}
 
@@ -108,9 +108,9 @@ class Bytes(NamedTuple):
     """One kind of memory."""
 
     predicted: int
-    """From the model and the release alone."""
+    """Bytes that follow from the model and the release alone."""
     measured: int
-    """In the ELF file by symbol; for scratch, what the size functions answered."""
+    """Bytes in the ELF file by symbol; for scratch, what the size functions answered."""
 
     @property
     def difference(self) -> int:

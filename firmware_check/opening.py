@@ -54,11 +54,11 @@ class OpenedModel:
     quantized_here: bool
     """Whether the file is float and was quantized for this check."""
     graph: Graph
-    """As the linter reads it."""
+    """The model as the linter reads it."""
     program: Program
-    """Its layers."""
+    """Layers of the model as firmware computes them."""
     reference: LayerReference
-    """It in ONNX Runtime, or LiteRT for a `.tflite` model."""
+    """The model in ONNX Runtime, or in LiteRT for a `.tflite` model."""
 
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""

@@ -222,9 +222,7 @@ def _first_line(error: Any) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-# Models in QOperator format as QDQ: an operator on integers becomes the one on real numbers that its record names.
-#
-# QLinearConv becomes a Conv between DequantizeLinear and QuantizeLinear.
+# Models in QOperator format as QDQ: QLinearConv becomes a Conv between DequantizeLinear and QuantizeLinear.
 
 
 Nodes = list[onnx.NodeProto]

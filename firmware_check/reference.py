@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph
 
 
-# What arm_softmax_s16 is called with: two tables and a multiplier, as TensorFlow Lite Micro makes them.
-#
-# Source: tensorflow/lite/micro/kernels/softmax_common.cc (SoftmaxPrepare, CalculateSoftmaxParams) and gen_lut in
+# What arm_softmax_s16 is called with: two tables and a multiplier, as TensorFlow Lite Micro makes them. Source:
+# tensorflow/lite/micro/kernels/softmax_common.cc (SoftmaxPrepare, CalculateSoftmaxParams) and gen_lut in
 # tensorflow/lite/kernels/internal/common.h, with single precision as there.
 
 
@@ -73,13 +72,10 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.copysign(np.floor(np.abs(values) + np.float32(0.5)), values), np.float32)
 
 
-# Softmax in plain integers, as gemmlowp and TensorFlow Lite define it: the exact output that CMSIS-NN should write.
-#
-# Sources: gemmlowp's fixedpoint.h (exp_on_negative_values, one_over_one_plus_x_for_x_in_0_1), which CMSIS-NN 7.0.0
-# follows in Include/arm_nnsupportfunctions.h:1824-1878 and Source/SoftmaxFunctions/arm_nn_softmax_common_s8.c:57-144;
-# for
-# int16 SoftmaxInt16 of TensorFlow Lite (kernels/internal/reference/softmax.h), which arm_softmax_s16.c:39-118
-# follows.
+# Softmax in plain integers: the exact output that CMSIS-NN should write. Sources: gemmlowp's fixedpoint.h
+# (exp_on_negative_values, one_over_one_plus_x_for_x_in_0_1), which CMSIS-NN 7.0.0 follows in
+# Include/arm_nnsupportfunctions.h:1824-1878 and Source/SoftmaxFunctions/arm_nn_softmax_common_s8.c:57-144; for int16
+# SoftmaxInt16 of TensorFlow Lite (kernels/internal/reference/softmax.h), which arm_softmax_s16.c:39-118 follows.
 
 
 _LOWEST_S8, _HIGHEST = -(1 << 31), (1 << 31) - 1

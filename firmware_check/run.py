@@ -68,7 +68,7 @@ class ImageRun:
     """All that one run gave."""
 
     layers: tuple[LayerReport, ...]
-    """One for each layer, of the first set of inputs."""
+    """Report of each layer, of the first set of inputs."""
     outputs: list[list[np.ndarray]]
     """For each set of inputs: every layer's output, or the results alone, as they lie in memory."""
 

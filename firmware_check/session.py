@@ -424,11 +424,11 @@ class CheckSession:
         return text.library_line(self._library) + "\n".join([*parts, *([ends] if ends else [])])
 
     def json(self) -> str:
-        """As JSON."""
+        """All checks, comparisons and failures as JSON."""
         return json_text(data.report(self._library, self.checks, self.comparisons, self.failures))
 
     def markdown(self) -> str:
-        """As Markdown: comparisons first."""
+        """All reports as Markdown, comparisons first."""
         parts = [pages.library_report(self._library)]
         parts += [pages.comparison_report(comparison) for comparison in self.comparisons]
         parts += [pages.check_report(check) for check in self.checks]

@@ -19,11 +19,11 @@ class CallNumbers(NamedTuple):
     source: Elements
     """Input, NHWC."""
     weights: Elements
-    """As the kernel reads them: OHWI, 1HWO, [out_c, depth]; empty for pooling."""
+    """Weights as the kernel reads them: OHWI, 1HWO, [out_c, depth]; empty for pooling."""
     bias: Elements | None
-    """One for each output channel; None for none."""
+    """A bias for each output channel; None for none."""
     multipliers: tuple[Multiplier, ...]
-    """One for each output channel."""
+    """A multiplier for each output channel."""
     input_zero: int
     """Zero-point of the input."""
     output_zero: int

@@ -263,7 +263,7 @@ def checked(results: list[HazardSeen], branches: list[BranchSeen]) -> None:
 
 
 CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
-"""One of each instruction set."""
+"""A CPU of each instruction set."""
 
 
 def main(argv: list[str]) -> int:

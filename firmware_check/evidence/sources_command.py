@@ -139,7 +139,7 @@ FAULT_WORDS: dict[str, tuple[str, ...]] = {
     "16-bit-size": ("uint16_t",),
     "unaligned-store": ("arm_q7_to_q15_no_shift",),
 }
-"""The same for what functions for q7 and q15 do not check, by a part of the row's name."""
+"""Words of the statement that goes wrong in functions for q7 and q15, by a part of the row's name."""
 
 
 class Citation(NamedTuple):
@@ -328,7 +328,7 @@ LEGACY_NAMES: dict[str, tuple[str, ...]] = {
     "stride.h": ("stride_y",),
     "stride.w": ("stride_x",),
 }
-"""The same in the checks of the functions for q7 and q15."""
+"""Names of sizes in the checks of the functions for q7 and q15."""
 
 
 class Drift(NamedTuple):

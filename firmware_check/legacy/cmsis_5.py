@@ -69,10 +69,9 @@ def cmsis_5_folder(folder: str) -> Path | None:
     return None
 
 
-# The order in which `_opt` functions read the weights of a fully connected layer.
-#
-# Four rows are interleaved: one pointer reads them. Left-over rows and columns keep their order
-# (5.9.0: arm_fully_connected_q7_opt.c:30-126, _q15_opt.c:57-94, _mat_q7_vec_q15_opt.c:57-114).
+# Weights of a fully connected layer as `_opt` functions read them: one pointer reads four rows, which are interleaved.
+# Left-over rows and columns keep their order (5.9.0: arm_fully_connected_q7_opt.c:30-126, _q15_opt.c:57-94,
+# _mat_q7_vec_q15_opt.c:57-114).
 
 
 ROWS = 4
@@ -114,7 +113,7 @@ class QNumbers(NamedTuple):
     weights: Elements
     """OHWI, 1HWO or [out_c, depth]; empty for layers without weights."""
     bias: Elements
-    """One for each output channel."""
+    """A bias for each output channel."""
     bias_shift: int
     """Bits that the bias is shifted to the left."""
     out_shift: int

@@ -36,7 +36,7 @@ class ClassFact(NamedTuple):
     group: DimensionClass
     """The class."""
     want: int
-    """Its size."""
+    """Size that the policy gives the class."""
     location: Location
     """The first layer that decides or reads it."""
     targets: tuple[Target, ...]
@@ -111,11 +111,11 @@ def _gains(fact: ClassFact) -> str:
 
 
 def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:
-    """The same numbers for programs."""
-    found: dict[str, str | int | float | bool] = {}
+    """Saved instructions and added bytes, for programs."""
+    saved: dict[str, str | int | float | bool] = {}
     for gain, whole, target in zip(fact.saved, fact.plan_saved, fact.targets, strict=True):
-        found |= {f"instructions_saved.{target.cpu}": gain, f"plan_instructions_saved.{target.cpu}": whole}
-    return {**found, "bytes_added": fact.bytes}
+        saved |= {f"instructions_saved.{target.cpu}": gain, f"plan_instructions_saved.{target.cpu}": whole}
+    return {**saved, "bytes_added": fact.bytes}
 
 
 def dead_text(fact: ClassFact) -> str:
@@ -225,23 +225,23 @@ def _class_behind(dimensions: Dimensions, layer: Layer, variable: str, more: int
     axes = dimensions.axes(channel.tensor)
     if axes is None:
         return None, f"the rank of '{channel.tensor}' is unknown"
-    found = [group for group in _changeable(dimensions, axes[channel.axis], more) if group]
-    group = min(found, key=lambda one: _ORDER.index(one.freedom), default=None)
+    groups = [group for group in _changeable(dimensions, axes[channel.axis], more) if group]
+    group = min(groups, key=lambda group: _ORDER.index(group.freedom), default=None)
     reason = f"its structure {dimensions.channel_text(channel.tensor, channel.axis)} does not reach the size"
     return group, _first_lock(group, dimensions, channel, reason)
 
 
 def _changeable(dimensions: Dimensions, axis: Axis, more: int) -> list[DimensionClass]:
     """Classes of an axis that can grow so that the axis grows by `more` elements."""
-    found = []
+    groups = []
     for leaf in leaves(axis):
         if leaf >= len(dimensions.classes) or axis.size is None:
             continue
         group = dimensions.classes[leaf]
         one_more = resized(axis, {leaf: group.size + 1})
         if one_more is not None and more % (one_more - axis.size) == 0:
-            found.append(group)
-    return found
+            groups.append(group)
+    return groups
 
 
 def _first_lock(group: DimensionClass | None, dimensions: Dimensions, channel: Channel, otherwise: str) -> str:
@@ -286,18 +286,18 @@ def advice(graph: Graph, wanted: str, option: str = "") -> str:
 
 def brief_advice(text: str) -> str:
     """Advice whose option stands in brackets; `--explain` shows that of single tensors."""
-    wanted, found, option = text.removesuffix(".").partition(_WITH)
-    if not found:
+    wanted, mark, option = text.removesuffix(".").partition(_WITH)
+    if not mark:
         return text
     return f"{wanted} (see --explain)." if _OVERRIDES in option else f"{wanted} (ONNX Runtime: {option})."
 
 
 def option_apart(text: str) -> tuple[str, str]:
     """Advice whose option is too long for a message, and that option; the advice and nothing where it is short."""
-    head, found, option = text.partition("extra_options=")
-    if not found or len(option) <= LONGEST_OPTION:
+    head, mark, option = text.partition("extra_options=")
+    if not mark or len(option) <= LONGEST_OPTION:
         return text, ""
-    return f"{head}TensorQuantOverrides (--explain shows it; in JSON it is `option`).", found + option.removesuffix(".")
+    return f"{head}TensorQuantOverrides (--explain shows it; in JSON it is `option`).", mark + option.removesuffix(".")
 
 
 def float_name(tensor: str) -> str:

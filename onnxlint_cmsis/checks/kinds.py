@@ -158,15 +158,15 @@ def _numbers(subject: Subject, hazard: Hazard) -> str:
 
 def repairs(subject: Subject) -> Iterator[tuple[Resize, str]]:
     """Channel counts within reach whose route has no hazard, changeable ones first."""
-    found = []
+    sentences = []
     for variable in ("input_dims.c", "ch_mult"):
         if variable == "ch_mult" and not _has_multiplier(subject):
             continue
         for want, route in subject.candidates(variable):
             if route.kernel and not route.undecided and not route.hazards and not route.open_hazards:
-                found.append((subject.resize(variable, want), route.effective))
+                sentences.append((subject.resize(variable, want), route.effective))
                 break
-    yield from sorted(found, key=lambda pair: pair[0].freedom is Freedom.LOCKED)
+    yield from sorted(sentences, key=lambda pair: pair[0].freedom is Freedom.LOCKED)
 
 
 def _has_multiplier(subject: Subject) -> bool:
@@ -232,8 +232,8 @@ def _of_releases(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Off
         if refusal.cause in causes:
             groups.setdefault(refusal, {})[record.node.index] = record
             targets.setdefault(refusal, {})[layer.target.label] = None
-    for decision, found in groups.items():
-        yield Offence(decision, tuple(found.values()), tuple(targets[decision]))
+    for decision, releases in groups.items():
+        yield Offence(decision, tuple(releases.values()), tuple(targets[decision]))
 
 
 def statements(
@@ -250,8 +250,8 @@ def statements(
         level = Level.ERROR if consequence.level is None else consequence.level
         facts["runtime"] = consequence.reason
     level = level or _level(subject.model, offence)
-    for place, record in enumerate(records):
-        mending, option = option_apart(remedy(graph, records if place == 0 else [record]))
+    for rank, record in enumerate(records):
+        mending, option = option_apart(remedy(graph, records if rank == 0 else [record]))
         becomes = _becomes(subject, record) or _instead(offence, share)
         text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
@@ -305,7 +305,7 @@ def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
 
 
 def _level(model: ModelAnalysis, offence: Offence) -> Level:
-    if offence.decision.verdict is Verdict.REFUSED and any(each.weighted for each in offence.records):
+    if offence.decision.verdict is Verdict.REFUSED and any(record.weighted for record in offence.records):
         return Level.ERROR
     return Level.WARNING if is_much(model, offence.records) else Level.NOTE
 
@@ -325,7 +325,7 @@ class RoutingCheck(NamedTuple):
     variables: tuple[str, ...] = ()
     """Channel counts that may reach the kernel."""
     told: frozenset[str] = frozenset()
-    """Those of the kernels whose unmet conditions are told; all of them where empty."""
+    """Kernels whose unmet conditions are told; empty for all."""
     gain: Gain = UNMEASURED
     """Where the kernels are known to be faster."""
     builds: Callable[[Target], bool] | None = None
@@ -477,7 +477,7 @@ def report_remark(remark: RuntimeRemark) -> Iterator[Statement]:
 
 def priced(findings: Iterable[Finding], repairs: Iterable[ClassFact]) -> Iterator[Finding]:
     """The findings on layers; those that a class's new size repairs say so."""
-    by_hazard = {place: fact for fact in repairs for place in fact.repaired}
+    by_hazard = {hazard: fact for fact in repairs for hazard in fact.repaired}
     for finding in findings:
         fact = by_hazard.get((str(finding.properties.get("hazard", "")), finding.location.node))
         yield finding if fact is None else _priced(finding, fact)

@@ -36,8 +36,8 @@ def shape_words(call: KernelCall, names: Collection[str]) -> str:
 def other_sizes(call: KernelCall, names: Collection[str]) -> Iterator[tuple[str, KernelCall]]:
     """Calls in which another of these variables is changed, nearest first, each with the words for the change."""
     if "input_dims.n" in names and (call.input_dims.n or 1) > 1:
-        one = call._replace(input_dims=call.input_dims._replace(n=1), output_dims=call.output_dims._replace(n=1))
-        yield "A batch of 1", one
+        single = call._replace(input_dims=call.input_dims._replace(n=1), output_dims=call.output_dims._replace(n=1))
+        yield "A batch of 1", single
     have = call.output_dims.c
     if "output_dims.c" in names and have and call.entry.startswith(("convolve", "transpose_conv")):
         for step in (sign * far for far in range(1, MOST_CHANNELS + 1) for sign in (1, -1)):
@@ -84,14 +84,12 @@ def _shape_words_shown(size: Size) -> str:
     return "?" if size is None else str(size)
 
 
-# Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name.
-#
-# Each pair is one layer before and after its channel count took the kernel a check wants. A row speaks of one
-# entry point, and so of one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers
-# are
-# instructions retired by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3),
-# not cycles. They are in `measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in
-# `measured_legacy_pairs.py`, which `lab/measure_legacy.py` makes.
+# Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name. Each pair is one
+# layer before and after its channel count took the kernel a check wants. A row speaks of one entry point, and so of
+# one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers are instructions retired
+# by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3), not cycles. They are in
+# `measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in `measured_legacy_pairs.py`, which
+# `lab/measure_legacy.py` makes.
 
 
 COMPILER = "gcc"
@@ -147,7 +145,7 @@ def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> E
     inside = gain.region.evaluate(pair_values(before, after)) is True
     isa = target.isa.value
     wanted = [(gain.rule, before.entry, release, isa, inside) for release in older(target.release)]
-    return next((row for one in wanted for row in rows if row[:5] == one), None)
+    return next((row for key in wanted for row in rows if row[:5] == key), None)
 
 
 def _evidence(entry: str) -> tuple[Evidence, ...]:
@@ -219,9 +217,9 @@ def works(subject: Subject, hazard: Hazard) -> Iterator[NearBy]:
         yield from islice((NearBy(words, False) for words, other in tried if _works(subject, other)), 1)
         return
     for tries in (_paddings(call), _sizes(call)):
-        found = next((other for other in tries if _works(subject, other)), None)
-        if found is not None:
-            yield NearBy(f"{asked(found)}{_changed_output(call, found)}", not _same_windows(call, found))
+        working = next((other for other in tries if _works(subject, other)), None)
+        if working is not None:
+            yield NearBy(f"{asked(working)}{_changed_output(call, working)}", not _same_windows(call, working))
 
 
 def _same_windows(call: KernelCall, other: KernelCall) -> bool:
@@ -248,7 +246,7 @@ def span(subject: Subject, hazard: Hazard) -> str:
     """
     known = _releases(subject)
     routes = {name: subject.routed_in(name) for name in known}
-    met = [name for name in known if any(each.id == hazard.id for each in routes[name].hazards)]
+    met = [name for name in known if any(present.id == hazard.id for present in routes[name].hazards)]
     if not met:
         return ""
     last = known.index(met[-1]) + 1
@@ -275,8 +273,8 @@ def _works(subject: Subject, call: KernelCall) -> bool:
     return handed is not None and _clean(subject.routed(handed))
 
 
-def _clean(found: Route) -> bool:
-    return bool(found.kernel and not found.undecided and not found.hazards and not found.open_hazards)
+def _clean(taken: Route) -> bool:
+    return bool(taken.kernel and not taken.undecided and not taken.hazards and not taken.open_hazards)
 
 
 def _one_row(call: KernelCall) -> bool:
@@ -310,8 +308,8 @@ def _paddings(call: KernelCall) -> Iterator[KernelCall]:
     ways.sort(key=lambda way: (abs(sum(way) - before - after), abs(way[0] - way[1]), abs(way[0] - before)))
     size = Pair(call.input_dims.h, call.input_dims.w)
     for way in ways:
-        made = [Pair(*(min(amount, limit) for limit in limits)) for amount in way]
-        changed = _with(call, made[0], made[1], size)
+        paddings = [Pair(*(min(amount, limit) for limit in limits)) for amount in way]
+        changed = _with(call, paddings[0], paddings[1], size)
         if changed is not None and changed != call:
             yield changed
 
@@ -331,7 +329,7 @@ def _sizes(call: KernelCall) -> Iterator[KernelCall]:
 def _with(call: KernelCall, before: Pair, after: Pair, size: Pair) -> KernelCall | None:
     """The call with another padding and input plane, and the output that follows; None where there is none."""
     axes = [_output(call, axis, before[axis], after[axis], size[axis]) for axis in (0, 1)]
-    if any(one is None or one < 1 for one in axes):
+    if any(axis is None or axis < 1 for axis in axes):
         return None
     return call._replace(
         input_dims=call.input_dims._replace(h=size.h, w=size.w),
@@ -344,19 +342,19 @@ def _with(call: KernelCall, before: Pair, after: Pair, size: Pair) -> KernelCall
 def _output(call: KernelCall, axis: int, before: int | None, after: int | None, size: int | None) -> int | None:
     """Output size along an axis: ONNX's formula; of a transposed convolution what changes with padding and input."""
     stride, had = call.stride[axis], call.input_dims[1 + axis]
-    made, old = call.output_dims[1 + axis], (call.padding[axis], call.pad_after[axis])
-    if before is None or after is None or size is None or stride is None or had is None or made is None or None in old:
+    now, old = call.output_dims[1 + axis], (call.padding[axis], call.pad_after[axis])
+    if before is None or after is None or size is None or stride is None or had is None or now is None or None in old:
         return None
     if _transposed(call):
-        return made + sum(one or 0 for one in old) - before - after + (size - had) * stride
+        return now + sum(amount or 0 for amount in old) - before - after + (size - had) * stride
     reach = _spans(call)[axis] or 1
     return (size + before + after - reach) // stride + 1 if size + before + after >= reach else None
 
 
-def _changed_output(call: KernelCall, found: KernelCall) -> str:
+def _changed_output(call: KernelCall, changed: KernelCall) -> str:
     """What the output becomes, where the input stays and the output does not."""
-    old, new = call.output_dims, found.output_dims
-    if call.input_dims != found.input_dims or old == new:
+    old, new = call.output_dims, changed.output_dims
+    if call.input_dims != changed.input_dims or old == new:
         return ""
     if _one_row(call):
         return f" (output width {new.w} for {old.w})"

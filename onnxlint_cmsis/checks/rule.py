@@ -41,7 +41,7 @@ class RuleScope(str, Enum):
     RAM = "RAM"
     """One `RamNeed`: what a model needs on a target, and what is there."""
     FLASH = "flash"
-    """One `FlashNeed`: likewise."""
+    """One `FlashNeed`: what the constants of a model need on a target, and what is there."""
 
 
 class Example(NamedTuple):
@@ -75,7 +75,7 @@ class Rule(NamedTuple):
     bad: Example
     """A model that it reports."""
     good: Example
-    """The same model mended."""
+    """The bad model, mended."""
     kinds: tuple[str, ...] = ()
     """What it reports, each with one rule: kinds of ModelError, other file problems, hazards, verdicts, runtimes."""
     action: FixAction | None = None
@@ -92,7 +92,7 @@ class Rule(NamedTuple):
 def stamped(rule: Rule, said: Statement) -> Finding:
     """The finding that a rule makes of a statement."""
     level = rule.level if said.level is None else min(rule.level, said.level)
-    content = {each.name: getattr(said, each.name) for each in fields(Content)}
+    content = {field.name: getattr(said, field.name) for field in fields(Content)}
     return Finding(rule.code, rule.name, level, asks=rule.asks, **content)
 
 
@@ -241,13 +241,13 @@ class ModelSubject:
     def release_refusals(self) -> tuple[ReleaseRefusal, ...]:
         """Layers that a target's release does not compute, with the reason; worked out once for all rules."""
         records = {record.node.index: record for record in self.lowered.records}
-        found = []
+        refusals = []
         for layer in self.layers():
             record = records[layer.layer.node.index]
             refusal = on_release(record, layer.route, layer.target.release)
             if refusal:
-                found.append(ReleaseRefusal(record, refusal, layer))
-        return tuple(found)
+                refusals.append(ReleaseRefusal(record, refusal, layer))
+        return tuple(refusals)
 
 
 def with_resize(said: Statement, change: Resize, wanted: str) -> Statement:
@@ -258,8 +258,8 @@ def with_resize(said: Statement, change: Resize, wanted: str) -> Statement:
 
 def freedom_text(change: Resize) -> str:
     """Say in words who else moves with a channel count: `COUPLED with 'conv1', 'conv2'`."""
-    place = f"axis {change.axis} of '{change.tensor}' is {change.freedom.value}"
+    where = f"axis {change.axis} of '{change.tensor}' is {change.freedom.value}"
     if change.lock:
-        return f"{place} ({change.lock})"
+        return f"{where} ({change.lock})"
     names = ", ".join(f"'{name}'" for name in change.layers)
-    return f"{place}: {names} {'decides' if len(change.layers) == 1 else 'decide'} it"
+    return f"{where}: {names} {'decides' if len(change.layers) == 1 else 'decide'} it"

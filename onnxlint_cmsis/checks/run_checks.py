@@ -30,13 +30,13 @@ def model_findings(
     """
     subject = ModelSubject(model, lowered, code_of)
     checks = checks_of(RuleScope.LAYER)
-    found = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
-    found += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
-    found += remark_findings(
+    findings = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
+    findings += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
+    findings += remark_findings(
         remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
     )
     order = None if model.in_file_order else {node.offset: node.index for node in model.graph.nodes}
-    return merged(found, order)
+    return merged(findings, order)
 
 
 def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
@@ -61,22 +61,22 @@ def code_of(kind: str) -> str:
     return check_of_kind(kind).rule.code
 
 
-def merged(found: list[Finding], order: Mapping[int, int] | None = None) -> list[Finding]:
+def merged(findings: list[Finding], order: Mapping[int, int] | None = None) -> list[Finding]:
     """Findings that differ in nothing but the target and its sources become one, in file order.
 
     `order` has the number of each node by its first byte, where nodes lie in another order.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in found:
+    for finding in findings:
         key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_one(group) for group in groups.values()]
 
-    def place(finding: Finding) -> int:
+    def rank(finding: Finding) -> int:
         offset = finding.location.offset
         return offset if order is None else order.get(offset, len(order))
 
-    return sorted(joined, key=lambda finding: (place(finding), finding.code))
+    return sorted(joined, key=lambda finding: (rank(finding), finding.code))
 
 
 def _one(group: list[Finding]) -> Finding:

@@ -52,9 +52,9 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
-    found = difference(_version(args.before, settings), _version(args.after, settings))
-    over = exceeded(found, limits)
-    sys.stdout.write(_rendered(args, found, over))
+    differing = difference(_version(args.before, settings), _version(args.after, settings))
+    over = exceeded(differing, limits)
+    sys.stdout.write(_rendered(args, differing, over))
     return 1 if over else 0
 
 
@@ -74,15 +74,15 @@ def _version(text: str, configuration: Configuration) -> ModelVersion:
     return ModelVersion(text, lint_file(given.path, settings, given.data), layers)
 
 
-def _rendered(args: argparse.Namespace, found: ModelDifference, over: tuple[Figure, ...]) -> str:
+def _rendered(args: argparse.Namespace, differing: ModelDifference, over: tuple[Figure, ...]) -> str:
     if args.form == "json":
         from onnxlint_cmsis.output.comparison_text import comparison_json
 
-        return json_text(comparison_json(found, over))
+        return json_text(comparison_json(differing, over))
     if args.form == "markdown":
         from onnxlint_cmsis.output.comparison_text import comparison_markdown
 
-        return comparison_markdown(found, over)
+        return comparison_markdown(differing, over)
     from onnxlint_cmsis.output.comparison_text import comparison_text
 
-    return comparison_text(found, over, columns(), color=wants_color(args.color, sys.stdout))
+    return comparison_text(differing, over, columns(), color=wants_color(args.color, sys.stdout))

@@ -40,8 +40,8 @@ def run(argv: list[str]) -> int:
     except ImportError:
         raise UsageError("completion needs the package shtab: pip install 'onnxlint-cmsis[completion]'") from None
     script = shtab.complete(whole_parser(), shell=args.shell)
-    for found, better in MODELS:
-        script = script.replace(found, better)
+    for spelling, better in MODELS:
+        script = script.replace(spelling, better)
     sys.stdout.write(script + "\n")
     return 0
 
@@ -51,12 +51,12 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, add_help=False)
     below = parser.add_subparsers()
     for command in COMMANDS:
-        made = import_module(f"onnxlint_cmsis.cli.{command.module}").make_parser()
-        for action in made._actions:
+        subparser = import_module(f"onnxlint_cmsis.cli.{command.module}").make_parser()
+        for action in subparser._actions:
             _fill_in(action)
             if command.name == "lint" and action.option_strings:
                 parser._add_action(action)
-        below.add_parser(command.name, help=command.what, description=command.what, parents=[made], add_help=False)
+        below.add_parser(command.name, help=command.what, description=command.what, parents=[subparser], add_help=False)
     return parser
 
 

@@ -49,10 +49,10 @@ def run(argv: list[str]) -> int:
     if args.key is None:
         sys.stdout.write("".join(f"{key.name}\n" for key in KEYS))
         return 0
-    found = next((key for key in KEYS if key.name == args.key), None)
-    if found is None:
+    key = next((key for key in KEYS if key.name == args.key), None)
+    if key is None:
         raise UsageError(f"setting {args.key!r} is not known{did_you_mean(args.key, [key.name for key in KEYS])}")
-    sys.stdout.write(_page(found))
+    sys.stdout.write(_page(key))
     return 0
 
 

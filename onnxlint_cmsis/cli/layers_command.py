@@ -164,7 +164,7 @@ RUNTIME_MARKS = {
     "x": "the runtime refuses it, or stops there",
     "?": "not decided",
 }
-"""The same where a runtime is judged."""
+"""What stands in front of a layer where a runtime is judged."""
 STYLES = {"!": "error", "x": "error", "~": "warning", "?": "note"}
 """Styles of lines about layers with a mark."""
 MOST_NAMES = 3

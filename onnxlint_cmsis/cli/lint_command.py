@@ -23,8 +23,8 @@ from onnxlint_cmsis.cli.options import (
     standard_input,
     wants_color,
 )
-from onnxlint_cmsis.config import settings as codes
 from onnxlint_cmsis.config.keys import matches_any
+from onnxlint_cmsis.config.settings import adjust
 from onnxlint_cmsis.formats.format import SUFFIXES, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.git_repository import ignored_by_git
@@ -257,22 +257,22 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     settings = configuration(args)
     paths = args.paths or ["."]
-    found = discover(
+    discovered = discover(
         paths,
         lambda path: matches_any(settings.settings_for(path).exclude, path),
         force_exclude=args.force_exclude,
         ignored=lambda folder, files: ignored_by_git(folder, files) if _respects(settings, folder) else frozenset(),
     )
-    for folder in found.empty:
+    for folder in discovered.empty:
         say(f"warning: no {' or '.join(SUFFIXES)} file in {folder}")
-    for folder in found.unreadable:
+    for folder in discovered.unreadable:
         say(f"error: {folder}")
-    least = 2 if found.unreadable else 0
+    least = 2 if discovered.unreadable else 0
     if args.show_files:
-        _print("".join(f"{printable(path)}\n" for path in found.files))
+        _print("".join(f"{printable(path)}\n" for path in discovered.files))
         return least
     mode = _mode(args)
-    files = _each_once(found.files) if mode else found.files
+    files = _each_once(discovered.files) if mode else discovered.files
     _check_outputs(args, files)
     jobs = [_job(path, settings, args)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
@@ -341,17 +341,20 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     fixing = any(job.fix for job in jobs)  # which searches and proves, for minutes where a model is large
     linted, progress = [], ProgressLine(len(jobs), least=1 if fixing else 2)
     progress.at(jobs[0].path if jobs else "")
-    for each in lint_all(jobs, args.jobs):
-        linted.append(each)
-        progress.step(each.job.path)
+    for lint in lint_all(jobs, args.jobs):
+        linted.append(lint)
+        progress.step(lint.job.path)
         if args.verbose:
-            print(printable(f"{each.job.path}: settings from {each.job.settings.file or 'defaults'}"), file=sys.stderr)
-        if each.file.error:
-            say(f"{each.job.path}: internal error: {each.file.error}; please report it (-v shows where)")
+            print(
+                printable(f"{lint.job.path}: settings from {lint.job.settings.file or 'defaults'}"),
+                file=sys.stderr,
+            )
+        if lint.file.error:
+            say(f"{lint.job.path}: internal error: {lint.file.error}; please report it (-v shows where)")
             if args.verbose:
-                print("\n".join(map(printable, each.trace.splitlines())), file=sys.stderr)
-        elif not each.file.readable and not each.file.findings:
-            say(f"{each.job.path}: it could not be read, and the rule that says why does not run")
+                print("\n".join(map(printable, lint.trace.splitlines())), file=sys.stderr)
+        elif not lint.file.readable and not lint.file.findings:
+            say(f"{lint.job.path}: it could not be read, and the rule that says why does not run")
     progress.close()
     return linted
 
@@ -391,7 +394,7 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
 def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, leading: Settings, code: int) -> Run:
     from onnxlint_cmsis.output.run import Run
 
-    targets = [target for each in linted for target in each.job.settings.targets] or leading.targets
+    targets = [target for lint in linted for target in lint.job.settings.targets] or leading.targets
     return Run(
         files=outcome.files,
         targets=tuple(dict.fromkeys(target.label for target in targets)),
@@ -415,12 +418,12 @@ def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     from onnxlint_cmsis.config import accepted
     from onnxlint_cmsis.output.plain import counted
 
-    readable = [each for each in linted if each.file.readable and not each.file.error]
-    number = accepted.write(args.write_baseline, [(each.job.path, each.file.findings) for each in readable])
+    readable = [lint for lint in linted if lint.file.readable and not lint.file.error]
+    number = accepted.write(args.write_baseline, [(lint.job.path, lint.file.findings) for lint in readable])
     if not args.quiet:
         told = f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}"
         _print(f"{printable(told)}\n")
-    return 2 if exit_code(each.file for each in linted) == 2 else 0
+    return 2 if exit_code(lint.file for lint in linted) == 2 else 0
 
 
 def _print(text: str) -> int:
@@ -447,8 +450,11 @@ def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
     new, about_baselines = _beyond_baseline(linted)
     folder = str(Path.cwd())
     models = [
-        (each.file._replace(path=shown(each.job.path, folder), findings=findings), each.job.settings)
-        for each, findings in zip(linted, new, strict=True)
+        (
+            lint.file._replace(path=shown(lint.job.path, folder), findings=findings),
+            lint.job.settings,
+        )
+        for lint, findings in zip(linted, new, strict=True)
     ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
     joined = [(result._replace(findings=grouped(result.findings)), settings) for result, settings in every]
@@ -470,28 +476,28 @@ def exit_code(results: Iterable[FileResult]) -> int:
 
 def _visible(result: FileResult, settings: Settings, output_format: str) -> FileResult:
     """The result with the findings apart that the format does not show."""
-    shown = tuple(each for each in result.findings if settings.shows(each, output_format))
-    return result._replace(findings=shown, hidden=tuple(each for each in result.findings if each not in shown))
+    shown = tuple(finding for finding in result.findings if settings.shows(finding, output_format))
+    return result._replace(findings=shown, hidden=tuple(finding for finding in result.findings if finding not in shown))
 
 
 def _beyond_baseline(linted: list[Linted]) -> tuple[list[tuple[Finding, ...]], list[tuple[Finding, Settings]]]:
     """The findings of each file that its baseline does not have, and those about the baselines themselves."""
-    told = [each for each in linted if each.job.settings.baseline and not each.only_fixed]
-    used = {each.job.settings.baseline: each.job.settings for each in told}
+    told = [lint for lint in linted if lint.job.settings.baseline and not lint.only_fixed]
+    used = {lint.job.settings.baseline: lint.job.settings for lint in told}
     if not used:
-        return [each.file.findings for each in linted], []
+        return [lint.file.findings for lint in linted], []
     from onnxlint_cmsis.config import accepted
 
     read = {path: accepted.read(path) for path in used}
     new = []
-    for each in linted:
-        entries = read.get(each.job.settings.baseline) if each.file.readable else None
-        new.append(accepted.remaining(entries, each.job.path, each.file.findings) if entries else each.file.findings)
+    for lint in linted:
+        entries = read.get(lint.job.settings.baseline) if lint.file.readable else None
+        new.append(accepted.remaining(entries, lint.job.path, lint.file.findings) if entries else lint.file.findings)
     about = []
     for path, settings in used.items():
-        mine = [each for each in told if each.job.settings.baseline == path]
-        sound = [each for each in mine if each.file.readable and not each.file.error]
-        finished = [accepted.Told(each.job.path, each.file.findings, each.ran) for each in sound]
+        mine = [lint for lint in told if lint.job.settings.baseline == path]
+        sound = [lint for lint in mine if lint.file.readable and not lint.file.error]
+        finished = [accepted.Told(lint.job.path, lint.file.findings, lint.ran) for lint in sound]
         about += [(finding, settings) for finding in accepted.unused(read[path], finished)]
     return new, about
 
@@ -502,17 +508,17 @@ def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]
 
     hits: dict[str, int] = {}
     files: dict[str, int] = {}
-    entries = {entry.origin: (entry, each.job.settings) for each in linted for entry in each.job.settings.suppress}
+    entries = {entry.origin: (entry, lint.job.settings) for lint in linted for entry in lint.job.settings.suppress}
     unknown = {
         entry.origin
-        for each in linted
-        for entry in each.job.settings.suppress
-        if (each.file.error or not each.file.readable or concerns(entry, each.file.skipped))
-        and (entry.path is None or entry.path.matches(each.job.path))
+        for lint in linted
+        for entry in lint.job.settings.suppress
+        if (lint.file.error or not lint.file.readable or concerns(entry, lint.file.skipped))
+        and (entry.path is None or entry.path.matches(lint.job.path))
     }
-    for each in linted:
-        for origin in entries.keys() & each.file.matches.keys():
-            hits[origin] = hits.get(origin, 0) + each.file.matches[origin]
+    for lint in linted:
+        for origin in entries.keys() & lint.file.matches.keys():
+            hits[origin] = hits.get(origin, 0) + lint.file.matches[origin]
             files[origin] = files.get(origin, 0) + 1
     return [
         (_unused(origin, files[origin], entry.rule, settings), settings)
@@ -535,11 +541,11 @@ def _grouped(findings: list[tuple[Finding, Settings]]) -> list[tuple[FileResult,
     """Findings about configuration and baseline files, file by file, as far as their rules are selected."""
     groups: dict[str, tuple[Settings, list[Finding]]] = {}
     for finding, settings in findings:
-        adjusted = codes.adjust(finding, settings)
+        adjusted = adjust(finding, settings)
         if adjusted:
             groups.setdefault(finding.location.path, (settings, []))[1].append(adjusted)
     folder = str(Path.cwd())
     return [
-        (FileResult(shown(path, folder), tuple(found), settings.fail_on, model=False), settings)
-        for path, (settings, found) in groups.items()
+        (FileResult(shown(path, folder), tuple(findings), settings.fail_on, model=False), settings)
+        for path, (settings, findings) in groups.items()
     ]

@@ -40,9 +40,9 @@ def main(argv: list[str]) -> int:
 def chosen(argv: list[str]) -> tuple[str, list[str]]:
     """The command and what is left: the first word that is neither an option nor its value, `lint` if it names none."""
     names = {command.name for command in COMMANDS}
-    for place, word in enumerate(argv):
-        if word in names and _only_options(argv[:place], word):
-            return word, [*argv[:place], *argv[place + 1 :]]
+    for index, word in enumerate(argv):
+        if word in names and _only_options(argv[:index], word):
+            return word, [*argv[:index], *argv[index + 1 :]]
     return "lint", argv
 
 
@@ -73,7 +73,7 @@ def _only_options(words: list[str], command: str) -> bool:
 
 
 def _module(command: str) -> Any:
-    module = next(each.module for each in COMMANDS if each.name == command)
+    module = next(row.module for row in COMMANDS if row.name == command)
     return import_module(f"onnxlint_cmsis.cli.{module}")
 
 

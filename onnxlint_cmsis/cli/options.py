@@ -73,23 +73,23 @@ class CommandParser(argparse.ArgumentParser):
         return None if action is None else action.nargs != 0
 
     def format_help(self) -> str:
-        """As argparse does; the usage line names what has to be given, and no other option."""
+        """Help, whose usage line names what has to be given and no other option."""
         if self.usage is None:
             self.usage = " ".join(["%(prog)s [options]", *filter(None, map(_usage, self._actions))])
         return super().format_help()
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, with the option that a misspelt one may stand for."""
-        found, left = self.parse_known_args(args, namespace)
+        """Parse arguments. Raises UsageError, with the option that a misspelt one may stand for."""
+        parsed, left = self.parse_known_args(args, namespace)
         if left:
             word = left[0].partition("=")[0]
             close = did_you_mean(word, self._option_string_actions) if word.startswith("--") else ""
             hint = close if "did you mean" in close else f"; see {self.prog} --help"
             raise UsageError(f"unrecognized arguments: {' '.join(left)}{hint}")
-        return found
+        return parsed
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse does, with the value that a misspelt one may stand for."""
+        """Refuse a value with a message that also names the one that a misspelt value may stand for."""
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(action, f"{value!r} is not known{did_you_mean(str(value), action.choices)}")
 
@@ -244,9 +244,9 @@ def discover(
             before = len(unreadable)
             every = sorted(_search(path, excluded, cannot_list))
             left_out = ignored(path, every)
-            found = [file for file in every if file not in left_out] or _mistaken(path)
-            files.update(dict.fromkeys(found))
-            if not found and len(unreadable) == before:
+            listed = [file for file in every if file not in left_out] or _mistaken(path)
+            files.update(dict.fromkeys(listed))
+            if not listed and len(unreadable) == before:
                 empty.append(path)
         elif path == STDIN or not (force_exclude and excluded(path)):
             files[path if path == STDIN else os.path.normpath(path)] = None
@@ -268,8 +268,8 @@ def _mistaken(folder: str) -> list[str]:
 
 def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[[OSError], None]) -> Iterator[str]:
     """Every model file below a folder; links to folders are not followed."""
-    for place, folders, files in os.walk(os.path.normpath(folder), onerror=cannot_list):
-        here = Path(place)
+    for root, folders, files in os.walk(os.path.normpath(folder), onerror=cannot_list):
+        here = Path(root)
         folders[:] = [name for name in folders if not _skipped(name) and not excluded(str(here / name))]
         for name in files:
             path = str(here / name)
@@ -338,14 +338,14 @@ def _answer_lines(lines: BinaryIO, target: Target, answer: Answer) -> int:
 def _record(line: bytes) -> dict[str, object]:
     """The JSON object in a line; UsageError where there is none."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except RecursionError:
         raise UsageError("the JSON is nested too deep") from None
     except ValueError as error:
         raise UsageError(f"not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise UsageError("not a JSON object")
-    return found
+    return record
 
 
 # Whether the text is coloured, and how wide it may be.
@@ -455,7 +455,7 @@ class ProgressLine:
             sys.stderr.flush()
 
     def step(self, name: str) -> None:
-        """One more is done."""
+        """Count one more task as done."""
         self._done += 1
         self.at(name)
 

@@ -40,10 +40,10 @@ def _answer(asked: Mapping[str, object], target: Target) -> dict[str, object]:
     from onnxlint_cmsis.checks.rule_registry import check_of_kind
     from onnxlint_cmsis.cmsis_nn.json_records import route_answer
 
-    found = route_answer(asked, target)
-    if kinds := found.get("hazards"):
-        found["hazards"] = [check_of_kind(str(kind)).rule.code for kind in cast("list[object]", kinds)]
-    return found
+    answer = route_answer(asked, target)
+    if kinds := answer.get("hazards"):
+        answer["hazards"] = [check_of_kind(str(kind)).rule.code for kind in cast("list[object]", kinds)]
+    return answer
 
 
 def make_parser() -> CommandParser:

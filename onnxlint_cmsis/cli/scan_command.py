@@ -55,10 +55,10 @@ def run(argv: list[str]) -> int:
     settings = _settings(configuration(args))
     parts = PartFolder(args.out, _digest(settings))
     done = parts.done()
-    found = model_urls(args.urls)
-    for text in found.empty:
+    urls = model_urls(args.urls)
+    for text in urls.empty:
         say(f"warning: no {' or '.join(SUFFIXES)} file in {text}")
-    jobs = [ScanJob(url, settings[format_of(url)]) for url in found.urls if whole_text(url) not in done]
+    jobs = [ScanJob(url, settings[format_of(url)]) for url in urls.urls if whole_text(url) not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
@@ -66,7 +66,7 @@ def run(argv: list[str]) -> int:
     finally:
         progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
-    say(f"models scanned: {told}; done before: {len(found.urls) - len(jobs):,}")
+    say(f"models scanned: {told}; done before: {len(urls.urls) - len(jobs):,}")
     return 0
 
 
@@ -79,7 +79,7 @@ def _digest(settings: dict[Format, Settings]) -> str:
     """What tells settings from others."""
     import hashlib
 
-    raw = [sorted((name, repr(value)) for name, value in each.raw.items()) for each in settings.values()]
+    raw = [sorted((name, repr(value)) for name, value in setting.raw.items()) for setting in settings.values()]
     return hashlib.sha256(repr(raw).encode()).hexdigest()[:16]
 
 

@@ -44,7 +44,7 @@ class WidthTimes:
             time_of(self._model, target, _range(number, here), here.unknown_cost) for target, number, here in targets
         )
         bounds = (time.milliseconds if time else None for time in times)
-        return [each and {"low": each[0], "high": each[1]} for each in bounds]
+        return [bound and {"low": bound[0], "high": bound[1]} for bound in bounds]
 
 
 def _range(instructions: int, today: TargetSummary) -> tuple[int, int]:
@@ -61,7 +61,7 @@ VERSION = 1
 
 
 def widths_json(
-    path: str, found: list[Staircase], targets: tuple[Target, ...], times: WidthTimes | None = None
+    path: str, stairs: list[Staircase], targets: tuple[Target, ...], times: WidthTimes | None = None
 ) -> dict[str, object]:
     """Every class with every width; lists by target are in the order of `targets`. Times only with a clock."""
     return {
@@ -69,24 +69,26 @@ def widths_json(
         "path": path,
         "targets": [target.label for target in targets],
         "instructions": "predicted instructions of the whole model, not cycles; layers of unknown cost left out",
-        **({"time": [each and each.fields for each in times.today]} if times else {}),
-        "classes": [_json_class(each, len(targets), times) for each in found],
+        **({"time": [duration and duration.fields for duration in times.today]} if times else {}),
+        "classes": [_json_class(staircase, len(targets), times) for staircase in stairs],
     }
 
 
-def _json_class(each: Staircase, targets: int, times: WidthTimes | None) -> dict[str, object]:
-    group = each.group
+def _json_class(staircase: Staircase, targets: int, times: WidthTimes | None) -> dict[str, object]:
+    group = staircase.group
     return {
         "id": group.id,
         "freedom": group.freedom.value,
         "size": group.size,
-        "layers": [one.label for one in group.deciders],
-        "readers": [one.label for one in group.readers],
-        "unpriced": each.unpriced,
-        "untried": each.untried,
-        "as_cheap": [each.as_cheap(target) for target in range(targets)],
-        "cliffs": [[{"size": size, "step": jump} for size, jump in each.cliffs(target)] for target in range(targets)],
-        "widths": [_step(step, times) for step in each.steps],
+        "layers": [layer.label for layer in group.deciders],
+        "readers": [layer.label for layer in group.readers],
+        "unpriced": staircase.unpriced,
+        "untried": staircase.untried,
+        "as_cheap": [staircase.as_cheap(target) for target in range(targets)],
+        "cliffs": [
+            [{"size": size, "step": jump} for size, jump in staircase.cliffs(target)] for target in range(targets)
+        ],
+        "widths": [_step(step, times) for step in staircase.steps],
     }
 
 
@@ -103,7 +105,7 @@ SHOWN = 4
 
 
 def widths_text(
-    found: list[Staircase],
+    stairs: list[Staircase],
     targets: tuple[Target, ...],
     names: Mapping[str, str],
     width: int,
@@ -112,45 +114,46 @@ def widths_text(
     """Times of the model as it is, then a paragraph for each class, and a line for each target in it."""
     clocked = zip(targets, today, strict=False)
     times = [f"{target.cpu}: the model as it is: {time.text}" for target, time in clocked if time]
-    lines = [line for each in found for line in _text_class(each, targets, names)]
+    lines = [line for staircase in stairs for line in _text_class(staircase, targets, names)]
     lines = times + (lines or ["No class of channels is free to change: see `onnxlint-cmsis layers`."])
     return "".join(wrapped(line, width, 8) + "\n" for line in lines)
 
 
-def class_title(each: Staircase, names: Mapping[str, str]) -> str:
+def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
     """The layers that decide a class."""
-    labels = [names.get(one.label, one.label) for one in each.group.deciders or each.group.readers]
+    labels = [names.get(layer.label, layer.label) for layer in staircase.group.deciders or staircase.group.readers]
     more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
     return f"{', '.join(labels[:SHOWN])}{more}"
 
 
-def _text_class(each: Staircase, targets: tuple[Target, ...], names: Mapping[str, str]) -> Iterator[str]:
-    yield f"{class_title(each, names)}: {each.group.size} channels, {each.group.freedom.value}"
-    if each.unpriced:
-        yield f"    the cost of '{names.get(each.unpriced, each.unpriced)}' along them is unknown and left out"
-    if each.untried:
-        tried = len(each.steps)
+def _text_class(staircase: Staircase, targets: tuple[Target, ...], names: Mapping[str, str]) -> Iterator[str]:
+    yield f"{class_title(staircase, names)}: {staircase.group.size} channels, {staircase.group.freedom.value}"
+    if staircase.unpriced:
+        unpriced = names.get(staircase.unpriced, staircase.unpriced)
+        yield f"    the cost of '{unpriced}' along them is unknown and left out"
+    if staircase.untried:
+        tried = len(staircase.steps)
         yield (
-            f"    not searched further: {tried:,} of {tried + each.untried:,} counts tried, {each.steps[0].size} to "
-            f"{each.steps[-1].size}; --reach narrows the search, --work extends it"
+            f"    not searched further: {tried:,} of {tried + staircase.untried:,} counts tried,"
+            f" {staircase.steps[0].size} to {staircase.steps[-1].size}; --reach narrows the search, --work extends it"
         )
-    for place, target in enumerate(targets):
-        yield f"    {target.cpu}: {'; '.join(_facts(each, place))}"
+    for target_index, target in enumerate(targets):
+        yield f"    {target.cpu}: {'; '.join(_facts(staircase, target_index))}"
 
 
-def _facts(each: Staircase, target: int) -> Iterator[str]:
-    now, by_size = each.present, {step.size: step for step in each.steps}
-    free = each.as_cheap(target)
+def _facts(staircase: Staircase, target: int) -> Iterator[str]:
+    now, by_size = staircase.present, {step.size: step for step in staircase.steps}
+    free = staircase.as_cheap(target)
     if free > now.size:
         yield f"{now.size} -> {free} is all but free: {change(now, by_size[free], target)}"
     up = by_size.get(now.size + 1)
     if up and free == now.size:
         yield f"{now.size} -> {up.size}: {change(now, up, target)}"
-    dips, cliffs = each.dips(target), dict(each.cliffs(target))
+    dips, cliffs = staircase.dips(target), dict(staircase.cliffs(target))
     yield from _named("cheaper than the count below", [str(size) for size in _near(dips, now.size)], len(dips))
     jumps = [f"{size} ({cliffs[size]:+,})" for size in _near([*cliffs], now.size)]
     yield from _named("cliffs at", jumps, len(cliffs))
-    broken, unknown = spans(_broken(each, target)), spans([step.size for step in each.steps if step.unknown])
+    broken, unknown = spans(_broken(staircase, target)), spans([step.size for step in staircase.steps if step.unknown])
     yield from _named("known errors or wrong results at", broken[:SHOWN], len(broken))
     yield from _named("unknown cost at", unknown[:SHOWN], len(unknown))
 
@@ -160,9 +163,9 @@ def _near(sizes: list[int], now: int) -> list[int]:
     return sorted(sorted(sizes, key=lambda size: abs(size - now))[:SHOWN])
 
 
-def _broken(each: Staircase, target: int) -> list[int]:
+def _broken(staircase: Staircase, target: int) -> list[int]:
     """Sizes with more hazards than today's."""
-    return [step.size for step in each.steps if step.hazards[target] > each.present.hazards[target]]
+    return [step.size for step in staircase.steps if step.hazards[target] > staircase.present.hazards[target]]
 
 
 def change(now: WidthStep, then: WidthStep, target: int) -> str:
@@ -181,13 +184,13 @@ def _named(title: str, texts: list[str], count: int) -> Iterator[str]:
 
 def spans(sizes: list[int]) -> list[str]:
     """`17-20` for sizes in a row."""
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for size in sizes:
-        if found and found[-1][-1] == size - 1:
-            found[-1].append(size)
+        if runs and runs[-1][-1] == size - 1:
+            runs[-1].append(size)
         else:
-            found.append([size])
-    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in found]
+            runs.append([size])
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
 
 
 # Staircases as one SVG picture: a panel for each class, a line for each target.
@@ -202,9 +205,9 @@ _STYLE = """svg{font:12px system-ui,sans-serif;background:#fff;fill:#222}
 @media (prefers-color-scheme:dark){svg{background:#1b1b1b;fill:#ddd}}"""
 
 
-def widths_svg(found: list[Staircase], targets: tuple[Target, ...], names: Mapping[str, str]) -> str:
+def widths_svg(stairs: list[Staircase], targets: tuple[Target, ...], names: Mapping[str, str]) -> str:
     """The picture: change of the model's predicted instructions in percent over the channels of each class."""
-    high = TOP + max(1, len(found)) * (HIGH + GAP)
+    high = TOP + max(1, len(stairs)) * (HIGH + GAP)
     wide = LEFT + WIDE + 40
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
@@ -212,24 +215,24 @@ def widths_svg(found: list[Staircase], targets: tuple[Target, ...], names: Mappi
         f"<style>{_STYLE}</style>",
         *_legend(targets),
     ]
-    for place, each in enumerate(found):
-        parts += _panel(each, len(targets), names, TOP + place * (HIGH + GAP))
+    for row, staircase in enumerate(stairs):
+        parts += _panel(staircase, len(targets), names, TOP + row * (HIGH + GAP))
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _legend(targets: tuple[Target, ...]) -> Iterator[str]:
-    for place, target in enumerate(targets):
-        left = LEFT + 150 * place
-        yield f'<rect x="{left}" y="8" width="12" height="12" fill="{COLORS[place % len(COLORS)]}"/>'
+    for row, target in enumerate(targets):
+        left = LEFT + 150 * row
+        yield f'<rect x="{left}" y="8" width="12" height="12" fill="{COLORS[row % len(COLORS)]}"/>'
         yield f'<text x="{left + 18}" y="19">{markup(target.cpu)}</text>'
 
 
-def _panel(each: Staircase, targets: int, names: Mapping[str, str], top: int) -> Iterator[str]:
+def _panel(staircase: Staircase, targets: int, names: Mapping[str, str], top: int) -> Iterator[str]:
     """Title, axes, today's count, lines, and a mark where a count runs into a known error or wrong result."""
-    changes = [[_percent(each, target, at) for at in range(len(each.steps))] for target in range(targets)]
+    changes = [[_percent(staircase, target, at) for at in range(len(staircase.steps))] for target in range(targets)]
     low, most = min(map(min, changes)), max(map(max, changes))
     span = (most - low) or 1.0
-    first, last = each.steps[0].size, each.steps[-1].size
+    first, last = staircase.steps[0].size, staircase.steps[-1].size
 
     def across(size: float) -> float:
         return LEFT + WIDE * (size - first) / max(1, last - first)
@@ -237,33 +240,33 @@ def _panel(each: Staircase, targets: int, names: Mapping[str, str], top: int) ->
     def down(change: float) -> float:
         return top + 20 + HIGH * (1 - (change - low) / span)
 
-    yield f'<text x="{LEFT}" y="{top + 10}">{markup(class_title(each, names))}</text>'
+    yield f'<text x="{LEFT}" y="{top + 10}">{markup(class_title(staircase, names))}</text>'
     yield f'<path class="axis" d="M{LEFT} {top + 20}V{top + 20 + HIGH}H{LEFT + WIDE}"/>'
     for change in sorted({low, 0.0, most}):
         yield f'<text x="{LEFT - 6}" y="{down(change) + 4:.1f}" text-anchor="end">{change:+.0f} %</text>'
-    for size in sorted({first, each.group.size, last}):
+    for size in sorted({first, staircase.group.size, last}):
         yield f'<text x="{across(size):.1f}" y="{top + 36 + HIGH}" text-anchor="middle">{size}</text>'
-    now = across(each.group.size)
+    now = across(staircase.group.size)
     yield f'<path class="now" d="M{now:.1f} {top + 20}V{top + 20 + HIGH}"/>'
     for target, line in enumerate(changes):
-        yield _stairs(each, [down(change) for change in line], across, COLORS[target % len(COLORS)])
-        for step, change in zip(each.steps, line, strict=True):
-            if step.hazards[target] > each.present.hazards[target]:
+        yield _stairs(staircase, [down(change) for change in line], across, COLORS[target % len(COLORS)])
+        for step, change in zip(staircase.steps, line, strict=True):
+            if step.hazards[target] > staircase.present.hazards[target]:
                 title = f"{step.size} channels: a known error or wrong result"
                 yield f'<circle class="bad" cx="{across(step.size):.1f}" cy="{down(change):.1f}" r="2.5">'
                 yield f"<title>{title}</title></circle>"
 
 
-def _percent(each: Staircase, target: int, at: int) -> float:
+def _percent(staircase: Staircase, target: int, at: int) -> float:
     """Change of a step against today's, in percent."""
-    have = each.present.instructions[target]
-    return 100 * (each.steps[at].instructions[target] - have) / have if have else 0.0
+    have = staircase.present.instructions[target]
+    return 100 * (staircase.steps[at].instructions[target] - have) / have if have else 0.0
 
 
-def _stairs(each: Staircase, heights: list[float], across: Callable[[float], float], color: str) -> str:
+def _stairs(staircase: Staircase, heights: list[float], across: Callable[[float], float], color: str) -> str:
     """One line of steps, each as wide as one channel."""
-    path = f"M{across(each.steps[0].size):.1f} {heights[0]:.1f}"
-    for step, height in zip(each.steps[1:], heights[1:], strict=True):
+    path = f"M{across(staircase.steps[0].size):.1f} {heights[0]:.1f}"
+    for step, height in zip(staircase.steps[1:], heights[1:], strict=True):
         path += f"H{across(step.size):.1f}V{height:.1f}"
     return f'<path class="line" stroke="{color}" d="{path}"/>'
 
@@ -309,18 +312,18 @@ def run(argv: list[str]) -> int:
 
     settings = configuration(args).settings_for(args.file)
     model = _model(args.file, settings)
-    found = _staircases(model, settings, args.reach, args.work)
+    stairs = _staircases(model, settings, args.reach, args.work)
     names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
     if args.plot:
         from onnxlint_cmsis.ground.atomic import write_text
 
-        write_text(args.plot, widths_svg(found, settings.targets, names))
+        write_text(args.plot, widths_svg(stairs, settings.targets, names))
     if args.form == "json":
-        sys.stdout.write(json_text(widths_json(args.file, found, settings.targets, times)))
+        sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
         today = times.today if times else ()
-        sys.stdout.write(widths_text(found, settings.targets, names, columns(), today))
+        sys.stdout.write(widths_text(stairs, settings.targets, names, columns(), today))
     return 0
 
 
@@ -364,9 +367,9 @@ def _staircases(model: ModelAnalysis, settings: Settings, reach: float, work: in
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     open_ones = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
     progress = ProgressLine(len(open_ones), "classes", least=1)
-    found = []
-    for each in staircases(planning_input(model, prices), prices, reach, work):
-        found.append(each)
+    stairs = []
+    for staircase in staircases(planning_input(model, prices), prices, reach, work):
+        stairs.append(staircase)
         progress.step(model.path)
     progress.close()
-    return found
+    return stairs

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import identity
-from onnxlint_cmsis.config import settings as codes
-from onnxlint_cmsis.config.settings import Settings, Suppression
+from onnxlint_cmsis.config.settings import Settings, Suppression, adjust, enabled, fixable, resolve
 from onnxlint_cmsis.ground.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -59,7 +58,7 @@ class Told(NamedTuple):
     """What linting said of one file."""
 
     file: str
-    """Its path."""
+    """Path of the file."""
     findings: Sequence[Finding]
     """All it said."""
     ran: Callable[[str], bool]
@@ -97,7 +96,7 @@ def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
 
     from onnxlint_cmsis.ground.atomic import write_text
 
-    files = {key_of(path, file): _entries(found) for file, found in findings if found}
+    files = {key_of(path, file): _entries(findings_of_file) for file, findings_of_file in findings if findings_of_file}
     rows = {file: {key: entry._asdict() for key, entry in files[file].items()} for file in sorted(files)}
     write_text(path, json.dumps({"version": VERSION, "files": rows}, indent=1) + "\n")
     return sum(entry.findings for entries in files.values() for entry in entries.values())
@@ -130,12 +129,12 @@ def has(baseline: Baseline, file: str, finding: Finding) -> bool:
 
 def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
     """A finding for each entry with fewer findings than it counts, in the files linted and those that are gone."""
-    found = {key_of(baseline.path, told.file): (_entries(told.findings), told.ran) for told in linted}
+    reported = {key_of(baseline.path, told.file): (_entries(told.findings), told.ran) for told in linted}
     folder = Path(baseline.path).absolute().parent
     result: list[Finding] = []
     for file, entries in baseline.files.items():
-        if file in found:
-            there, ran = found[file]
+        if file in reported:
+            there, ran = reported[file]
             for key, entry in entries.items():
                 now = there[key].findings if key in there else 0
                 if now < entry.findings and ran(entry.rule):
@@ -220,7 +219,7 @@ def apply(
             kept.append(finding)
     idle = [mark for mark, hit in zip(marked, hits[len(configured) :], strict=True) if not hit]
     unused = [_unused(mark) for mark in idle if not concerns(mark.suppression, skipped)]
-    reported = (codes.adjust(finding, settings) for finding in [*unknown, *unused])
+    reported = (adjust(finding, settings) for finding in [*unknown, *unused])
     matched = {entry.origin: hit for entry, hit in zip(configured, hits, strict=False)}
     return Suppressed((*kept, *(finding for finding in reported if finding)), len(findings) - len(kept), matched)
 
@@ -255,7 +254,7 @@ def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
     from onnxlint_cmsis.checks.rule_registry import every_rule
 
     return (entry.path is None or entry.path.matches(path)) and any(
-        codes.enabled(row.code, settings, path) for row in every_rule() if row.code.startswith(entry.rule)
+        enabled(row.code, settings, path) for row in every_rule() if row.code.startswith(entry.rule)
     )
 
 
@@ -267,7 +266,7 @@ def _in_model(graph: Graph, path: str) -> tuple[list[_Marked], list[Finding]]:
         names, reason = _parts(value)
         for name in names:
             try:
-                rule = codes.resolve(name)
+                rule = resolve(name)
             except ValueError as error:
                 unknown.append(unused_finding(f"{METADATA_KEY} of {_carrier(where)}: {error}", where))
                 continue
@@ -355,7 +354,7 @@ class Consent:
 
     def __init__(self, settings: Settings, path: str) -> None:
         self._settings, self._path = settings, path
-        self._codes = codes.fixable(settings, path)
+        self._codes = fixable(settings, path)
 
     @cached_property
     def _baseline(self) -> Baseline | None:

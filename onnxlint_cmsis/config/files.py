@@ -45,8 +45,8 @@ class SettingsLayer(NamedTuple):
 
 def nearest(folder: Path) -> Path | None:
     """The configuration file that holds for a folder: its own or the nearest above."""
-    for place in (folder, *folder.parents):
-        own, project = place / OWN_FILE, place / PROJECT_FILE
+    for parent in (folder, *folder.parents):
+        own, project = parent / OWN_FILE, parent / PROJECT_FILE
         if own.is_file():
             return own
         if project.is_file() and _section(project) is not None:
@@ -137,8 +137,8 @@ class Configuration:
         return self._found[folder, form]
 
     def _resolve(self, folder: Path, form: Format) -> Settings:
-        found = None if self._isolated else Path(self._named) if self._named else nearest(folder)
-        layers = (read(found) if found else None, self._options)
+        path = None if self._isolated else Path(self._named) if self._named else nearest(folder)
+        layers = (read(path) if path else None, self._options)
         return resolve_layers(tuple(layer for layer in layers if layer), form)
 
 
@@ -189,18 +189,18 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
     """Release and data type of the legacy API where they are not set; ConfigError for what is of another API."""
-    legacy, place = value["api"] == "legacy", _place(origins["api"], _BY_NAME["api"])
+    legacy, origin = value["api"] == "legacy", _place(origins["api"], _BY_NAME["api"])
     if legacy and runtime.name != DIRECT.name:
-        raise ConfigError(f"{place}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
+        raise ConfigError(f"{origin}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
     for name, meant in (("release", DEFAULT_LEGACY_RELEASE), ("assume", KINDS[0])) if legacy else ():
         if origins[name] == "default":
             value[name] = raw[name] = meant
             origins[name] = origins["api"]
     allowed = KINDS if legacy else tuple(kind for kind in _BY_NAME["assume"].allowed if kind not in KINDS)
     if value["assume"] not in allowed:
-        place = _place(origins["assume"], _BY_NAME["assume"])
+        origin = _place(origins["assume"], _BY_NAME["assume"])
         raise ConfigError(
-            f"{place}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
+            f"{origin}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
         )
     try:
         refuse_without(value["api"], value["release"])
@@ -246,14 +246,14 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
     for name in ("ram", "flash", "stack", "board", "clock"):
         if origins[name] not in (COMMAND_LINE, origins["targets"]):
             continue
-        place = _place(origins[name], _BY_NAME[name])
+        origin = _place(origins[name], _BY_NAME[name])
         for cpu in value[name]:
             if cpu != EVERY_TARGET and cpu not in cpus:
-                raise ConfigError(f"{place}: {cpu} is not among the targets, {', '.join(cpus)}")
+                raise ConfigError(f"{origin}: {cpu} is not among the targets, {', '.join(cpus)}")
         for cpu, board in value[name].items() if name == "board" else ():
-            wrong = [each for each in bare if (cpu in (EVERY_TARGET, each)) and each != board.cpu]
+            wrong = [listed for listed in bare if (cpu in (EVERY_TARGET, listed)) and listed != board.cpu]
             if wrong:
-                raise ConfigError(f"{place}: {board.name} has a {board.cpu}, and a target is {wrong[0]}")
+                raise ConfigError(f"{origin}: {board.name} has a {board.cpu}, and a target is {wrong[0]}")
 
 
 def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:

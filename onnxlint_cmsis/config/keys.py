@@ -31,10 +31,10 @@ def read_quantity(
     """
     if isinstance(text, int) and not isinstance(text, bool):
         return text
-    found = SHAPE.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    quantity = SHAPE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if quantity is None:
         raise ValueError(f"{text!r} is not {words}")
-    number, unit = found.groups()
+    number, unit = quantity.groups()
     if unit not in units:
         close = list(meant(number, unit))
         rest = f"did you mean {' or '.join(close)}?" if close else f"units are {', '.join(filter(None, units))}"

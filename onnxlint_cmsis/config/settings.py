@@ -185,7 +185,7 @@ KNOWN_BOARDS = (
         "stm32h747i-disco", "cortex-m7", MIB, 2 * MIB, f"{_ZEPHYR}2.3.0/boards/arm/stm32h747i_disco/doc/index.html"
     ),
 )
-"""In alphabetical order."""
+"""Boards in alphabetical order."""
 
 
 def known_board(text: str) -> KnownBoard:
@@ -552,8 +552,8 @@ class Settings:
 
 
 def _keys() -> tuple[Key, ...]:
-    found = [(each.name, each.metadata[METADATA]) for each in fields(Settings) if METADATA in each.metadata]
-    return tuple(key._replace(name=name.replace("_", "-")) for name, key in found)
+    keys = [(field.name, field.metadata[METADATA]) for field in fields(Settings) if METADATA in field.metadata]
+    return tuple(key._replace(name=name.replace("_", "-")) for name, key in keys)
 
 
 KEYS: tuple[Key, ...] = _keys()
@@ -577,14 +577,14 @@ def as_it_is(value: Any, _place: Place) -> object:
     return value
 
 
-def globs(patterns: tuple[str, ...], place: Place) -> tuple[Glob, ...]:
+def globs(patterns: tuple[str, ...], source: Place) -> tuple[Glob, ...]:
     """Patterns, relative to where they are written."""
-    return tuple(Glob(pattern, place.root) for pattern in patterns)
+    return tuple(Glob(pattern, source.root) for pattern in patterns)
 
 
-def by_glob(codes: dict[str, tuple[str, ...]], place: Place) -> tuple[tuple[Glob, tuple[str, ...]], ...]:
+def by_glob(codes: dict[str, tuple[str, ...]], source: Place) -> tuple[tuple[Glob, tuple[str, ...]], ...]:
     """Rules by pattern."""
-    return tuple((Glob(pattern, place.root), rules) for pattern, rules in codes.items())
+    return tuple((Glob(pattern, source.root), rules) for pattern, rules in codes.items())
 
 
 def level(name: str, _place: Place) -> Level:
@@ -597,24 +597,24 @@ def least_level(name: str, _place: Place) -> Level | None:
     return None if name == BY_FORMAT else Level[name.upper()]
 
 
-def levels(names: dict[str, str], place: Place) -> dict[str, Level]:
+def levels(names: dict[str, str], source: Place) -> dict[str, Level]:
     """Levels by rule."""
-    return {code: level(name, place) for code, name in names.items()}
+    return {code: level(name, source) for code, name in names.items()}
 
 
-def path(text: str, place: Place) -> str:
+def path(text: str, source: Place) -> str:
     """An absolute path; empty where none is given."""
-    return str(Path(place.root, text)) if text else ""
+    return str(Path(source.root, text)) if text else ""
 
 
-def accepted(entries: tuple[dict[str, str], ...], place: Place) -> tuple[Suppression, ...]:
+def accepted(entries: tuple[dict[str, str], ...], source: Place) -> tuple[Suppression, ...]:
     """Entries of `suppress`, numbered by their origin."""
-    made = []
+    suppressions = []
     for number, entry in enumerate(entries):
-        path = Glob(entry["path"], place.root) if "path" in entry else None
+        path = Glob(entry["path"], source.root) if "path" in entry else None
         rest = {name: text for name, text in entry.items() if name != "path"}
-        made.append(Suppression(path=path, origin=f"{place.origin}: suppress[{number}]", **rest))
-    return tuple(made)
+        suppressions.append(Suppression(path=path, origin=f"{source.origin}: suppress[{number}]", **rest))
+    return tuple(suppressions)
 
 
 def made_runtime(text: str, _place: Place) -> object:
@@ -724,10 +724,10 @@ def texts(_key: Key, value: object) -> tuple[str, ...]:
 
 def nonempty_texts(key: Key, value: object) -> tuple[str, ...]:
     """A list of at least one text."""
-    found = texts(key, value)
-    if not found:
+    values = texts(key, value)
+    if not values:
         raise ValueError("the list is empty; name at least one")
-    return found
+    return values
 
 
 def codes(key: Key, value: object) -> tuple[str, ...]:
@@ -861,7 +861,7 @@ def by_target(key: Key, value: object) -> dict[str, object]:
         return {}
     if not isinstance(value, dict):
         return {EVERY_TARGET: value}
-    return {cpu if cpu == EVERY_TARGET else parse_target(cpu).cpu: each for cpu, each in _table(key, value).items()}
+    return {cpu if cpu == EVERY_TARGET else parse_target(cpu).cpu: number for cpu, number in _table(key, value).items()}
 
 
 # Kinds of setting values: their syntax, check, conversion and JSON Schema.
@@ -880,7 +880,7 @@ class Written(Enum):
 
 
 SEVERAL = (Written.LIST, Written.REPEATED, Written.PAIRS, Written.BY_TARGET)
-"""Those of options that may be given several times."""
+"""Ways of writing an option that may be given several times."""
 
 
 class Kind(NamedTuple):
@@ -933,10 +933,10 @@ SETTING_KINDS: dict[str, Kind] = {
 """Every kind by name."""
 
 
-def setting_of(key: Key, value: object, place: Place) -> object:
+def setting_of(key: Key, value: object, source: Place) -> object:
     """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
     kind = SETTING_KINDS[key.kind]
     try:
-        return kind.make(kind.check(key, value), place)
+        return kind.make(kind.check(key, value), source)
     except NotOfKindError as error:
         raise ValueError(f"{error.args[0]!r} is not {kind.words}") from None

@@ -237,7 +237,10 @@ def _table(rows: Sequence[ScanRow]) -> Any:
     import pyarrow
 
     plain = [
-        {**row._asdict(), "per_target": [each._asdict() for each in row.per_target] if row.per_target else None}
+        {
+            **row._asdict(),
+            "per_target": [target._asdict() for target in row.per_target] if row.per_target else None,
+        }
         for row in rows
     ]
     return pyarrow.Table.from_pylist(whole_text(plain), schema=schema())
@@ -300,15 +303,15 @@ def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
 
     model = _opened(job, data)
     result = lint_file(job.url, job.settings, data, model)
-    found = [finding for finding in result.findings if NOT_FETCHED not in finding.message]
-    row = row._replace(findings=len(found))
+    findings = [finding for finding in result.findings if NOT_FETCHED not in finding.message]
+    row = row._replace(findings=len(findings))
     if not result.readable:
-        row = row._replace(status=UNREADABLE, message=found[0].message if found else "it is no model")
+        row = row._replace(status=UNREADABLE, message=findings[0].message if findings else "it is no model")
     elif model and any(NOT_FETCHED in problem.message for problem in model.graph.problems):
         row = row._replace(status=EXTERNAL)
     if result.summary:
         row = summarized(row, result.summary)
-    return (row, *(finding_row(row, finding) for finding in found))
+    return (row, *(finding_row(row, finding) for finding in findings))
 
 
 def _opened(job: ScanJob, data: bytes) -> ModelAnalysis | None:
@@ -416,8 +419,8 @@ class ModelProcesses(WorkerPlugin):  # type: ignore[misc] # distributed is Any h
 
     def teardown(self, worker: object) -> None:  # noqa: ARG002 - Dask's signature
         """End the processes, whatever they do."""
-        for each in self._every:
-            each.stop()
+        for process in self._every:
+            process.stop()
 
     def _another(self) -> Worker:
         worker = Worker(ProgramContext())

@@ -173,11 +173,8 @@ def ended_by_signal() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# Processes started as programs of this Python, for places where multiprocessing starts none.
-#
-# Dask's nanny makes its workers daemons, which may have no children of multiprocessing's, and they have threads,
-# which a
-# fork could upset. POSIX only.
+# Processes started as programs of this Python, where multiprocessing starts none: Dask's nanny makes its workers
+# daemons, which may have no children of multiprocessing's, and they have threads, which a fork could upset. POSIX only.
 
 
 START = "from onnxlint_cmsis.fleet.workers import main; main()"
@@ -260,14 +257,14 @@ class ModelUrls(NamedTuple):
 
 def model_urls(given: list[str]) -> ModelUrls:
     """Find the models. Raises UsageError for a file system that is not installed or does not answer."""
-    found: dict[str, None] = {}
+    models: dict[str, None] = {}
     empty = []
     for text in given:
         urls = _below(text)
-        found.update(dict.fromkeys(urls))
+        models.update(dict.fromkeys(urls))
         if not urls:
             empty.append(text)
-    return ModelUrls(tuple(found), tuple(empty))
+    return ModelUrls(tuple(models), tuple(empty))
 
 
 def _below(text: str) -> list[str]:
@@ -277,10 +274,10 @@ def _below(text: str) -> list[str]:
     try:
         system, path = fsspec.core.url_to_fs(text)
         if GLOB & set(path):
-            return _urls(system, [each for each in system.glob(path) if is_model(each)], text)
+            return _urls(system, [candidate for candidate in system.glob(path) if is_model(candidate)], text)
         if system.isdir(path):
-            found = [each for each in system.find(path) if is_model(each) and not _hidden(each, path)]
-            return _urls(system, found, text)
+            models = [below for below in system.find(path) if is_model(below) and not _hidden(below, path)]
+            return _urls(system, models, text)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{text}: {error}") from None
     except Exception as error:  # each file system raises other errors

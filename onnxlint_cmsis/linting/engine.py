@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
-from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.config.settings import adjust, enabled
 from onnxlint_cmsis.ground.findings import Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -52,9 +52,9 @@ def lint_file(
     sized = NO_SIZES if skipped else size_findings(model, settings)
     layers = _marked(model, settings, _layer_findings(model, settings, sized.repairs), data)
     fit = _fit(model)
-    found = [*_problems(graph), *layers, *sized.findings, *fit.findings]
-    result = _introduced(_result(path, settings, graph, found, skipped), settings, model)
-    opened = sorted({each.code for each in result.findings if each.properties.get("converter_decides")})
+    findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
+    result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
+    opened = sorted({finding.code for finding in result.findings if finding.properties.get("converter_decides")})
     between = runtime_notes(settings.runtime, model.format, ", ".join(opened))
     from onnxlint_cmsis.analysis.coverage import summarize
 
@@ -93,10 +93,10 @@ def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) ->
 
 
 def _result(
-    path: str, settings: Settings, graph: Graph | None, found: list[Finding], skipped: tuple[str, ...] = ()
+    path: str, settings: Settings, graph: Graph | None, findings: list[Finding], skipped: tuple[str, ...] = ()
 ) -> FileResult:
     """The findings that are left after selection, levels and suppressions."""
-    kept = [finding for finding in (codes.adjust(raw, settings) for raw in found) if finding]
+    kept = [finding for finding in (adjust(raw, settings) for raw in findings) if finding]
     left = accepted.apply(kept, settings, graph, path, skipped)
     return FileResult(
         path,
@@ -154,34 +154,34 @@ def _fit(model: ModelAnalysis) -> _Fit:
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
-    found = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
+    findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     unknown = [UNKNOWN_RAM] if any(fit.ram is None and fit.flash.room.ram for fit in fits) else []
     notes = dict.fromkeys(filter(None, (fit_note(fit.ram, fit.flash) for fit in fits)))
-    return _Fit(tuple(found), (*notes, *unknown))
+    return _Fit(tuple(findings), (*notes, *unknown))
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
-    runs = partial(codes.enabled, settings=settings, path=model.path)
-    found = model_findings(model, _sound(model.graph, model.lowered), runs)
+    runs = partial(enabled, settings=settings, path=model.path)
+    findings = model_findings(model, _sound(model.graph, model.lowered), runs)
     if not repairs:
-        return found
+        return findings
     from onnxlint_cmsis.checks.kinds import priced
 
-    return list(priced(found, repairs))
+    return list(priced(findings, repairs))
 
 
-def _marked(model: ModelAnalysis, settings: Settings, found: list[Finding], data: bytes | None) -> list[Finding]:
+def _marked(model: ModelAnalysis, settings: Settings, findings: list[Finding], data: bytes | None) -> list[Finding]:
     """The findings, those that a fix answers marked."""
-    if not found:
-        return found
+    if not findings:
+        return findings
     if not can_fix(model):
-        return found
+        return findings
     from onnxlint_cmsis.linting.mark_fixable import Promises
 
     promises = Promises(model, settings, data)
-    return [promises.marked(each) for each in found]
+    return [promises.marked(finding) for finding in findings]
 
 
 def _sound(graph: Graph, lowered: Lowered) -> Lowered:

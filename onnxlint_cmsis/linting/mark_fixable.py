@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.facts import RESCALE, REWRITE
 from onnxlint_cmsis.checks.rule_registry import rule
-from onnxlint_cmsis.config import settings as codes
+from onnxlint_cmsis.config.settings import fixable
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY
 from onnxlint_cmsis.model.graph import ModelError
@@ -37,7 +37,7 @@ class Promises:
         properties = finding.properties
         if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
             return finding
-        if finding.code not in codes.fixable(self._settings, self._model.path):
+        if finding.code not in fixable(self._settings, self._model.path):
             return finding
         return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
 
@@ -69,6 +69,6 @@ class Promises:
             data = open_buffer(path)[:] if self._data is None else self._data
             start = Snapshot(path, data, fix_request(settings, path), analysis=self._model)
             start.editor.check_readable(data, path)
-            return [one.label for one in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
+            return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
         except (OSError, ModelError, UnreadableError, NotAppliedError):
             return []

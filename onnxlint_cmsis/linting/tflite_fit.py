@@ -92,14 +92,16 @@ def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
             scratch.setdefault(owner, []).append(request)
     steps = []
     for index, operator in enumerate(main.operators):
-        read, made = (tuple(each for each in which if each in sizes) for which in (operator.inputs, operator.outputs))
-        could = operator.op in COPIES and bool(read) and bool(made)
-        written = (*made, *(each for each in scratch.get(index, ()) if each in sizes))
+        read, results = (
+            tuple(tensor for tensor in which if tensor in sizes) for which in (operator.inputs, operator.outputs)
+        )
+        could = operator.op in COPIES and bool(read) and bool(results)
+        written = (*results, *(tensor for tensor in scratch.get(index, ()) if tensor in sizes))
         label = f"{operator.title} '{operator_label(0, index, operator.title)}'"
         steps.append(ArenaStep(read, written, False, label, index, could))
     channels = {index: tensor.shape[-1] for index, tensor in enumerate(main.tensors) if len(tensor.shape) > 1}
     requests = frozenset(range(tensors, tensors + len(arena.scratch)))
-    inputs, outputs = (tuple(each for each in which if each in sizes) for which in (main.inputs, main.outputs))
+    inputs, outputs = (tuple(tensor for tensor in which if tensor in sizes) for which in (main.inputs, main.outputs))
     return ArenaUses(sizes, inputs, tuple(steps), outputs, dict(enumerate(names)), channels, requests)
 
 
@@ -114,7 +116,9 @@ def head_of(uses: ArenaUses) -> int:
             owner = shared[owner]
         have = joined.get(owner, (first, last))
         joined[owner] = min(have[0], first), max(have[1], last)
-    buffers = [PlannedBuffer(each, uses.sizes[each], first + 1, last + 1) for each, (first, last) in joined.items()]
+    buffers = [
+        PlannedBuffer(buffer, uses.sizes[buffer], first + 1, last + 1) for buffer, (first, last) in joined.items()
+    ]
     plan = place(sorted(buffers, key=lambda buffer: buffer.number))
     return max((buffer.end for buffer in plan), default=0)
 
@@ -158,7 +162,7 @@ def tflite_fit(model: ModelAnalysis) -> TfliteFit:
     if not isinstance(model, TfliteAnalysis):
         raise TypeError(f"{model.path} is no .tflite file")
     file, settings, places = model.file, model.settings, model.places
-    found: list[Finding] = []
+    findings: list[Finding] = []
     notes: dict[str, None] = {}
     for target, room in zip(settings.targets, settings.rooms, strict=False):
         if room.ram is None and room.flash is None:
@@ -166,8 +170,8 @@ def tflite_fit(model: ModelAnalysis) -> TfliteFit:
         report, stop = model.report(target), model.stop(target)
         ram = None if report.arena is None or stop else ram_need(file, report.arena, target, room, places)
         flash = flash_need(file, target, room, places)
-        found += fit_findings(ram, flash)
+        findings += fit_findings(ram, flash)
         notes[fit_note(ram, flash)] = None
         if ram is None and room.ram:
             notes[f"{target.label}: whether the model fits RAM is not known: {stop or report.no_arena}."] = None
-    return TfliteFit(tuple(merged(found)), tuple(filter(None, notes)))
+    return TfliteFit(tuple(merged(findings)), tuple(filter(None, notes)))

@@ -561,7 +561,7 @@ class BiasEdit(NamedTuple):
     reader: int
     """`Node.index` of the layer whose sum it is added to: the node itself, or the one before it."""
     kind: str
-    """That of the bias slot (`dims.bias`)."""
+    """Kind of the bias slot (`analysis/classes.py`)."""
     codes: Codes
     """Bit patterns."""
     elem_type: str

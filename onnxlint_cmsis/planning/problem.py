@@ -903,7 +903,7 @@ POLICIES: dict[str, Policy] = {
         Policy("align", _to_the_multiple, _align, 1, must_gain=False, named=False, lowers=_unaligned),
     )
 }
-"""By name."""
+"""Policies by name."""
 
 
 # Candidate sizes of each class.

@@ -696,7 +696,7 @@ REPAIRS: tuple[RepairRow, ...] = (
     MORE_COLUMNS,
     SPLIT_BATCH,
 )
-"""In the order in which they are tried; a layer that two could mend takes the first one that does."""
+"""Repairs in the order in which they are tried; a layer that two could mend takes the first one that does."""
 
 
 @cache

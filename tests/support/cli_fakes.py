@@ -60,7 +60,7 @@ class FakeEngine:
         from pathlib import Path
 
         from onnxlint_cmsis.config import accepted
-        from onnxlint_cmsis.config import settings as codes
+        from onnxlint_cmsis.config.settings import adjust
 
         self.paths.append(path)
         words = (data if data is not None else Path(path).read_bytes()).decode().split()
@@ -68,7 +68,7 @@ class FakeEngine:
             raise RuntimeError("something\nbroke")
         makers = {"miss": routing_miss, "wrong": wrong_result, "note": note, "unreadable": unreadable}
         found = [makers[word](path) for word in words if word in makers]
-        adjusted = [finding for raw in found if (finding := codes.adjust(raw, settings))]
+        adjusted = [finding for raw in found if (finding := adjust(raw, settings))]
         left = accepted.apply(adjusted, settings, None, path)
         notes = ("analysed as s8",) if "float" in words else ()
         return FileResult(

@@ -49,7 +49,9 @@ RULE = Rule(
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     wanted = {
-        each.node.inputs[0]: each.output for each in records if each.output is not None and each.code == "requantize"
+        record.node.inputs[0]: record.output
+        for record in records
+        if record.output is not None and record.code == "requantize"
     }
     if not wanted:
         return "Leave the clamp out, or quantize its result with a separate QuantizeLinear."

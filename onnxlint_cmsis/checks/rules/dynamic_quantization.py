@@ -55,8 +55,10 @@ g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node; the first says how many compute in float between dynamic layers."""
     graph = subject.model.graph
-    between = sum(len(each.records) for each in islands(graph, subject.lowered) if each.dynamic)
-    said = [one for offence in offences(subject, RULE.kinds) for one in statements(subject, offence, _remedy)]
+    between = sum(len(island.records) for island in islands(graph, subject.lowered) if island.dynamic)
+    said = [
+        statement for offence in offences(subject, RULE.kinds) for statement in statements(subject, offence, _remedy)
+    ]
     if said and between:
         said[0] = replace(
             said[0], message=f"{said[0].message} {between} more nodes compute in float between such layers."

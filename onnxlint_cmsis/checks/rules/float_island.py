@@ -61,7 +61,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     groups: dict[tuple[str, ...], list[FloatIsland]] = {}
     for island in islands(subject.model.graph, subject.lowered):
         if not island.dynamic:
-            groups.setdefault(tuple(each.node.op_type for each in island.records), []).append(island)
+            groups.setdefault(tuple(record.node.op_type for record in island.records), []).append(island)
     for operators, alike in groups.items():
         nodes = [record for island in alike for record in island.records]
         level = Level.WARNING if is_much(subject.model, nodes) else Level.NOTE
@@ -88,15 +88,15 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
 
 def _does(island: FloatIsland) -> str:
     """What nodes do, which compute with reals, or with integers whose result has no scale."""
-    one = len(island.records) == 1
-    results = {each.cause is Cause.FLOAT_RESULT for each in island.records}
-    gives = "gives its result" if one else "give their result"
-    computes = "computes" if one else "compute"
+    alone = len(island.records) == 1
+    results = {record.cause is Cause.FLOAT_RESULT for record in island.records}
+    gives = "gives its result" if alone else "give their result"
+    computes = "computes" if alone else "compute"
     return computes if results == {False} else gives if results == {True} else f"{computes} or {gives}"
 
 
 def _remedy(graph: Graph, island: FloatIsland) -> str:
-    if any(operator_of(each.node).roles.sums is Sums.INTEGERS for each in island.records):
+    if any(operator_of(record.node).roles.sums is Sums.INTEGERS for record in island.records):
         option = "quantize_static of the float model with quant_format=QuantFormat.QDQ"
         return advice(graph, "Quantize to layers that give integers of a fixed scale", option)
     option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"

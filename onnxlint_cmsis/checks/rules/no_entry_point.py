@@ -84,16 +84,16 @@ class _Missing(NamedTuple):
 
 def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
     """Nodes without a kernel: on every target, and those whose function a target's release lacks."""
-    found = [
+    offences = [
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
-    found += [_Missing(*refusal) for refusal in subject.release_refusals]
+    offences += [_Missing(*refusal) for refusal in subject.release_refusals]
     groups: dict[str, list[_Missing]] = {}
-    for each in found:
-        dynamic = operator_of(each.record.node).elements is Elements.MEASURED
-        if each.decision.cause in RULE.kinds and not dynamic:
-            groups.setdefault(each.decision.reason, []).append(each)
+    for offence in offences:
+        dynamic = operator_of(offence.record.node).elements is Elements.MEASURED
+        if offence.decision.cause in RULE.kinds and not dynamic:
+            groups.setdefault(offence.decision.reason, []).append(offence)
     return groups
 
 
@@ -105,7 +105,7 @@ class _Weight(NamedTuple):
     text: str
     """Their share, as a sentence; empty where it is unknown."""
     brief: str
-    """The same in few words."""
+    """Their share in few words."""
     share: float | None
     """Part of 1; None where it is unknown."""
 

@@ -30,7 +30,7 @@ NEWER = decompress(
 )
 """A model of one operator MUL of version 201."""
 KNOWN = NEWER.replace(bytes([201, 0, 0, 0]), bytes([2, 0, 0, 0]))
-"""The same with version 2, that of int8."""
+"""That model with MUL of version 2, which is that of int8."""
 
 RULE = Rule(
     code="CNN413",

@@ -187,9 +187,9 @@ def _traced(graph: Graph) -> Iterator[tuple[str, Node, ZeroTrace]]:
         stored = graph.quantization.get(tensor)
         if stored is None or tensor in graph.constants or len(stored.scales) != 1 or len(stored.zero_points) != 1:
             continue
-        found = _trace(ZERO_TRACES, graph.elem_type(tensor), stored.scales[0], stored.zero_points[0])
-        if found:
-            yield tensor, node, found
+        trace = _trace(ZERO_TRACES, graph.elem_type(tensor), stored.scales[0], stored.zero_points[0])
+        if trace:
+            yield tensor, node, trace
 
 
 def _traced_results(subject: ModelSubject) -> Iterator[tuple[str, Node, ZeroTrace]]:
@@ -200,9 +200,9 @@ def _traced_results(subject: ModelSubject) -> Iterator[tuple[str, Node, ZeroTrac
         output = record.output
         if output is None or not record.weighted or record.node.domain == TFLITE or not output.known:
             continue
-        found = _trace(traces, output.elem_type, output.scale, (output.zero_points or (0,))[0])
-        if found:
-            yield record.node.outputs[0], record.node, found
+        trace = _trace(traces, output.elem_type, output.scale, (output.zero_points or (0,))[0])
+        if trace:
+            yield record.node.outputs[0], record.node, trace
 
 
 def _trace(traces: Sequence[ZeroTrace], elem_type: str, scale: float, zero_point: int) -> ZeroTrace | None:

@@ -49,9 +49,9 @@ RULE = Rule(
 
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    outputs = {each.node.outputs[0]: found for each in records if (found := function_output(each))}
+    outputs = {record.node.outputs[0]: fixed for record in records if (fixed := function_output(record))}
     option = overrides({name: exact for name, (exact, _) in outputs.items()})
-    words = dict.fromkeys(_words(*found) for found in outputs.values())
+    words = dict.fromkeys(_words(*fixed) for fixed in outputs.values())
     return advice(graph, f"Give its result {' or '.join(words)}", option)
 
 

@@ -48,7 +48,7 @@ g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, i
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     option = "weight_type=QuantType.QInt8"
-    if any(each.weights is None for each in records):
+    if any(record.weights is None for record in records):
         operators = any(parameters_of(node, 0) and parameters_of(node, -1) for node in graph.nodes)
         left_out = "leave it out of nodes_to_exclude, and name its operator in op_types_to_quantize"
         option = "quant_format=QuantFormat.QDQ" if operators else left_out

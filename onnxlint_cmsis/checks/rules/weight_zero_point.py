@@ -46,7 +46,7 @@ RULE = Rule(
 
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
-    unsigned = any(each.weights and each.weights.elem_type == "uint8" for each in records)
+    unsigned = any(record.weights and record.weights.elem_type == "uint8" for record in records)
     option = "weight_type=QuantType.QInt8" if unsigned else 'extra_options={"WeightSymmetric": True}'
     return advice(graph, "Quantize the weights symmetrically, as int8 with zero-point 0", option)
 
