@@ -75,7 +75,8 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     mending: list[str] = []
     if near:
         others = "".join(f", and so does {other.words}" for other in near[1:])
-        mending.append(f"{near[0].words} {_works(near[0].words)}{others}.")
+        verb = "work" if near[0].words.endswith("channels") else "works"
+        mending.append(f"{near[0].words} {verb}{others}.")
         if any(other.retrain for other in near):
             mending.append(f"{'This' if len(near) == 1 else 'Either'} {RETRAIN}.")
     open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
@@ -111,10 +112,6 @@ def _not_sure(target: Target) -> str:
     if target.compiler_version:
         return f"{target.compiler} {target.compiler_version} was not run and may do the same."
     return f"Which {target.compiler} builds it is not known; --compiler {target.compiler}@VERSION says it."
-
-
-def _works(words: str) -> str:
-    return "work" if words.endswith("channels") else "works"
 
 
 def way_out(change: Resize, kernel: str) -> str:
@@ -249,7 +246,10 @@ def statements(
     if consequence:
         level = Level.ERROR if consequence.level is None else consequence.level
         facts["runtime"] = consequence.reason
-    level = level or _level(subject.model, offence)
+    if level is None:
+        refused = offence.decision.verdict is Verdict.REFUSED and any(record.weighted for record in offence.records)
+        level = Level.WARNING if is_much(subject.model, offence.records) else Level.NOTE
+        level = Level.ERROR if refused else level
     for rank, record in enumerate(records):
         mending, option = option_apart(remedy(graph, records if rank == 0 else [record]))
         becomes = _becomes(subject, record) or _instead(offence, share)
@@ -302,12 +302,6 @@ def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
     part = f" ({percent(share)} of the MACs)" if part and brief else part
     count = len(offence.records)
     return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
-
-
-def _level(model: ModelAnalysis, offence: Offence) -> Level:
-    if offence.decision.verdict is Verdict.REFUSED and any(record.weighted for record in offence.records):
-        return Level.ERROR
-    return Level.WARNING if is_much(model, offence.records) else Level.NOTE
 
 
 # What the routing checks share: find a miss, look for a channel count that reaches the kernel, weigh the evidence.

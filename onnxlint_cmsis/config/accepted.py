@@ -138,7 +138,10 @@ def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
             for key, entry in entries.items():
                 now = there[key].findings if key in there else 0
                 if now < entry.findings and ran(entry.rule):
-                    result.append(_finding(baseline, f"{file}: {_counted(entry)}, there {_are(now)} now"))
+                    where = f" at '{entry.node}'" if entry.node else ""
+            counted = f"the baseline has {entry.findings} {entry.rule}{where}"
+            there_now = "there is 1 now" if now == 1 else f"there are {now} now"
+            result.append(_finding(baseline, f"{file}: {counted}, {there_now}"))
         elif not (folder / file).exists():
             result.append(_finding(baseline, f"{file}: the file does not exist any more"))
     return tuple(result)
@@ -151,15 +154,6 @@ def _entries(findings: Sequence[Finding]) -> dict[str, Entry]:
         before = entries[key].findings if key in entries else 0
         entries[key] = Entry(before + 1, finding.code, finding.location.node)
     return entries
-
-
-def _counted(entry: Entry) -> str:
-    where = f" at '{entry.node}'" if entry.node else ""
-    return f"the baseline has {entry.findings} {entry.rule}{where}"
-
-
-def _are(number: int) -> str:
-    return "is 1" if number == 1 else f"are {number}"
 
 
 def _finding(baseline: Baseline, message: str) -> Finding:

@@ -161,8 +161,8 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
     origins = {key.name: "default" for key in KEYS}
     for layer in layers:
-        for name in _forgotten(layer):
-            raw[name], value[name], origins[name] = [], (), "default"
+        for forgotten in [other for name in layer.values for other in _BY_NAME[name].forgets]:
+            raw[forgotten], value[forgotten], origins[forgotten] = [], (), "default"
         for name, given in layer.values.items():
             checked = _checked(_BY_NAME[name], given, layer.origin, layer.root)
             joined = _BY_NAME[name].extends and origins[name] != "default"
@@ -184,7 +184,8 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     value["targets"] = _targets(value, origins["targets"])
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
-    return Settings(**named, file=_file(layers), origins=origins, raw=raw)
+    file = next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
+    return Settings(**named, file=file, origins=origins, raw=raw)
 
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
@@ -206,16 +207,6 @@ def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str,
         refuse_without(value["api"], value["release"])
     except ValueError as error:
         raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
-
-
-def _forgotten(layer: SettingsLayer) -> list[str]:
-    """Keys that drop their values from earlier layers."""
-    return [forgotten for name in layer.values for forgotten in _BY_NAME[name].forgets]
-
-
-def _file(layers: tuple[SettingsLayer, ...]) -> str:
-    """The configuration file among the layers, empty where there is none."""
-    return next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
 
 
 def _joined(old: Any, new: Any) -> Any:

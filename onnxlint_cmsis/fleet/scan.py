@@ -411,7 +411,11 @@ class ModelProcesses(WorkerPlugin):  # type: ignore[misc] # distributed is Any h
         """What the work returned in a process, or Ended. Raises RuntimeError for another version of this program."""
         if self._version != __version__:
             raise RuntimeError(f"the worker has onnxlint-cmsis {__version__}, the scan {self._version}")
-        worker = self._idle.pop() if self._idle else self._another()
+        if self._idle:
+            worker = self._idle.pop()
+        else:
+            worker = Worker(ProgramContext())
+            self._every.append(worker)
         worker.give(work, subject)
         answer = worker.take()
         self._idle.append(worker)
@@ -421,11 +425,6 @@ class ModelProcesses(WorkerPlugin):  # type: ignore[misc] # distributed is Any h
         """End the processes, whatever they do."""
         for process in self._every:
             process.stop()
-
-    def _another(self) -> Worker:
-        worker = Worker(ProgramContext())
-        self._every.append(worker)
-        return worker
 
 
 def on_dask(address: str) -> Doing:

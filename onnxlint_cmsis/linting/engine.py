@@ -164,7 +164,8 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     from onnxlint_cmsis.checks.run_checks import model_findings
 
     runs = partial(enabled, settings=settings, path=model.path)
-    findings = model_findings(model, _sound(model.graph, model.lowered), runs)
+    wrong = {problem.node for problem in model.graph.problems if problem.node}  # further findings would follow from it
+    findings = model_findings(model, model.lowered.without(wrong) if wrong else model.lowered, runs)
     if not repairs:
         return findings
     from onnxlint_cmsis.checks.kinds import priced
@@ -182,14 +183,6 @@ def _marked(model: ModelAnalysis, settings: Settings, findings: list[Finding], d
 
     promises = Promises(model, settings, data)
     return [promises.marked(finding) for finding in findings]
-
-
-def _sound(graph: Graph, lowered: Lowered) -> Lowered:
-    """Lowered nodes without those that have a problem already: further findings would follow from it."""
-    wrong = {problem.node for problem in graph.problems if problem.node}
-    if not wrong:
-        return lowered
-    return lowered.without(wrong)
 
 
 def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:

@@ -47,14 +47,14 @@ def ram_need(
     uses = arena_uses(model, arena)
     peak = peak_of(uses)
     number = min(max(peak.step, 0), max(len(uses.steps) - 1, 0))
-    alive = tuple((_quoted(uses, buffer), uses.sizes[buffer]) for buffer in peak.alive if buffer not in uses.scratch)
+    alive = [buffer for buffer in peak.alive if buffer not in uses.scratch]
     return RamNeed(
         target.label,
         room,
         arena.needed,
         _parts(arena),
         uses.steps[number].label if uses.steps else "",
-        alive,
+        tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in alive),
         sum(uses.sizes[buffer] for buffer in peak.alive if buffer in uses.scratch),
         _remedy(uses, arena, room, peak),
         places[number] if places else Location(model.path),
@@ -67,10 +67,6 @@ def _parts(arena: ArenaLayout) -> tuple[tuple[str, int], ...]:
     if arena.needed > arena.used:
         return (("while the plan is made", arena.needed), ("later", arena.used))
     return (("head", arena.head), ("tail", arena.tail))
-
-
-def _quoted(uses: ArenaUses, buffer: int) -> str:
-    return f"'{uses.names[buffer]}'"
 
 
 def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:

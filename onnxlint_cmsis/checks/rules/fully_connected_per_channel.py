@@ -53,12 +53,7 @@ g (int8[1, 3] x) => (int8[1, 5] y)
 
 def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
-    if _concerns(subject):
-        text = f"its weights have {subject.layer.call.output_dims.c} scales: {subject.route.reason}."
+    call = subject.layer.call
+    if call.entry == "fully_connected_s8" and call.per_channel and subject.route.reason:
+        text = f"its weights have {call.output_dims.c} scales: {subject.route.reason}."
         yield replace(subject.say(text), sources=subject.entry_sources(), cause=subject.route.reason)
-
-
-def _concerns(subject: Subject) -> bool:
-    """Tell whether per-channel weights are why a fully connected layer has no kernel."""
-    call, reason = subject.layer.call, subject.route.reason
-    return call.entry == "fully_connected_s8" and bool(call.per_channel) and bool(reason)

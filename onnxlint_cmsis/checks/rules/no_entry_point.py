@@ -116,16 +116,13 @@ def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
     if share is None:
         weighted = any(record.weighted for record in nodes.values())
         return _Weight(Level.WARNING if weighted else Level.NOTE, "", "", None)
-    macs = total(model.work[index].macs for index in nodes)
-    mine, unit = (macs, "multiply-accumulates") if macs else (_elements(model, nodes), "elements gone over")
+    mine, unit = total(model.work[index].macs for index in nodes), "multiply-accumulates"
+    if not mine:
+        mine, unit = total(model.work[index].elements for index in nodes) or 0, "elements gone over"
     who = "It does" if len(nodes) == 1 else "Nodes of this reason do"
     text = f" {who} {percent(share)} of the model's work ({mine:,} {unit})."
     brief = f" {who} {percent(share)} of the work."
     return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, brief, round(share, 4))
-
-
-def _elements(model: ModelAnalysis, nodes: Iterable[int]) -> int:
-    return total(model.work[index].elements for index in nodes) or 0
 
 
 def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> Statement:

@@ -23,7 +23,6 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import function_output
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.model.graph import Graph
 
 _MODEL = """
@@ -51,13 +50,12 @@ RULE = Rule(
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     outputs = {record.node.outputs[0]: fixed for record in records if (fixed := function_output(record))}
     option = overrides({name: exact for name, (exact, _) in outputs.items()})
-    words = dict.fromkeys(_words(*fixed) for fixed in outputs.values())
+    words: dict[str, None] = {}
+    for exact, scale in outputs.values():
+        lowest = exact.bits == 8
+        zero = "the lowest integer as zero-point" if lowest else f"zero-point {(exact.zero_points or (0,))[0]}"
+        words[f"scale {scale} and {zero}"] = None
     return advice(graph, f"Give its result {' or '.join(words)}", option)
-
-
-def _words(exact: AffineQuantization, scale: str) -> str:
-    zero = "the lowest integer as zero-point" if exact.bits == 8 else f"zero-point {(exact.zero_points or (0,))[0]}"
-    return f"scale {scale} and {zero}"
 
 
 run = QuantizationCheck(RULE.kinds, _remedy, always_warn=True)
