@@ -71,13 +71,13 @@ def layer_cells(layer: LayerReport, total: Total, names: Mapping[str, str], bar:
     ]
 
 
-def _format(found: LayerFormat) -> str:
+def _format(q_format: LayerFormat) -> str:
     """Fraction bits and shifts: `in 6, w 8, b 7, out 5, <<7 >>9`; ? for those that are not known."""
-    numbers = {"in": found.input, "w": found.weights, "b": found.bias, "out": found.output}
-    kept = numbers if found.weights is not None else ("in", "out")
+    numbers = {"in": q_format.input, "w": q_format.weights, "b": q_format.bias, "out": q_format.output}
+    kept = numbers if q_format.weights is not None else ("in", "out")
     parts = [f"{name} {'?' if numbers[name] is None else numbers[name]}" for name in kept]
-    if found.out_shift is not None:
-        parts.append(f"<<{found.bias_shift} >>{found.out_shift}")
+    if q_format.out_shift is not None:
+        parts.append(f"<<{q_format.bias_shift} >>{q_format.out_shift}")
     return ", ".join(parts)
 
 
@@ -183,10 +183,10 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
     yield paint(total.target, "path", color) + "\n"
     narrow = 0 < width < NARROW
     cells = [layer_cells(row, total, names, bar=0 if narrow else BAR) for row in rows]
-    empty = {name for place, name in enumerate(HEAD) if not any(line[place].strip("- ") for line in cells)}
-    kept = [place for place, name in enumerate(HEAD) if name not in empty]
-    head = [HEAD[place] for place in kept]
-    lines = [[line[place] for place in kept] for line in cells]
+    empty = {name for column, name in enumerate(HEAD) if not any(line[column].strip("- ") for line in cells)}
+    kept = [column for column, name in enumerate(HEAD) if name not in empty]
+    head = [HEAD[column] for column in kept]
+    lines = [[line[column] for column in kept] for line in cells]
     spare = [name for name in SPARE if name not in empty]
     table = fitted(head, lines, NUMBERS, TableFit(width, NARROW_ELASTIC if narrow else ELASTIC, spare))
     titles, *body = table.splitlines()
@@ -299,7 +299,7 @@ def run(argv: list[str]) -> int:
                 "version": VERSION,
                 "path": file,
                 "layers": report.rows,
-                "totals": [_fields(each) for each in report.totals],
+                "totals": [_fields(total) for total in report.totals],
                 "instructions": MEANING,
             }
             for file, report in reports
@@ -316,8 +316,8 @@ def run(argv: list[str]) -> int:
 
 def _fields(total: Total) -> dict[str, object]:
     """A total as plain data, the exact arena and the time where there are such."""
-    found = total._asdict() | {"time": total.time.fields if total.time else None}
-    return {name: value for name, value in found.items() if value is not None or name not in ("arena_used", "time")}
+    fields = total._asdict() | {"time": total.time.fields if total.time else None}
+    return {name: value for name, value in fields.items() if value is not None or name not in ("arena_used", "time")}
 
 
 def _report(path: str, settings: Settings, calibration: str) -> LayersReport:

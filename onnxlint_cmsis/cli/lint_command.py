@@ -257,11 +257,16 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     settings = configuration(args)
     paths = args.paths or ["."]
+
+    def ignored(folder: str, files: list[str]) -> frozenset[str]:
+        respected = settings.settings_for(folder).respect_gitignore
+        return ignored_by_git(folder, files) if respected else frozenset()
+
     discovered = discover(
         paths,
         lambda path: matches_any(settings.settings_for(path).exclude, path),
         force_exclude=args.force_exclude,
-        ignored=lambda folder, files: ignored_by_git(folder, files) if _respects(settings, folder) else frozenset(),
+        ignored=ignored,
     )
     for folder in discovered.empty:
         say(f"warning: no {' or '.join(SUFFIXES)} file in {folder}")
@@ -282,11 +287,6 @@ def run(argv: list[str]) -> int:
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     _check_baselines(jobs)
     return _report(args, _lint(args, jobs), leading, least)
-
-
-def _respects(settings: Configuration, folder: str) -> bool:
-    """Whether a search of a folder leaves out what git ignores."""
-    return settings.settings_for(folder).respect_gitignore
 
 
 def _mode(args: argparse.Namespace) -> str:

@@ -34,7 +34,8 @@ def run(argv: list[str]) -> int:
     if args.output_format == "json":
         text = json_text({"version": VERSION, "rules": [_fields(rule) for rule in rules]})
     elif args.all:
-        text = "".join(f"{wrapped(_row(rule), columns())}\n" for rule in rules)
+        rows = (f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}" for rule in rules)
+        text = "".join(f"{wrapped(row, columns())}\n" for row in rows)
     else:
         text = "\n".join(_page(rule, columns()) for rule in rules)
     sys.stdout.write(text)
@@ -51,10 +52,6 @@ def _chosen(names: list[str]) -> list[Rule]:
     except ValueError as error:
         raise UsageError(str(error)) from None
     return [rule for rule in every_rule() if not names or rule.code.startswith(prefixes)]
-
-
-def _row(rule: Rule) -> str:
-    return f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}"
 
 
 def _page(rule: Rule, width: int) -> str:

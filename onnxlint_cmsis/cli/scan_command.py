@@ -12,9 +12,7 @@ from onnxlint_cmsis.formats.format import FORMATS, SUFFIXES, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fleet.scan import Doing
 
 
 DESCRIPTION = (
@@ -46,13 +44,16 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Scan what is not done yet, and tell standard error how it went."""
     args = make_parser().parse_args(argv)
-    _check_installed((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED)
+    missing = [name for name in ((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED) if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
     from onnxlint_cmsis.cli.options import ProgressLine
-    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, scan
+    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, on_dask, scan
     from onnxlint_cmsis.fleet.workers import ended_by_signal, model_urls
     from onnxlint_cmsis.output.plain import whole_text
 
-    settings = _settings(configuration(args))
+    configured = configuration(args)
+    settings = {form: configured.settings_for(f"model{form.suffix}") for form in FORMATS}
     parts = PartFolder(args.out, _digest(settings))
     done = parts.done()
     urls = model_urls(args.urls)
@@ -62,17 +63,13 @@ def run(argv: list[str]) -> int:
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
-            statuses = scan(jobs, _doing(args), parts, args.batch, progress.step)
+            doing = on_dask(args.dask) if args.dask else in_processes(args.jobs)
+            statuses = scan(jobs, doing, parts, args.batch, progress.step)
     finally:
         progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
     say(f"models scanned: {told}; done before: {len(urls.urls) - len(jobs):,}")
     return 0
-
-
-def _settings(configuration: Configuration) -> dict[Format, Settings]:
-    """The settings of files of each format, with the configuration file of this folder."""
-    return {form: configuration.settings_for(f"model{form.suffix}") for form in FORMATS}
 
 
 def _digest(settings: dict[Format, Settings]) -> str:
@@ -81,22 +78,6 @@ def _digest(settings: dict[Format, Settings]) -> str:
 
     raw = [sorted((name, repr(value)) for name, value in setting.raw.items()) for setting in settings.values()]
     return hashlib.sha256(repr(raw).encode()).hexdigest()[:16]
-
-
-def _doing(args: argparse.Namespace) -> Doing:
-    if args.dask:
-        from onnxlint_cmsis.fleet.scan import on_dask
-
-        return on_dask(args.dask)
-    from onnxlint_cmsis.fleet.scan import in_processes
-
-    return in_processes(args.jobs)
-
-
-def _check_installed(packages: tuple[str, ...]) -> None:
-    missing = [name for name in packages if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
 
 
 def _count(text: str) -> int:

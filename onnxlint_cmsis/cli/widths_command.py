@@ -153,7 +153,9 @@ def _facts(staircase: Staircase, target: int) -> Iterator[str]:
     yield from _named("cheaper than the count below", [str(size) for size in _near(dips, now.size)], len(dips))
     jumps = [f"{size} ({cliffs[size]:+,})" for size in _near([*cliffs], now.size)]
     yield from _named("cliffs at", jumps, len(cliffs))
-    broken, unknown = spans(_broken(staircase, target)), spans([step.size for step in staircase.steps if step.unknown])
+    hazards = now.hazards[target]
+    broken = spans([step.size for step in staircase.steps if step.hazards[target] > hazards])
+    unknown = spans([step.size for step in staircase.steps if step.unknown])
     yield from _named("known errors or wrong results at", broken[:SHOWN], len(broken))
     yield from _named("unknown cost at", unknown[:SHOWN], len(unknown))
 
@@ -161,11 +163,6 @@ def _facts(staircase: Staircase, target: int) -> Iterator[str]:
 def _near(sizes: list[int], now: int) -> list[int]:
     """The few sizes that are nearest to today's, in order."""
     return sorted(sorted(sizes, key=lambda size: abs(size - now))[:SHOWN])
-
-
-def _broken(staircase: Staircase, target: int) -> list[int]:
-    """Sizes with more hazards than today's."""
-    return [step.size for step in staircase.steps if step.hazards[target] > staircase.present.hazards[target]]
 
 
 def change(now: WidthStep, then: WidthStep, target: int) -> str:

@@ -637,8 +637,8 @@ class MeasureIndex(NamedTuple):
     def read(self, measures: Measures) -> Count:
         """A row by name."""
         measures = measures or self.row(Count())
-        one, two, three = (self.targets * kinds for kinds in (1, 2, 3))
-        return Count(measures[:one], measures[one:two], measures[two:three], *measures[three:])
+        first, second, third = (self.targets * kinds for kinds in (1, 2, 3))
+        return Count(measures[:first], measures[first:second], measures[second:third], *measures[third:])
 
     @property
     def hazards(self) -> range:

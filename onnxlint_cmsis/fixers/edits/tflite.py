@@ -209,7 +209,7 @@ def _follow(
     touched = [position for position, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
     if touched and len(axes) != len(shape.dim):
         return False
-    return all(_write(shape.dim[place], axes[place], sizes) for place in touched)
+    return all(_write(shape.dim[position], axes[position], sizes) for position in touched)
 
 
 def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]) -> bool:
