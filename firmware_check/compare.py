@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from firmware_check.verdict import Differences, LayerVerdict
 
 
-Made = tuple[str, bool, int]
+LayerKey = tuple[str, bool, int]
 """What a layer makes: the tensor before its QuantizeLinear, whether the layer only moves it, and for which time."""
 
 NOISE = 80
@@ -152,7 +152,7 @@ def _exactly(old: np.ndarray, new: np.ndarray) -> Differences:
 
 def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, TargetCheck]) -> tuple[LayerPair, ...]:
     """Pairs of layers that make one tensor, in the first model's order; a layer of one model only stands alone."""
-    ours, others = _made(*before), _made(*after)
+    ours, others = _layers_by_tensor(*before), _layers_by_tensor(*after)
     pairs = [LayerPair(layer.label, layer, others.get(identity)) for identity, layer in ours.items()]
     return (
         *pairs,
@@ -160,10 +160,10 @@ def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, Ta
     )
 
 
-def _made(model: OpenedModel, check: TargetCheck) -> dict[Made, LayerVerdict]:
+def _layers_by_tensor(model: OpenedModel, check: TargetCheck) -> dict[LayerKey, LayerVerdict]:
     """Layers by what they make; quantization keeps the name of a tensor, and leaves nodes without one numbered anew."""
     times: Counter[tuple[str, bool]] = Counter()
-    layers: dict[Made, LayerVerdict] = {}
+    layers: dict[LayerKey, LayerVerdict] = {}
     for layer in check.layers:
         producer = model.graph.producers.get(layer.tensor)
         quantizes = producer is not None and operator_of(producer).quantizes

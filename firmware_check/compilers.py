@@ -135,7 +135,7 @@ def headers_of(row: CompilerRow) -> tuple[str, ...]:
     """Flags that show a compiler newlib's headers; FirmwareError where they are missing. gcc brings its own."""
     if row is GCC:
         return ()
-    for folder in _places():
+    for folder in _header_folders():
         if (folder / _HEADER).is_file():
             return ("-isystem", str(folder))
     raise FirmwareError(
@@ -143,7 +143,7 @@ def headers_of(row: CompilerRow) -> tuple[str, ...]:
     )
 
 
-def _places() -> list[Path]:
+def _header_folders() -> list[Path]:
     """Folders that gcc looks for headers in, the C library's last."""
     gcc = shutil.which(GCC.programs[0])
     said = _said_by([gcc, "-xc", "-E", "-v", os.devnull]).stderr if gcc else ""

@@ -212,7 +212,7 @@ class _Runner:
     def whole(self, inputs: list[Arrays]) -> TargetCheck:
         """All layers in one image, each judged on the inputs that the device gave it."""
         program = self.model.program
-        places = [self._place(value) for value in program.outputs]
+        places = [self._writer_of(value) for value in program.outputs]
         names = [value.tensor for value in (*program.inputs, *program.outputs)]
         try:
             check_room(program, self.bench.board, self.target)
@@ -231,7 +231,7 @@ class _Runner:
         result = self._check([ran], False, ())
         return replace(result, sizes=ran.image.sizes, outputs=outputs, output_differences=differences)
 
-    def _place(self, output: Value) -> int:
+    def _writer_of(self, output: Value) -> int:
         """Number of the layer that makes an output."""
         writers = [
             number for number, step in enumerate(self.model.program.steps) if step.output.buffer == output.buffer

@@ -61,14 +61,18 @@ def _shifted(operands: CallNumbers) -> Elements:
 def windows(call: KernelCall, data: Elements, outside: int) -> Elements:
     """What each output sees: [n, out_h, out_w, kernel_h, kernel_w, c], with `outside` where there is no input."""
     pads = max(*(size or 0 for size in (*call.padding, *call.pad_after)), 0) + 1
-    reach_h = _places(call.output_dims.h, call.stride.h, call.filter_dims.h, call.dilation.h) - (call.padding.h or 0)
-    reach_w = _places(call.output_dims.w, call.stride.w, call.filter_dims.w, call.dilation.w) - (call.padding.w or 0)
+    reach_h = _window_positions(call.output_dims.h, call.stride.h, call.filter_dims.h, call.dilation.h) - (
+        call.padding.h or 0
+    )
+    reach_w = _window_positions(call.output_dims.w, call.stride.w, call.filter_dims.w, call.dilation.w) - (
+        call.padding.w or 0
+    )
     more = max(pads, int(reach_h.max()) - data.shape[1] + 1, int(reach_w.max()) - data.shape[2] + 1)
     wide = np.pad(data, ((0, 0), (more, more), (more, more), (0, 0)), constant_values=outside)
     return wide[:, (reach_h + more)[:, None, :, None], (reach_w + more)[None, :, None, :], :]
 
 
-def _places(outputs: int | None, stride: int | None, kernel: int | None, dilation: int | None) -> Elements:
+def _window_positions(outputs: int | None, stride: int | None, kernel: int | None, dilation: int | None) -> Elements:
     """First input of each output's window, plus the taps."""
     return np.arange(outputs or 0)[:, None] * (stride or 1) + np.arange(kernel or 0)[None, :] * (dilation or 1)
 

@@ -408,11 +408,11 @@ def audit(library: Library) -> Iterator[tuple[Citation, Drift | None]]:
         new = ", ".join(function.unlisted(source)) if source else ""
         yield function.citation, Drift(function.citation, f"it calls {new}, which no row has") if new else None
     for citation in citations(library.release):
-        statement = _found(tree, citation)
-        yield citation, Drift(citation, statement) if statement else None
+        problem = _problem(tree, citation)
+        yield citation, Drift(citation, problem) if problem else None
 
 
-def _found(tree: Tree, citation: Citation) -> str:
+def _problem(tree: Tree, citation: Citation) -> str:
     """What a tree says against a citation; empty where nothing."""
     if citation.file.endswith("/"):
         return "" if tree.elsewhere(citation.function) else "no file has the function"

@@ -277,7 +277,7 @@ def run(argv: list[str]) -> int:
         _print("".join(f"{printable(path)}\n" for path in discovered.files))
         return least
     mode = _mode(args)
-    files = _each_once(discovered.files) if mode else discovered.files
+    files = _distinct(discovered.files) if mode else discovered.files
     _check_outputs(args, files)
     jobs = [_job(path, settings, args)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
@@ -300,7 +300,7 @@ def _mode(args: argparse.Namespace) -> str:
     return mode
 
 
-def _each_once(paths: tuple[str, ...]) -> tuple[str, ...]:
+def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths without those that lead to the same file again, which two processes would rewrite at once."""
     first: dict[str, str] = {}
     for path in paths:

@@ -127,14 +127,14 @@ class Configuration:
         self._named = config
         self._isolated = isolated
         self._options = options
-        self._found: dict[tuple[Path, Format], Settings] = {}
+        self._resolved: dict[tuple[Path, Format], Settings] = {}
 
     def settings_for(self, path: str) -> Settings:
         """The settings a file is linted with; ConfigError where its configuration is wrong."""
         folder, form = absolute(path).parent, format_of(path)
-        if (folder, form) not in self._found:
-            self._found[folder, form] = self._resolve(folder, form)
-        return self._found[folder, form]
+        if (folder, form) not in self._resolved:
+            self._resolved[folder, form] = self._resolve(folder, form)
+        return self._resolved[folder, form]
 
     def _resolve(self, folder: Path, form: Format) -> Settings:
         path = None if self._isolated else Path(self._named) if self._named else nearest(folder)
@@ -172,7 +172,7 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     try:
         runtime = runtime_for(value["runtime"], form)
     except ValueError as error:
-        raise ConfigError(f"{_place(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
     if runtime.release and origins["release"] == "default":
         value["release"] = raw["release"] = runtime.release
         origins["release"] = runtime.label
@@ -190,7 +190,7 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
     """Release and data type of the legacy API where they are not set; ConfigError for what is of another API."""
-    legacy, origin = value["api"] == "legacy", _place(origins["api"], _BY_NAME["api"])
+    legacy, origin = value["api"] == "legacy", _key_at(origins["api"], _BY_NAME["api"])
     if legacy and runtime.name != DIRECT.name:
         raise ConfigError(f"{origin}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
     for name, meant in (("release", DEFAULT_LEGACY_RELEASE), ("assume", KINDS[0])) if legacy else ():
@@ -199,14 +199,14 @@ def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str,
             origins[name] = origins["api"]
     allowed = KINDS if legacy else tuple(kind for kind in _BY_NAME["assume"].allowed if kind not in KINDS)
     if value["assume"] not in allowed:
-        origin = _place(origins["assume"], _BY_NAME["assume"])
+        origin = _key_at(origins["assume"], _BY_NAME["assume"])
         raise ConfigError(
             f"{origin}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
         )
     try:
         refuse_without(value["api"], value["release"])
     except ValueError as error:
-        raise ConfigError(f"{_place(origins['release'], _BY_NAME['release'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origins['release'], _BY_NAME['release'])}: {error}") from None
 
 
 def _joined(old: Any, new: Any) -> Any:
@@ -219,10 +219,10 @@ def _checked(key: Key, given: object, origin: str, root: str) -> object:
     try:
         return settings.setting_of(key, given, Place(origin, root))
     except ValueError as error:
-        raise ConfigError(f"{_place(origin, key)}: {error}") from None
+        raise ConfigError(f"{_key_at(origin, key)}: {error}") from None
 
 
-def _place(origin: str, key: Key) -> str:
+def _key_at(origin: str, key: Key) -> str:
     """The option, or the file and the key."""
     return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
 
@@ -237,7 +237,7 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
     for name in ("ram", "flash", "stack", "board", "clock"):
         if origins[name] not in (COMMAND_LINE, origins["targets"]):
             continue
-        origin = _place(origins[name], _BY_NAME[name])
+        origin = _key_at(origins[name], _BY_NAME[name])
         for cpu in value[name]:
             if cpu != EVERY_TARGET and cpu not in cpus:
                 raise ConfigError(f"{origin}: {cpu} is not among the targets, {', '.join(cpus)}")
@@ -252,5 +252,5 @@ def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:
     try:
         parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
     except ValueError as error:
-        raise ConfigError(f"{_place(origin, _BY_NAME['targets'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
     return tuple(dict.fromkeys(parsed))

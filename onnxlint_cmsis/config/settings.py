@@ -572,7 +572,7 @@ class Place(NamedTuple):
     """Absolute folder that its patterns and paths are relative to."""
 
 
-def as_it_is(value: Any, _place: Place) -> object:
+def as_it_is(value: Any, _source: Place) -> object:
     """The value as it was checked."""
     return value
 
@@ -587,12 +587,12 @@ def by_glob(codes: dict[str, tuple[str, ...]], source: Place) -> tuple[tuple[Glo
     return tuple((Glob(pattern, source.root), rules) for pattern, rules in codes.items())
 
 
-def level(name: str, _place: Place) -> Level:
+def level(name: str, _source: Place) -> Level:
     """A level by name."""
     return Level[name.upper()]
 
 
-def least_level(name: str, _place: Place) -> Level | None:
+def least_level(name: str, _source: Place) -> Level | None:
     """The least level that is shown; None where the format decides."""
     return None if name == BY_FORMAT else Level[name.upper()]
 
@@ -617,7 +617,7 @@ def accepted(entries: tuple[dict[str, str], ...], source: Place) -> tuple[Suppre
     return tuple(suppressions)
 
 
-def made_runtime(text: str, _place: Place) -> object:
+def runtime_named(text: str, _source: Place) -> object:
     """The runtime itself."""
     return runtime_of(text)
 
@@ -906,7 +906,7 @@ SETTING_KINDS: dict[str, Kind] = {
         "a runtime, with @ and a commit or date where it is not the newest",
         runtime,
         RUNTIME,
-        make=made_runtime,
+        make=runtime_named,
     ),
     "compiler": Kind("a compiler, with @ and a version where it matters", compiler, COMPILER),
     "path": Kind("a path, relative to the configuration file", text, TEXT, make=path),

@@ -228,7 +228,7 @@ def layouts(uses: Uses, plan: Plan) -> Rearrangements:
     """Every stored constant that the plan changes. Raises NotAppliedError."""
     check_plan(uses, plan)
     grown = {leaf for leaf, lanes in plan.kept.items() if None in lanes}
-    layouts = _layouts(uses, plan.sizes, grown, lambda axis: _places(axis, plan.kept))
+    layouts = _layouts(uses, plan.sizes, grown, lambda axis: _rearranged(axis, plan.kept))
     for reader in plan.increments:
         _add_increments(uses, reader, layouts)
     return {key: changed for key, changed in layouts.items() if _changes(uses, key, changed)}
@@ -287,7 +287,7 @@ def new_biases(uses: Uses, plan: Plan) -> list[NewBias]:
                 raise NotAppliedError(f"the output channels of {uses.graph.nodes[reader].label} are not known")
             roles = operator_of(uses.graph.nodes[reader]).roles
             channels = axes[-1 if roles.channels_last or roles.form is Form.ROWS else 1]
-            biases.append(NewBias(slot, reader, _places(channels, plan.kept)))
+            biases.append(NewBias(slot, reader, _rearranged(channels, plan.kept)))
     return biases
 
 
@@ -347,7 +347,7 @@ def _check_new_lanes(uses: Uses, group: DimensionClass) -> None:
             raise NotAppliedError(str(reason)) from reason
 
 
-def _places(axis: Axis, kept: Kept) -> Places | None:
+def _rearranged(axis: Axis, kept: Kept) -> Places | None:
     if not any(leaf in kept for leaf in leaves(axis)):
         return None
     if not axis.indexed:

@@ -410,7 +410,7 @@ class Factor:
         self.scope = tuple(domains)
         self._tabulate = tabulate
         self._domains = tuple(domains.values())
-        self._places = [{size: index for index, size in enumerate(sizes)} for sizes in self._domains]
+        self._indices = [{size: index for index, size in enumerate(sizes)} for sizes in self._domains]
         self._cells: dict[tuple[int, ...], Measures] = {}
 
     @cached_property
@@ -424,7 +424,7 @@ class Factor:
             return self._tabulate(candidates)
         if tuple(candidates) == self._domains:
             return self._kept
-        pairs = list(zip(candidates, self._places, strict=True))
+        pairs = list(zip(candidates, self._indices, strict=True))
         if not all(size in places for sizes, places in pairs for size in sizes):
             return self._tabulate(candidates)
         table = self._kept

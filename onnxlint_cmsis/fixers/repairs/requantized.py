@@ -481,7 +481,7 @@ class _Shifting:
         self._edit = edit
         self._done: set[tuple[int, int]] = set()
         """Integers that are int8 already, by node and input."""
-        self._made: dict[tuple[str, tuple[int, ...]], str] = {}
+        self._constants: dict[tuple[str, tuple[int, ...]], str] = {}
         """New constants by the old ones, or by the shape of those that are not given."""
 
     def retype(self, tensor: str) -> None:
@@ -522,11 +522,11 @@ class _Shifting:
     def _connect(self, node: Node, position: int, name: str, shape: tuple[int, ...]) -> None:
         """Make a node read a constant 128 lower; without a name one of zeros."""
         edit = self._edit
-        if (name, shape) not in self._made:
+        if (name, shape) not in self._constants:
             codes = edit.stored(node, position).codes if name else np.zeros(shape, np.uint8)
             constant = edit.add_constant(f"{name or 'zero_point'}_int8", "int8", codes ^ np.uint8(OFFSET))
-            self._made[name, shape] = constant
-        edit.connect(node, position, self._made[name, shape])
+            self._constants[name, shape] = constant
+        edit.connect(node, position, self._constants[name, shape])
 
 
 def _integers_of_type(node: Node, value: int) -> Iterator[tuple[int, bool]]:
