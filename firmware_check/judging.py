@@ -146,42 +146,33 @@ WRONG = ("FWC002", "FWC003")
 def blamed(checks: Iterable[TargetCheck]) -> list[TargetCheck]:
     """The checks; where two compilers differ on one model and CPU, their layers say so."""
     judged = list(checks)
-    return [_check(check, judged) for check in judged]
+    told = []
+    for check in judged:
+        of_check = check.path, check.target.cpu, check.target.release
+        others = [
+            other
+            for other in judged
+            if (other.path, other.target.cpu, other.target.release) == of_check and other.compiler != check.compiler
+        ]
+        layers = tuple(_blamed_on_compiler(layer, check.compiler, others) for layer in check.layers)
+        told.append(check if layers == check.layers else replace(check, layers=layers))
+    return told
 
 
-def _check(check: TargetCheck, checks: list[TargetCheck]) -> TargetCheck:
-    layers = tuple(_layer(check, layer, checks) for layer in check.layers)
-    return check if layers == check.layers else replace(check, layers=layers)
-
-
-def _layer(check: TargetCheck, layer: LayerVerdict, checks: list[TargetCheck]) -> LayerVerdict:
+def _blamed_on_compiler(layer: LayerVerdict, compiler: str, others: list[TargetCheck]) -> LayerVerdict:
+    """The layer; where it is wrong with a compiler and right with another, its disagreements say so."""
     if not any(disagreement.code in WRONG for disagreement in layer.disagreements):
         return layer
-    right = [other.compiler for other in checks if _beside(check, other) and _right_in(other, layer)]
-    if not right:
-        return layer
-    said = tuple(_said(disagreement, check.compiler, right[0]) for disagreement in layer.disagreements)
-    return replace(layer, disagreements=said)
-
-
-def _beside(check: TargetCheck, other: TargetCheck) -> bool:
-    same = (check.path, check.target.cpu, check.target.release) == (other.path, other.target.cpu, other.target.release)
-    return same and check.compiler != other.compiler
-
-
-def _right_in(other: TargetCheck, layer: LayerVerdict) -> bool:
-    same = [
-        candidate for candidate in other.layers if (candidate.label, candidate.tensor) == (layer.label, layer.tensor)
-    ]
-    return any(not candidate.disagreements and not candidate.defects for candidate in same)
-
-
-def _said(disagreement: Disagreement, compiler: str, right: str) -> Disagreement:
-    if disagreement.code not in WRONG:
-        return disagreement
-    return replace(
-        disagreement, text=f"{disagreement.text}; right with {right}: a defect of {compiler}, not of CMSIS-NN"
-    )
+    for other in others:
+        same = [twin for twin in other.layers if (twin.label, twin.tensor) == (layer.label, layer.tensor)]
+        if any(not twin.disagreements and not twin.defects for twin in same):
+            why = f"; right with {other.compiler}: a defect of {compiler}, not of CMSIS-NN"
+            said = (
+                replace(disagreement, text=f"{disagreement.text}{why}") if disagreement.code in WRONG else disagreement
+                for disagreement in layer.disagreements
+            )
+            return replace(layer, disagreements=tuple(said))
+    return layer
 
 
 # Predicted against observed, layer by layer.

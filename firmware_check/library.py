@@ -100,7 +100,13 @@ def open_library(folder: str) -> Library:
 
     """
     if not folder:
-        return _carried()
+        vendor = _vendor()
+        if vendor is None:
+            raise FirmwareError(
+                "no CMSIS-NN: give --cmsis-nn DIR, or install the copy of 4.0.0 in bakenn: pip install '.[firmware]'"
+            )
+        carried = vendor / "cmsis_nn"
+        return Library(carried, recognise(carried), (carried / "Include", vendor / "cmsis_core" / "Include"), CARRIED)
     root = Path(folder)
     if not (root / _HEADER).is_file() or not (root / "Source").is_dir():
         raise FirmwareError(f"{folder}: no CMSIS-NN there; a folder with {_HEADER} and Source is expected")
@@ -127,17 +133,6 @@ def _vendor() -> Path | None:
     places = list(spec.submodule_search_locations or ()) if spec else []
     vendor = Path(places[0]) / "backend" / "cmsis_nn" / "vendor" if places else None
     return vendor if vendor and (vendor / "cmsis_nn" / _HEADER).is_file() else None
-
-
-def _carried() -> Library:
-    vendor = _vendor()
-    if vendor is None:
-        raise FirmwareError(
-            "no CMSIS-NN: give --cmsis-nn DIR, or install the copy of 4.0.0 in bakenn: pip install '.[firmware]'"
-        )
-    root = vendor / "cmsis_nn"
-    includes = (root / "Include", vendor / "cmsis_core" / "Include")
-    return Library(root, recognise(root), includes, CARRIED)
 
 
 def _core(root: Path) -> Path:

@@ -334,16 +334,12 @@ class _Expansion:
 
     def _dequantize(self, operand: Quantized, target: str) -> onnx.NodeProto:
         names = self._names(self._node.input[operand.value], operand)
-        several = self._constants.get(names[1], np.zeros(1)).size > 1
         node = helper.make_node(DEQUANTIZE_LINEAR.name, names, [target])
-        if several:
-            node.attribute.append(helper.make_attribute("axis", self._scale_axis()))
+        if self._constants.get(names[1], np.zeros(1)).size > 1:  # weights, with scales along the output channels
+            transposed = any(attribute.name == "transB" and attribute.i for attribute in self._node.attribute)
+            axis = 0 if self._roles.form is Form.CONVOLUTION or transposed else 1
+            node.attribute.append(helper.make_attribute("axis", axis))
         return node
-
-    def _scale_axis(self) -> int:
-        """Axis of output channels, which is the one that weights have scales along."""
-        transposed = any(attribute.name == "transB" and attribute.i for attribute in self._node.attribute)
-        return 0 if self._roles.form is Form.CONVOLUTION or transposed else 1
 
     def _dequantize_bias(self, tensor: str, target: str) -> onnx.NodeProto:
         """The bias is in units of input scale times weight scale."""

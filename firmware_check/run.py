@@ -101,18 +101,16 @@ class _Host:
             self._put(address, self._given[:size].ljust(size, b"\0"))
             self._given = self._given[size:]
         else:
-            self.outputs += self._taken(address, size)
+            if len(self.outputs) + size > self._expected:
+                most = f"{self._expected:,}"
+                raise FirmwareError(f"the firmware writes more than {most} bytes of outputs: {_OVERWRITTEN}")
+            self._seek(address, size)
+            self.outputs += self._memory.read(size)
         self._put(answered, b"\1\0\0\0")
 
     def _put(self, address: int, data: bytes) -> None:
         self._seek(address, len(data))
         self._memory.write(data)
-
-    def _taken(self, address: int, size: int) -> bytes:
-        if len(self.outputs) + size > self._expected:
-            raise FirmwareError(f"the firmware writes more than {self._expected:,} bytes of outputs: {_OVERWRITTEN}")
-        self._seek(address, size)
-        return self._memory.read(size)
 
     def _seek(self, address: int, size: int) -> None:
         """Go to an address, from where so many bytes lie in the RAM."""
@@ -213,12 +211,12 @@ def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerRepo
             raise FirmwareError(f"the trace of layer {layer} has more than 255 different calls")
     if len(heads) != count:
         raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: {_OVERWRITTEN}")
-    return tuple(_layer(heads[number], calls[number], board.tick) for number in range(count))
-
-
-def _layer(head: list[int], calls: dict[int, Call], tick: int) -> LayerReport:
-    status, ticks, first, second, scratch, output = head
-    return LayerReport(_signed(status), ticks * tick, (first, second), scratch, output, calls)
+    reports = []
+    for number in range(count):
+        status, ticks, first, second, scratch, output = heads[number]
+        report = LayerReport(_signed(status), ticks * board.tick, (first, second), scratch, output, calls[number])
+        reports.append(report)
+    return tuple(reports)
 
 
 def _signed(word: int) -> int:

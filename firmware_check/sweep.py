@@ -73,7 +73,9 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
         _check_size(row)
     numbers = {"bytes": _BYTES, "channels": _CHANNELS, "aim": _AIM, "most": _MOST}
     image = build_source(sweep_source(kinds, bench.library, numbers), bench, folder, traced=False)
-    sets = [[_struct(row, kinds)] for row in chosen]
+    names = FIELDS[1:] + MORE_FIELDS
+    shapes = [[kinds.index(row["kind"]), *(row.get(name, 0) for name in names)] for row in chosen]
+    sets = [[np.array(shape, np.int32).view(np.int8)] for shape in shapes]
     outputs = run_image(image, _program(), bench, sets, every_layer=False).outputs
     release = bench.library.release
     version = release if release == "main" else f"v{release}"
@@ -85,11 +87,6 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
             measured = {"instructions": None, "status": status}
         counts.append({**row, **measured, "version": version, "isa": bench.board.isa.value})
     return counts
-
-
-def _struct(row: Row, kinds: list[str]) -> np.ndarray:
-    values = [kinds.index(row["kind"]), *(row.get(name, 0) for name in FIELDS[1:] + MORE_FIELDS)]
-    return np.array(values, np.int32).view(np.int8)
 
 
 def _program() -> Program:

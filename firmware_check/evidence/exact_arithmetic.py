@@ -40,7 +40,9 @@ def computed(call: KernelCall, operands: CallNumbers) -> Elements:
     sums = summed(stem, call, operands)
     if operands.bias is not None:
         sums = sums + operands.bias
-    return _rescaled(sums, operands)
+    real = np.array([multiplier.value * 2.0 ** (multiplier.shift - 31) for multiplier in operands.multipliers])
+    low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
+    return np.asarray(np.clip(np.rint(sums * real) + operands.output_zero, low, high), np.int64)
 
 
 def summed(stem: str, call: KernelCall, operands: CallNumbers) -> Elements:
@@ -125,9 +127,3 @@ def _pooled(call: KernelCall, operands: CallNumbers, largest: bool) -> Elements:
     sums = windows(call, data, 0).sum(axis=(3, 4))
     mean = sums / np.maximum(counts, 1)
     return np.asarray(np.clip(np.copysign(np.floor(np.abs(mean) + 0.5), mean), low, high), np.int64)
-
-
-def _rescaled(sums: Elements, operands: CallNumbers) -> Elements:
-    real = np.array([multiplier.value * 2.0 ** (multiplier.shift - 31) for multiplier in operands.multipliers])
-    low, high = -(1 << (operands.bits - 1)), (1 << (operands.bits - 1)) - 1
-    return np.asarray(np.clip(np.rint(sums * real) + operands.output_zero, low, high), np.int64)

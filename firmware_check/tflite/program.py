@@ -417,8 +417,13 @@ def tflite_program(model: TfliteModel, library: Library) -> Program:
     if not any(step.call is not None for step in space.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in foreign[:3])
         raise FirmwareError("no layer that CMSIS-NN can run as int8 or int16" + (f" ({reasons})" if reasons else ""))
-    outputs = tuple(space.values[index] for index in _last(space))
-    return Program(_read(space), tuple(space.steps), outputs, tuple(foreign))
+    # Of an output that DEQUANTIZE makes, the integers in front.
+    behind = {op.outputs[0]: op.inputs[0] for op in space.main.operators if op.op == "DEQUANTIZE"}
+    integers = [behind.get(index, index) for index in space.main.outputs]
+    outputs = tuple(space.values[index] for index in integers if index in space.values)
+    read = {value.buffer for step in space.steps for value in step.inputs}
+    inputs = tuple(value for value in space.inputs if value.buffer in read)
+    return Program(inputs, tuple(space.steps), outputs, tuple(foreign))
 
 
 def _operator(space: TfliteSpace, operator: TfliteOperator, row: TflmOperator) -> None:
@@ -442,16 +447,3 @@ def _host(space: TfliteSpace, index: int) -> None:
         space.host_value(index)
     except Unsupported:
         return
-
-
-def _last(space: TfliteSpace) -> list[int]:
-    """The model's outputs; of one that DEQUANTIZE makes, the integers in front."""
-    behind = {op.outputs[0]: op.inputs[0] for op in space.main.operators if op.op == "DEQUANTIZE"}
-    outputs = [behind.get(index, index) for index in space.main.outputs]
-    return [index for index in outputs if index in space.values]
-
-
-def _read(space: TfliteSpace) -> tuple[Value, ...]:
-    """Values of the host that a layer reads."""
-    used = {value.buffer for step in space.steps for value in step.inputs}
-    return tuple(value for value in space.inputs if value.buffer in used)
