@@ -13,6 +13,7 @@ from onnxlint_cmsis.output.plain import json_text
 if TYPE_CHECKING:
     import argparse
 
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.output.comparison import Figure, ModelDifference, ModelVersion
 
@@ -52,26 +53,28 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
-    differing = difference(_version(args.before, settings), _version(args.after, settings))
+    differing = difference(*(version_of(text, settings)[0] for text in (args.before, args.after)))
     over = exceeded(differing, limits)
     sys.stdout.write(_rendered(args, differing, over))
     return 1 if over else 0
 
 
-def _version(text: str, configuration: Configuration) -> ModelVersion:
-    """A version of the model, linted. Raises UsageError."""
+def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, ModelAnalysis]:
+    """A file, or a file of a git commit, read and linted, and its analysis. Raises UsageError."""
+    from onnxlint_cmsis.analysis.analysis import open_model
     from onnxlint_cmsis.linting.engine import lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion, operand
     from onnxlint_cmsis.output.layers import layers_report
 
     given = operand(text)
-    settings = configuration.settings_for(given.path)
+    settings = configured.settings_for(given.path)
     try:
-        layers = layers_report(given.path, settings, given.data)
+        model = open_model(given.path, settings.analysis, given.data)
+        layers = layers_report(given.path, settings, given.data, model)
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None
-    return ModelVersion(text, lint_file(given.path, settings, given.data), layers)
+    return ModelVersion(text, lint_file(given.path, settings, given.data, model), layers), model
 
 
 def _rendered(args: argparse.Namespace, differing: ModelDifference, over: tuple[Figure, ...]) -> str:
