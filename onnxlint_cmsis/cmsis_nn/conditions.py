@@ -307,7 +307,7 @@ class Condition(NamedTuple):
         if not self.parts:
             return "always" if self.op == "all" else "never"
         word = " and " if self.op == "all" else " or "
-        return word.join(_bracketed(part, part.explain()) for part in self.parts)
+        return word.join(f"({part.explain()})" if len(part.parts) > 1 else part.explain() for part in self.parts)
 
     def explain_with(self, values: Values) -> str:
         """`explain()` with what the call has: `(stride.w * input_dims.c) % 4 == 0 (2 * 7 = 14, remainder 2)`."""
@@ -351,10 +351,6 @@ def _below_any_size(condition: Condition, left: int | None, right: int | None) -
     if known is None or known >= 1 or unknown.op != "var" or "_dims." not in unknown.name:
         return None
     return compared(condition.op, known, 1) if right is None else compared(condition.op, 1, known)
-
-
-def _bracketed(part: Condition, text: str) -> str:
-    return f"({text})" if len(part.parts) > 1 else text
 
 
 def _numbers(value: Term, values: Values) -> str:

@@ -1,13 +1,13 @@
 """How many instructions a kernel call retires. Instructions, not cycles.
 
-A prediction counts how often each loop of the kernel that a route ends in runs (`kernels.py` and the modules it
-names) and multiplies with the instructions of one turn. Those were fitted to measurements of the real library by
+A prediction counts how often each loop of the kernel that a route ends in runs (`KERNELS` and the modules it names)
+and multiplies with the instructions of one turn. Those were fitted to measurements of the real library by
 `lab/fit_cost.py`; `instructions/` has one file for each release and instruction set, with its provenance and error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from math import ceil, prod
 
@@ -176,7 +176,7 @@ def cost(call: KernelCall, target: Target) -> int | None:
 
 
 def cost_of_route(call: KernelCall, target: Target, taken: Route) -> int | None:
-    """The same where the route of the call on the target is at hand."""
+    """Predicted instructions of one call whose route on the target is known; None as in `cost`."""
     prediction = predicted(call, target, taken)
     return round(prediction.instructions) if prediction.known else None
 
@@ -206,13 +206,9 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
             known = known & (times == 0)
         else:
             total = total + times * instructions
-    return Prediction(total, known & (_undecided(counted, table) <= UNDECIDED * total))
-
-
-def _undecided(counted: _Counted, table: Mapping[str, float]) -> float:
-    """Instructions of pieces that run once for one image: for several, once in all or once for each is not known."""
+    # Of a piece that runs once for one image it is not known whether it runs once for each of several.
     once = sum(table.get(name, 0.0) * (times == 1) for name, times in counted.of_one.items())
-    return once * (counted.images - 1)
+    return Prediction(total, known & (once * (counted.images - 1) <= UNDECIDED * total))
 
 
 def counts_of(call: KernelCall, target: Target, taken: Route) -> Counts | None:

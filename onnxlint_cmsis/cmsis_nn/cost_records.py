@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +13,6 @@ from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
-
-# The fitted instructions of one turn of each loop, read when first asked for.
-
 
 COMPILER = "gcc"
 """Compiler of the measured library, in version 12.2; nothing is said of another."""
@@ -76,7 +73,7 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
     ends = ends_of(call, target.isa, taken)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
         return None
-    least, most = (round(_total(counts, table)) for counts in ends)
+    least, most = (round(sum(times * table[name] for name, times in counts.items())) for counts in ends)
     return least, most
 
 
@@ -140,7 +137,3 @@ KERNELS = {
     "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
-
-
-def _total(counts: Counts, table: Mapping[str, float]) -> float:
-    return sum(times * table[name] for name, times in counts.items())

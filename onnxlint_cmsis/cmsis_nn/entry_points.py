@@ -89,11 +89,6 @@ _LEGACY = {
 """Functions of CMSIS 5 for q7 and q15 by folder, each an entry point under its own name; 4.0.0 dropped them."""
 
 
-def _legacy(folder: str, name: str) -> EntryPoint:
-    kind = "q7" if "q7" in name else "q15"
-    return EntryPoint(name, f"arm_{name}", folder, (kind, kind, kind), V5_6, LEFT)
-
-
 def _pool(name: str) -> EntryPoint:
     return EntryPoint(name, f"arm_{name}", _POOL, ("q7", "q7"), V5_6, LEFT, "arm_pool_q7_HWC.c")
 
@@ -145,7 +140,11 @@ ENTRY_POINTS = (
     EntryPoint("relu_q7", "arm_relu_q7", _ACTIVATION, _S8, V5_6),
     EntryPoint("relu_q15", "arm_relu_q15", _ACTIVATION, _S16, V5_6),
     EntryPoint("relu6_s8", "arm_relu6_s8", _ACTIVATION, _S8, V5_8),
-    *(_legacy(folder, name) for folder, names in _LEGACY.items() for name in names),
+    *(
+        EntryPoint(name, f"arm_{name}", folder, ("q7",) * 3 if "q7" in name else ("q15",) * 3, V5_6, LEFT)
+        for folder, names in _LEGACY.items()
+        for name in names
+    ),
     _pool("maxpool_q7_HWC"),
     _pool("avepool_q7_HWC"),
     _activation("q7"),

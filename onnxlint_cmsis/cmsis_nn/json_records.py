@@ -8,7 +8,7 @@ from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target, refuse_without
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.types import NO_FRONT, Dims, KernelCall, Pair, Target
 
@@ -117,7 +117,28 @@ def route_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
     if not is_legacy(call.entry):
         refuse_without("current", target.release)
     kept = {name: value for name, value in record.items() if name not in _ANSWERS}
-    return {**kept, **_result(route(call, target), call, target)}
+    taken, values = route(call, target), call.variables()
+    answer: dict[str, object] = {
+        **kept,
+        "kernel": taken.kernel,
+        "chain": list(taken.chain),
+        "effective": taken.effective,
+        "status": taken.status,
+        "buffer_size": taken.buffer_size,
+        "buffer_size_2": taken.reverse_buffer_size,
+        "hazards": list(dict.fromkeys(hazard.kind for hazard in taken.hazards)),
+        "hazard_ids": [hazard.id for hazard in taken.hazards],
+        "why": [
+            {
+                "kernel": branch.kernel,
+                "taken": not failed,
+                "failed": [condition.explain_with(values) for condition in failed],
+                "source": str(branch.origin.source(target.release)),
+            }
+            for branch, failed in taken.tried
+        ],
+    }
+    return {**answer, "reason": taken.reason} if taken.reason else answer
 
 
 def _call(record: Mapping[str, object]) -> KernelCall:
@@ -136,7 +157,7 @@ def _call(record: Mapping[str, object]) -> KernelCall:
         pad_after=Pair(*_pad_after(record, sizes, pairs)),
         dilation=Pair(*pairs["dilation"]),
         ch_mult=_route_multiplier(record, entry, sizes),
-        per_channel=_per_channel(record, entry),
+        per_channel=_flag(record, "per_channel", default=False) if entry == "fully_connected_s8" else None,
         bias=_flag(record, "bias", default=True),
     )
 
@@ -185,47 +206,11 @@ def _route_multiplier(record: Mapping[str, object], entry: str, sizes: Mapping[s
     return out // channels
 
 
-def _per_channel(record: Mapping[str, object], entry: str) -> bool | None:
-    if entry != "fully_connected_s8":
-        return None
-    return _flag(record, "per_channel", default=False)
-
-
 def _flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
     value = record.get(name)
     if value is not None and value not in (True, False):
         raise ValueError(f"field '{name}' is {value!r}; allowed: true, false")
     return default if value is None else bool(value)
-
-
-def _result(taken: Route, call: KernelCall, target: Target) -> dict[str, object]:
-    hazards = taken.hazards
-    result: dict[str, object] = {
-        "kernel": taken.kernel,
-        "chain": list(taken.chain),
-        "effective": taken.effective,
-        "status": taken.status,
-        "buffer_size": taken.buffer_size,
-        "buffer_size_2": taken.reverse_buffer_size,
-        "hazards": list(dict.fromkeys(hazard.kind for hazard in hazards)),
-        "hazard_ids": [hazard.id for hazard in hazards],
-        "why": _why(taken, call, target),
-    }
-    return {**result, "reason": taken.reason} if taken.reason else result
-
-
-def _why(taken: Route, call: KernelCall, target: Target) -> list[dict[str, object]]:
-    """Each branch tried, in the order of the C source, with the conditions that failed and their numbers."""
-    values = call.variables()
-    return [
-        {
-            "kernel": branch.kernel,
-            "taken": not failed,
-            "failed": [condition.explain_with(values) for condition in failed],
-            "source": str(branch.origin.source(target.release)),
-        }
-        for branch, failed in taken.tried
-    ]
 
 
 # JSON records in the schema of the cost vectors: one layer by its kind and sizes.
@@ -314,7 +299,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     name = text(record, "kind", "")
     if name not in COST_KINDS:
         raise ValueError(f"field 'kind' is '{name}'; allowed: {', '.join(COST_KINDS)}")
-    kind = _without_type(name)
+    kind = name.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4").removesuffix("_per_channel")
     size = _cost_sizes(record, kind)
     given = Dims(size["n"], size["h"], size["w"], size["in_c"])
     if kind in ("add", "mul"):
@@ -339,11 +324,6 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     )
 
 
-def _without_type(kind: str) -> str:
-    """`conv` of `conv_s16`, `fc` of `fc_per_channel`."""
-    return kind.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4").removesuffix("_per_channel")
-
-
 def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
     """Axes that the call does not have lie in front, as in a lowered layer."""
     rank = size["rank"]
@@ -366,14 +346,10 @@ def _cost_sizes(record: Mapping[str, object], kind: str) -> dict[str, int]:
             low = 0 if name in _FROM_0 else 1
             size[name] = number(record[name], name, low, LARGEST if name in _LONG else 2**16 - 1)
     if kind == "dw":
-        size["ch_mult"] = _cost_multiplier(size)
+        if size["out_c"] % size["in_c"] or size.get("ch_mult", 0) * size["in_c"] not in (0, size["out_c"]):
+            raise ValueError(f"field 'out_c' is {size['out_c']}; allowed: in_c {size['in_c']} times ch_mult")
+        size["ch_mult"] = size["out_c"] // size["in_c"]
     return size
-
-
-def _cost_multiplier(size: Mapping[str, int]) -> int:
-    if size["out_c"] % size["in_c"] or size.get("ch_mult", 0) * size["in_c"] not in (0, size["out_c"]):
-        raise ValueError(f"field 'out_c' is {size['out_c']}; allowed: in_c {size['in_c']} times ch_mult")
-    return size["out_c"] // size["in_c"]
 
 
 def _filter(kind: str, size: Mapping[str, int]) -> Dims:

@@ -177,14 +177,18 @@ def parse_target(text: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc
         ValueError: naming what was found and what is allowed.
 
     """
-    wanted = text.strip().lower()
-    name, suffixes = _split(wanted)
-    cpu = _cpu(name)
-    if cpu is None:
-        raise ValueError(f"CPU '{text}' is not known{_near(name)}")
-    made_by = split_compiler(compiler)
+    name = text.strip().lower()
+    suffixes = [suffix for suffix in _SUFFIXES if suffix in name]  # the plus of M0+ belongs to the name
+    for suffix in suffixes:
+        name = name.replace(suffix, "", 1)
+    cpu = f"cortex-{name.removeprefix('cortex-').removeprefix('cortex').replace('plus', '+')}"
+    if cpu not in CPUS:
+        suggestion = did_you_mean(name, CPUS)
+        suggestion += "" if suggestion.endswith("?") else f", each with {' or '.join(_SUFFIXES)}"
+        raise ValueError(f"CPU '{text}' is not known{suggestion}")
+    built_with = split_compiler(compiler)
     isa = _step_down(cpu, suffixes, text)
-    return Target(cpu + "".join(suffixes), isa, normalise_release(release), *made_by)
+    return Target(cpu + "".join(suffixes), isa, normalise_release(release), *built_with)
 
 
 def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -> Target:
@@ -196,28 +200,8 @@ def parse_isa(isa: str, release: str = DEFAULT_RELEASE, compiler: str = "gcc") -
     """
     if isa not in [item.value for item in Isa]:
         raise ValueError(f"isa '{isa}' is not known; allowed: {', '.join(item.value for item in Isa)}")
-    made_by = split_compiler(compiler)
-    return Target(isa, Isa(isa), normalise_release(release), *made_by)
-
-
-def _split(text: str) -> tuple[str, list[str]]:
-    """The CPU's name and its suffixes in one order; the plus of M0+ belongs to the name."""
-    suffixes = [suffix for suffix in _SUFFIXES if suffix in text]
-    for suffix in suffixes:
-        text = text.replace(suffix, "", 1)
-    return text, suffixes
-
-
-def _near(name: str) -> str:
-    """The CPU that may be meant, or all of them with what may follow."""
-    suggestion = did_you_mean(name, CPUS)
-    return suggestion if suggestion.endswith("?") else f"{suggestion}, each with {' or '.join(_SUFFIXES)}"
-
-
-def _cpu(name: str) -> str | None:
-    bare = name.removeprefix("cortex-").removeprefix("cortex").replace("plus", "+")
-    full = f"cortex-{bare}"
-    return full if full in CPUS else None
+    built_with = split_compiler(compiler)
+    return Target(isa, Isa(isa), normalise_release(release), *built_with)
 
 
 def _step_down(cpu: str, suffixes: list[str], text: str) -> Isa:

@@ -173,13 +173,12 @@ def route(call: KernelCall, target: Target) -> Route:
     An entry point without branches has its one function as kernel; one that the release, or the library, does not
     have gives an empty kernel and the reason.
     """
-    return _route(wrapper_for(call.entry) or single_branch(call.entry), call.variables(), target)
-
-
-def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
+    wrapper, values = wrapper_for(call.entry) or single_branch(call.entry), call.variables()
     ways = _ways(wrapper, values, target)
     if not ways.ways:
-        return Route(tried=ways.tried, reason=_why_none(wrapper, values, target))
+        absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
+        limits = wrapper.limits if wrapper.branches_for(target) else ()
+        return Route(tried=ways.tried, reason=next(filter(None, (limit.failure(values) for limit in limits)), absent))
     met, open_ = _met(wrapper.entry, "", values, target)
     known = Route(
         buffer_size=_first_size(wrapper.sizes, values, target),
@@ -199,14 +198,6 @@ def _route(wrapper: Wrapper, values: Values, target: Target) -> Route:
     return _run(started, wrapper.entry, kernel, seen, target)
 
 
-def _why_none(wrapper: Wrapper, values: Values, target: Target) -> str:
-    """The limit that keeps every branch from the call, or that the release has no such entry point."""
-    absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
-    if not wrapper.branches_for(target):
-        return absent
-    return next(filter(None, (limit.failure(values) for limit in wrapper.limits)), absent)
-
-
 def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
     """Walk the else-if chain up to the first branch that is certainly taken."""
     tried: list[tuple[Branch, tuple[Condition, ...]]] = []
@@ -219,7 +210,8 @@ def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
             continue
         inner = _behind(branch, values, target)
         ways += inner.ways
-        tried += _in_callers_terms(branch, inner.tried)
+        binds = dict(branch.binds)  # in terms of the caller's sizes
+        tried += [(nested, tuple(part.substitute(binds) for part in failed)) for nested, failed in inner.tried]
         undecided |= branch.when.unknown(values) | inner.undecided
         if truth:
             break
@@ -231,12 +223,6 @@ def _behind(branch: Branch, values: Values, target: Target) -> _Ways:
     seen = {**values, **{name: value.evaluate(values) for name, value in branch.binds}}
     inner = wrapper_for(branch.entry) if branch.entry else None
     return _ways(inner, seen, target) if inner else _Ways(((branch.kernel, seen),), (), frozenset())
-
-
-def _in_callers_terms(branch: Branch, tried: Tried) -> Tried:
-    """What an inner wrapper tried, said of the outer call's sizes."""
-    binds = dict(branch.binds)
-    return tuple((inner, tuple(condition.substitute(binds) for condition in failed)) for inner, failed in tried)
 
 
 def _run(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
@@ -252,14 +238,9 @@ def _run(known: Route, entry: str, kernel: str, values: Values, target: Target) 
     )
     if errors:
         return known._replace(effective=kernel, status=errors[0].status)
-    unknown = _unknown(open_, values)
+    unknown = frozenset[str]().union(*(hazard.unknown(values) for hazard in open_ if hazard.kind == "returns-error"))
     if unknown:
         return known._replace(undecided=unknown)
-    return _hand_on(known, entry, kernel, values, target)
-
-
-def _hand_on(known: Route, entry: str, kernel: str, values: Values, target: Target) -> Route:
-    """Go on with the function that a kernel hands the work to, if any."""
     for row in delegations_of(kernel, target.release, target.isa):
         truth = row.when.evaluate(values)
         if truth is None:
@@ -282,12 +263,6 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
     return tuple(met), tuple(open_)
 
 
-def _unknown(hazards: tuple[Hazard, ...], values: Values) -> frozenset[str]:
-    """The variables that leave it open whether an error is returned."""
-    names = (hazard.unknown(values) for hazard in hazards if hazard.kind == "returns-error")
-    return frozenset().union(*names)
-
-
 def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) -> int | None:
     for case in sizes:
         if not case.origin.covers(target):
@@ -300,8 +275,7 @@ def _first_size(sizes: tuple[ScratchSize, ...], values: Values, target: Target) 
     return -1
 
 
-# Calls that differ in their channel counts only: which of them certainly take the same route.
-#
+# Calls that differ in their channel counts only, and which of them certainly take the same route.
 # A route is decided by comparisons of the tables' terms. Calls for which every comparison that any row could ask about
 # has the same truth have the same kernel, chain, status and hazards (buffer sizes differ). Working out the truths of
 # many calls at once takes a fraction of routing each.
@@ -336,15 +310,16 @@ def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers
     moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
     asked = [
-        [one for one, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
+        [condition for condition, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
         for target in targets
     ]
     truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
-    for comparison in chain(*asked):
-        if id(comparison) not in truths:
-            truth = _truth(comparison, known)
-            truths[id(comparison)] = truth if truth.any() and not truth.all() else None
-    return tuple(_numbered([truths[id(one)] for one in comparing], length) for comparing in asked)
+    for condition in chain(*asked):
+        if id(condition) not in truths:
+            left, right = (_numbers(side, known) for side in condition.terms)
+            truth: NDArray[np.bool_] = COMPARED[condition.op](left, right)
+            truths[id(condition)] = truth if truth.any() and not truth.all() else None
+    return tuple(_numbered([truths[id(condition)] for condition in row], length) for row in asked)
 
 
 def _numbered(truths: Sequence[NDArray[np.bool_] | None], length: int) -> Numbers:
@@ -366,7 +341,13 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
     """
     wrapper = wrapper_for(entry) or single_branch(entry)
     sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
-    conditions = _conditions(entry, wrapper, target) + [size.when for size in sizes]
+    hazards = [row for row in hazards_near(entry) if entry in row.entries and row.origin.covers(target)]
+    conditions = [
+        *(branch.when for branch in _branches(wrapper, target)),
+        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
+        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
+        *(size.when for size in sizes),
+    ]
     scratch = [term(-1), *(size.size for size in sizes)]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
     parts = [part for condition in conditions for part in _parts(condition)]
@@ -380,16 +361,6 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
             sized = any(side.reads({"ctx.size"}) for side in part.terms)
             kept |= dict.fromkeys(bound.substitute({"ctx.size": size}) for size in scratch) if sized else {bound: None}
     return tuple((comparison, comparison.names()) for comparison in kept)
-
-
-def _conditions(entry: str, wrapper: Wrapper, target: Target) -> list[Condition]:
-    """Conditions of branches, delegations and hazards that a call of an entry point may meet."""
-    hazards = [row for row in hazards_near(entry) if entry in row.entries and row.origin.covers(target)]
-    return [
-        *(branch.when for branch in _branches(wrapper, target)),
-        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
-        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
-    ]
 
 
 def _branches(wrapper: Wrapper, target: Target) -> Iterator[Branch]:
@@ -406,12 +377,6 @@ def _parts(condition: Condition) -> Iterator[Condition]:
         yield condition
     for part in condition.parts:
         yield from _parts(part)
-
-
-def _truth(comparison: Condition, known: Mapping[str, Numbers]) -> NDArray[np.bool_]:
-    left, right = (_numbers(side, known) for side in comparison.terms)
-    truth: NDArray[np.bool_] = COMPARED[comparison.op](left, right)
-    return truth
 
 
 def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:

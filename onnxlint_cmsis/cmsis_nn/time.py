@@ -231,18 +231,13 @@ class PredictedTime(NamedTuple):
     @property
     def basis(self) -> str:
         """Clock, layers left out, cycles per instruction and their source."""
-        source = f"({self._factor()}: {self.cycles.source}{NARROWS * self.cycles.open_memory})"
-        return f"at {clock_text(self.clock)}{self._left_out()} {source}"
-
-    def _left_out(self) -> str:
-        """Which layers the range is without."""
-        layers = "1 layer" if self.left_out == 1 else f"{self.left_out:,} layers"
-        return f" without {layers} of unknown cost" if self.left_out else ""
-
-    def _factor(self) -> str:
-        """Cycles per instruction, with half the range in percent of its middle."""
         low, high = self.cycles.low, self.cycles.high
-        return f"{low:.2f} to {high:.2f} cycles per instruction, ±{100 * (high - low) / (high + low):.0f} %"
+        layers = "1 layer" if self.left_out == 1 else f"{self.left_out:,} layers"
+        without = f" without {layers} of unknown cost" if self.left_out else ""
+        factor = f"{low:.2f} to {high:.2f} cycles per instruction, ±{100 * (high - low) / (high + low):.0f} %"
+        return (
+            f"at {clock_text(self.clock)}{without} ({factor}: {self.cycles.source}{NARROWS * self.cycles.open_memory})"
+        )
 
     @property
     def fields(self) -> dict[str, object]:

@@ -352,16 +352,15 @@ def _convolution_at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = 
     return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
 
 
-def _beyond_16_bit(*sizes: Term) -> Condition:
-    return any_of(*(greater(size, _LARGEST) for size in sizes))
-
-
 _DEF_S8 = {V5_8: 51, V5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
 _FROM_6 = {release: _DEF_S8[release] for release in ("6.0.0", "7.0.0", "main")}
 # The wrappers choose a kernel without a look at filter_dims.c or, in 5.8.0, at the dilation; the choice opens here.
 _WRAPPER_S8 = {V5_8: 62, V5_9: 62, "4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
 _WRAPPER_S16 = {V5_9: 63, "4.0.0": 63, "4.1.0": 63, "5.0.0": 63, "6.0.0": 62, "7.0.0": 62, "main": 62}
 _HAZARDS_WRAPPER_S4 = {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62, "main": 63}
+
+
+_KEPT_IN_16_BITS = (IN_H, IN_W, IN_C, FILTER_H, FILTER_W, OUT_H, OUT_W, OUT_C, STRIDE_H, STRIDE_W, PAD_H, PAD_W)
 
 
 def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, what: str) -> Hazard:
@@ -534,9 +533,7 @@ CONVOLUTION_HAZARDS = (
         entries=_CONVOLUTION_ENTRIES_S8,
         kernels=(_CONVOLUTION_S8,),
         origin=_convolution_at(_CONVOLUTION_S8, _DEF_S8),
-        when=_beyond_16_bit(
-            IN_H, IN_W, IN_C, FILTER_H, FILTER_W, OUT_H, OUT_W, OUT_C, STRIDE_H, STRIDE_W, PAD_H, PAD_W
-        ),
+        when=any_of(*(greater(size, _LARGEST) for size in _KEPT_IN_16_BITS)),
         evidence="read in the source",
         brief="cuts a size off to 16 bits",
         what="Sizes, strides and paddings are kept in 16-bit variables.",
@@ -885,22 +882,16 @@ def columns_by_two(counts: Counts, sizes: LoopSizes, isa: Isa) -> None:
     add(counts, single_column(isa, images * odd, sizes.depth, sizes.out_c))
     narrow = sizes.n - images
     counts |= {"narrow.image": narrow, **dict(by_rest("narrow.pixel", narrow * sizes.pixels, sizes.depth, 4)[1:])}
-    for name, columns in (("pair", narrow * pairs), ("column", narrow * odd)):
-        counts |= _narrow(f"narrow.{name}", columns, sizes)
-
-
-def _narrow(name: str, columns: int, sizes: LoopSizes) -> Counts:
-    two = 2 if name == "narrow.pair" else 1
-    groups = columns * (sizes.out_c // two)
-    rest = columns * (sizes.out_c % two)
-    return {
-        name: columns,
-        f"{name}.channel": groups,
-        f"{name}.enter": columns * (sizes.out_c >= two),
-        f"{name}.value": groups * sizes.depth,
-        f"{name}.rest": rest,
-        f"{name}.rest.value": rest * sizes.depth,
-    }
+    for name, columns, together in (("narrow.pair", narrow * pairs, 2), ("narrow.column", narrow * odd, 1)):
+        groups, rest = columns * (sizes.out_c // together), columns * (sizes.out_c % together)
+        counts |= {
+            name: columns,
+            f"{name}.channel": groups,
+            f"{name}.enter": columns * (sizes.out_c >= together),
+            f"{name}.value": groups * sizes.depth,
+            f"{name}.rest": rest,
+            f"{name}.rest.value": rest * sizes.depth,
+        }
 
 
 # arm_convolve_1_x_n_s8 on MVE: how often its loops run.

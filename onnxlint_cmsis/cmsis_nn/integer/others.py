@@ -529,18 +529,14 @@ def _extreme(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
         walked.append((level, turns))
         lone = (1 - same) * (_product(first) == 1)
         other_lone = (1 - same - lone) * (_product(second) == 1)
-        steps = _steps(isa, _product(sizes.output[axis:]))
+        length = _product(sizes.output[axis:])
+        steps = up(length, 16) if isa is Isa.MVE else length
         for word, taken in (("same", same), ("first_single", lone), ("second_single", other_lone)):
             ends, end = open_ * taken, f"{name}.{level}_{word}"
             add(counts, {end: ends, f"{end}.step": ends * turns * steps})
             add(counts, {f"{end}.{passed}": ends * times for passed, times in walked})
         open_, turns = open_ * (1 - same - lone - other_lone), turns * sizes.output[axis]
     return counts
-
-
-def _steps(isa: Isa, length: int) -> int:
-    """Turns of a loop over a run of elements: 16 at a time on MVE, one at a time elsewhere."""
-    return up(length, 16) if isa is Isa.MVE else length
 
 
 def _product(sizes: tuple[int, ...]) -> int:
@@ -593,7 +589,7 @@ def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     )  # fmt: skip
     turns = ((sizes.n, image, sizes.in_h * flat), (sizes.in_h, row, flat), (sizes.in_w, pixel, sizes.in_c))
     for depth, pieces in enumerate((once, each_image, each_row, each_pixel)):
-        for times, start, source in _places(turns[:depth]):
+        for times, start, source in _alignments(turns[:depth]):
             for piece in pieces:
                 add(counts, _moved(isa, times, piece._replace(start=piece.start + start), source))
     return counts
@@ -609,7 +605,7 @@ def _moved(isa: Isa, times: int, piece: _Piece, source: int) -> Counts:
     return library_fill("pad.fill", times, piece.size, piece.start)
 
 
-def _places(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
+def _alignments(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
     """Turns of nested loops by the alignment of their addresses: number, output and input address modulo 4.
 
     A loop is its number of turns, and the bytes from one turn to the next in the output and in the input.
@@ -619,7 +615,7 @@ def _places(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int,
         return
     (count, step, source_step), *inner = turns
     for first in range(min(4, count)):
-        for times, start, source in _places(tuple(inner)):
+        for times, start, source in _alignments(tuple(inner)):
             yield times * ((count - first + 3) // 4), start + first * step, source + first * source_step
 
 

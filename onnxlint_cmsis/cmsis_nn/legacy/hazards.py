@@ -42,7 +42,7 @@ from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin, ScratchSize
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 
-# Makes the rows of unchecked faults of the functions for q7 and q15: one row for each body with the fault.
+# Rows of unchecked faults of the functions for q7 and q15: one for each body with the fault.
 
 
 READ = "read in the source"
@@ -326,30 +326,23 @@ _CHECKS = (
 )
 
 
-def _refusal(check: _Check, build: LegacyBuild) -> Hazard:
-    newest = check.newest_dsp is not None and build.name == "dsp"
-    return Hazard(
+LEGACY_HAZARDS = tuple(
+    Hazard(
         id=f"{check.name.lower().replace('_', '-')}-sizes-{build.name}",
         kind="returns-error",
         entries=(check.name, *([check.choice] if check.choice else [])),
         kernels=(build.origin.function,),
         origin=build.origin,
-        when=check.newest_dsp if newest and check.newest_dsp else check.refused,
-        evidence="read in the source",
+        when=check.newest_dsp if check.newest_dsp and build.name == "dsp" else check.refused,
+        evidence=READ,
         brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",
         what="The function takes only some sizes and returns ARM_MATH_SIZE_MISMATCH for these.",
         way_round="Choose sizes that it takes.",
         status=-3,
     )
-
-
-def _rows(check: _Check) -> tuple[Hazard, ...]:
-    function = f"arm_{check.name}"
-    builds = legacy_builds(f"ConvolutionFunctions/{function}.c", function, check.dsp, check.plain)
-    return tuple(_refusal(check, build) for build in builds)
-
-
-LEGACY_HAZARDS = tuple(row for check in _CHECKS for row in _rows(check))
+    for check in _CHECKS
+    for build in legacy_builds(f"ConvolutionFunctions/arm_{check.name}.c", f"arm_{check.name}", check.dsp, check.plain)
+)
 
 
 # Bytes of `bufferA` or `vec_buffer` of the functions for q7 and q15, as their code uses them.
