@@ -28,9 +28,9 @@ from onnxlint_cmsis.lower.layer import (
     is_image,
     operands,
     refused,
+    shape_text,
     stem_of,
 )
-from onnxlint_cmsis.lower.layer import text as _text
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import (
     OUTPUT,
@@ -135,8 +135,9 @@ def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
     lowest, highest = (-(2 ** (source.bits - 1)), 2 ** (source.bits - 1) - 1)
     zero = source.signed_zero_points[0]
     reach = lowest - zero, highest - zero
-    wide = source.bits == 16
-    if wide and not (record.call.entry == "convolve_s16" and columns > FAST_COLUMNS and _odd(record)):
+    wide, dims = source.bits == 16, layer.call.output_dims
+    odd = dims.h and dims.w and dims.h * dims.w % 2
+    if wide and not (record.call.entry == "convolve_s16" and columns > FAST_COLUMNS and odd):
         return None
     guess = columns * 128 * max(map(abs, reach))
     if wide:
@@ -144,39 +145,33 @@ def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
     with np.errstate(all="ignore"):  # scales of damaged files
         units = source.scale * np.resize(np.array(weights.scales, np.float64), count)
         shifts = np.maximum(np.frexp(units / result.scale)[1], 0).astype(np.int64)
-        return _Numbers(reach, guess, _sum_bounds_bias(graph, record, units), shifts)
-
-
-def _odd(record: LoweredLayer) -> bool:
-    """Whether a layer has an odd number of output pixels, as far as is known."""
-    dims = record.call.output_dims if record.call else None
-    return bool(dims and dims.h and dims.w and dims.h * dims.w % 2)
+        return _Numbers(reach, guess, _bias_in_units(graph, record, units), shifts)
 
 
 def _shape(graph: Graph, record: LoweredLayer) -> tuple[int, ...]:
     """Sizes of weights that lie in the file as the layer reads them; nothing for others."""
-    tensor = record.node.inputs[_place(record)]
+    tensor = record.node.inputs[_weights_position(record)]
     producer = graph.producers.get(tensor)
     stored = graph.constants.get(producer.inputs[0] if producer and producer.inputs else tensor)
     direct = stored is not None and stored is weights_behind(graph, tensor)
     return stored.shape if stored and direct and stored.shape == graph.shape(tensor) else ()
 
 
-def _place(record: LoweredLayer) -> int:
+def _weights_position(record: LoweredLayer) -> int:
     return operands(record.node.domain, record.node.op_type).weights
 
 
-def _sum_bounds_bias(graph: Graph, record: LoweredLayer, units: NDArray[np.float64]) -> Whole:
+def _bias_in_units(graph: Graph, record: LoweredLayer, units: NDArray[np.float64]) -> Whole:
     """Bias of each channel in units of the sums; 0 where there is none or it is not known."""
     import numpy as np
 
-    place = operands(record.node.domain, record.node.op_type).bias
+    position = operands(record.node.domain, record.node.op_type).bias
     inputs = record.node.inputs
-    constant = weights_behind(graph, inputs[place]) if 0 <= place < len(inputs) and inputs[place] else None
+    constant = weights_behind(graph, inputs[position]) if 0 <= position < len(inputs) and inputs[position] else None
     values = constant.values() if constant else None
     if constant is None or values is None or len(values) not in (1, len(units)) or not units.all():
         return np.zeros(len(units), np.int64)
-    stored = of_weights(graph, record.node, place)
+    stored = of_weights(graph, record.node, position)
     reals = np.resize(np.array(values, np.float64), len(units))
     if stored is not None and stored.scales and stored.zero_points:
         zeros, scales = np.array(stored.zero_points, np.float64), np.array(stored.scales, np.float64)
@@ -190,11 +185,11 @@ def _largest_sums(graph: Graph, record: LoweredLayer, numbers: _Numbers, read: R
     """For each channel the largest absolute sum over all inputs in reach, bias included; None where not known."""
     import numpy as np
 
-    constant = weights_behind(graph, record.node.inputs[_place(record)])
+    constant = weights_behind(graph, record.node.inputs[_weights_position(record)])
     values = read(constant.name) if constant else None
     if values is None or record.weights is None or values.dtype.kind not in "iu":
         return None
-    matrix = _sum_bounds_rows(record, values.astype(np.int64), len(numbers.bias))
+    matrix = _rows_of_weights(record, values.astype(np.int64), len(numbers.bias))
     matrix = matrix - np.resize(np.array(record.weights.zero_points, np.int64), len(matrix))[:, None]
     ends = np.stack([matrix * numbers.reach[0], matrix * numbers.reach[1]])
     sums = np.stack([ends.max(axis=0).sum(axis=1), ends.min(axis=0).sum(axis=1)]) + numbers.bias
@@ -202,7 +197,7 @@ def _largest_sums(graph: Graph, record: LoweredLayer, numbers: _Numbers, read: R
     return largest
 
 
-def _sum_bounds_rows(record: LoweredLayer, values: NDArray[Any], channels: int) -> NDArray[Any]:
+def _rows_of_weights(record: LoweredLayer, values: NDArray[Any], channels: int) -> NDArray[Any]:
     """Weights as one row for each output channel."""
     import numpy as np
 
@@ -310,11 +305,11 @@ def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind
     """Who computes an operator of which one operand is a constant; None for a function of CMSIS-NN."""
     if constant is None or other is None:
         return UNDECIDED
-    one = all(size == 1 for size in constant)
+    single = all(size == 1 for size in constant)
     name = node.op_type.removeprefix("QLinear")
     if name in ("Max", "Min"):
         return None  # arm_maximum_s8 and arm_minimum_s8 broadcast
-    if one and name in ARITHMETIC and len(constant) <= len(other):
+    if single and name in ARITHMETIC and len(constant) <= len(other):
         text = "one operand is a constant that no layer in front takes in"
         return in_plain_code(kind, "lookup", Cause.OPERAND_CONSTANT, text)
     if name not in FUNCTIONS:
@@ -322,7 +317,7 @@ def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind
     if len(constant) > len(other) or any(
         a not in (1, b) for a, b in zip(constant[::-1], other[::-1], strict=False) if b is not None
     ):
-        text = f"the constant of shape {_text(constant)} makes its operand of shape {_text(other)} larger"
+        text = f"the constant of shape {shape_text(constant)} makes its operand of shape {shape_text(other)} larger"
         return refused(Cause.BROADCAST, text)
     text = "one operand is a constant of several numbers that no layer in front takes in"
     return in_plain_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
@@ -338,7 +333,7 @@ def _two_activations(entry: str, first: Shape | None, second: Shape | None) -> D
     if same:
         return None
     stem, _, kind = entry.rpartition("_")
-    reason = f"its operands have shapes {_text(first)} and {_text(second)}; arm_{entry} does not broadcast"
+    reason = f"its operands have shapes {shape_text(first)} and {shape_text(second)}; arm_{entry} does not broadcast"
     return in_plain_code(kind, stem, Cause.BROADCAST, reason)
 
 
@@ -371,12 +366,14 @@ StoredNumbers = tuple[AffineQuantization | None, ...]
 def numbers_of(graph: Graph, node: Node, weighted: bool) -> StoredNumbers:
     """Quantization of a node's activations; weights and constant operands of sums and products are left out."""
     where = operands(node.domain, node.op_type)
-    places = [place for place in activations_of(node) if node.inputs[place]]
+    positions = [position for position in activations_of(node) if node.inputs[position]]
     if weighted:
-        places = [place for place in places if place != where.weights]
+        positions = [position for position in positions if position != where.weights]
     if not node.is_op("Max", "Min"):
-        places = [place for place in places if not computed_from_constants(graph, node.inputs[place])] or places
-    return tuple(of_input(graph, node, place) for place in places)
+        positions = [
+            position for position in positions if not computed_from_constants(graph, node.inputs[position])
+        ] or positions
+    return tuple(of_input(graph, node, position) for position in positions)
 
 
 def check_activations(
@@ -386,45 +383,39 @@ def check_activations(
 
     `entry` is the entry point of the layer's call, if it has one.
     """
-    known = [each for each in (*numbers, result) if each is not None]
+    known = [quantization for quantization in (*numbers, result) if quantization is not None]
     wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
+    strange = sorted({quantization.elem_type for quantization in known} - set(ACTIVATION_TYPES))
+    widening = entry in WIDENING
     facts = (
         (_is_dynamic(graph, node), Cause.DYNAMIC_QUANTIZATION, "the scale of its input is known only at run time"),
         (node.op_type in _INTEGER_SUMS, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
         (None in numbers, Cause.FLOAT, "its input is not quantized"),
         (
-            not all(each.known for each in known),
+            not all(quantization.known for quantization in known),
             Cause.DYNAMIC_QUANTIZATION, "a scale of its activations is known only at run time",
         ),
         (
-            any(len(each.scales or (0,)) != 1 for each in known),
+            any(len(quantization.scales or (0,)) != 1 for quantization in known),
             Cause.SCALE, "several scales quantize an activation; CMSIS-NN's functions take one",
         ),
         (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
+        (
+            bool(strange),
+            Cause.ACTIVATION_TYPE,
+            f"its activations are {''.join(strange[:1]) or 'of unknown type'}; CMSIS-NN takes int8 and int16",
+        ),
+        (
+            not widening and len({quantization.bits for quantization in known}) > 1,
+            Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type",
+        ),
+        (
+            not widening and not node.is_op(*STORED_VALUES)
+            and any(quantization.bits == 16 and any(quantization.zero_points or ()) for quantization in known),
+            Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0",
+        ),
     )  # fmt: skip
-    found = next((refused(cause, text) for met, cause, text in facts if met), None) or _unknown_type(known)
-    if found or entry in WIDENING:
-        return found
-    return _several_types(known) or (None if node.is_op(*STORED_VALUES) else _offsets(known))
-
-
-def _unknown_type(known: list[AffineQuantization]) -> Decision | None:
-    for elem_type in sorted({each.elem_type for each in known} - set(ACTIVATION_TYPES)):
-        text = f"its activations are {elem_type or 'of unknown type'}; CMSIS-NN takes int8 and int16"
-        return refused(Cause.ACTIVATION_TYPE, text)
-    return None
-
-
-def _several_types(known: list[AffineQuantization]) -> Decision | None:
-    if len({each.bits for each in known}) > 1:
-        return refused(Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type")
-    return None
-
-
-def _offsets(known: list[AffineQuantization]) -> Decision | None:
-    if any(each.bits == 16 and any(each.zero_points or ()) for each in known):
-        return refused(Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0")
-    return None
+    return next((refused(cause, text) for met, cause, text in facts if met), None)
 
 
 def check_operand(graph: Graph, node: Node) -> Decision | None:
@@ -432,9 +423,13 @@ def check_operand(graph: Graph, node: Node) -> Decision | None:
     where = operands(node.domain, node.op_type)
     if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= where.weights:
         return None
-    for place in (where.activation, where.weights):
-        several = any(size != 1 for size in graph.shape(node.inputs[place]) or ())
-        if several and computed_from_constants(graph, node.inputs[place]) and of_input(graph, node, place) is None:
+    for position in (where.activation, where.weights):
+        several = any(size != 1 for size in graph.shape(node.inputs[position]) or ())
+        if (
+            several
+            and computed_from_constants(graph, node.inputs[position])
+            and of_input(graph, node, position) is None
+        ):
             return refused(Cause.OPERAND_CONSTANT, "one operand is a float constant that is not quantized")
     return None
 
@@ -513,14 +508,14 @@ def check_weights(
     )  # fmt: skip
     return (
         next((refused(cause, text) for met, cause, text in facts if met), None)
-        or _zero_points(layer.call.entry, weights)
-        or _scales(layer, weights)
-        or _weight_checks_bias(graph, layer, ending)
-        or _multiplier(numbers, weights, ending)
+        or _zero_point_refusal(layer.call.entry, weights)
+        or _scale_refusal(layer, weights)
+        or _bias_refusal(graph, layer, ending)
+        or _multiplier_refusal(numbers, weights, ending)
     )
 
 
-def _zero_points(entry: str, weights: AffineQuantization) -> Decision | None:
+def _zero_point_refusal(entry: str, weights: AffineQuantization) -> Decision | None:
     """Convolutions have no filter offset; fully connected s8 functions have one for all outputs, s16 and s4 none."""
     zeros = set(weights.signed_zero_points)
     if not any(zeros):
@@ -539,7 +534,7 @@ def _zero_points(entry: str, weights: AffineQuantization) -> Decision | None:
     return None
 
 
-def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
+def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None:
     """Check for one scale, or one per output channel, which for fully connected layers s8 alone has."""
     if weights.blocks:
         text = "its weights are quantized in blocks; CMSIS-NN has one scale for each output channel"
@@ -561,7 +556,7 @@ def _scales(layer: Layer, weights: AffineQuantization) -> Decision | None:
     return None
 
 
-def _weight_checks_bias(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
+def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
     """The bias is fixed in the file; a constant added behind has one number for each channel."""
     node, bias = layer.node, operands(layer.node.domain, layer.node.op_type).bias
     if 0 <= bias < len(node.inputs) and node.inputs[bias] and weights_behind(graph, node.inputs[bias]) is None:
@@ -577,7 +572,7 @@ def _weight_checks_bias(graph: Graph, layer: Layer, ending: Epilogue) -> Decisio
     return refused(Cause.OPERAND_CONSTANT, text)
 
 
-def _multiplier(numbers: StoredNumbers, weights: AffineQuantization, ending: Epilogue) -> Decision | None:
+def _multiplier_refusal(numbers: StoredNumbers, weights: AffineQuantization, ending: Epilogue) -> Decision | None:
     source = numbers[0].scale if numbers and numbers[0] is not None else 0.0
     result = ending.quantization.scale if ending.quantization else 1.0
     if source * max(weights.scales or (0.0,)) / result < MOST_MULTIPLIER:
@@ -655,7 +650,7 @@ def _softmax_rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
 
 def widened(layer: Layer, numbers: StoredNumbers, result: AffineQuantization | None) -> Layer:
     """The layer; as a call of arm_softmax_s8_s16 if its input is int8 or uint8 and its output int16."""
-    narrow = all(each is not None and each.bits == 8 for each in numbers)
+    narrow = all(quantization is not None and quantization.bits == 8 for quantization in numbers)
     if layer.call.entry != "softmax_s8" or not narrow or result is None or result.elem_type != "int16":
         return layer
     return layer._replace(call=layer.call._replace(entry="softmax_s8_s16"))
@@ -703,10 +698,12 @@ def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Deci
     result = ending.quantization
     if result is None:
         return None
-    if stem in SAME_SCALE and not all(each is not None and each.equals(result) for each in numbers):
+    if stem in SAME_SCALE and not all(
+        quantization is not None and quantization.equals(result) for quantization in numbers
+    ):
         return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
-    if stem == "softmax" and (found := check_softmax(layer.call.entry, numbers[0], result)) is not None:
-        return found
+    if stem == "softmax" and (refusal := check_softmax(layer.call.entry, numbers[0], result)) is not None:
+        return refusal
     if ending.clamps and stem not in CLAMPING:
         text = f"a clamp follows before its result is quantized; arm_{stem}_{kind} has none"
         clamps = stem == "concatenation"  # the plain code of a concatenation clamps, that of others does not
@@ -716,7 +713,10 @@ def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Deci
 
 def check_copy(node: Node, numbers: StoredNumbers, ending: Epilogue) -> Decision | None:
     """Why a plain copy of elements is not a node's result; None where it is."""
-    same = all(each is not None and ending.quantization and each.equals(ending.quantization) for each in numbers)
+    same = all(
+        quantization is not None and ending.quantization and quantization.equals(ending.quantization)
+        for quantization in numbers
+    )
     if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None
     return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; plain code copies")
@@ -737,11 +737,11 @@ def one_scale(
     `records` are all nodes of the model: those that copy already have to go on doing so. `name` is what a tensor is
     called; tensors of one name are one.
     """
-    found: ScaleNumbers = {}
+    changes: ScaleNumbers = {}
     for group in linked_groups(records, wanted, name):
         common = common_of(group.values())
-        found.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
-    return found
+        changes.update({key: common for key, numbers in group.items() if not numbers.equals(common)})
+    return changes
 
 
 def linked_groups(
@@ -763,25 +763,23 @@ def _linked(record: LoweredLayer, name: Callable[[str], str]) -> ScaleNumbers:
     if record.layer is None or record.output is None or record.layer.call.entry.rpartition("_")[0] not in SAME_SCALE:
         return {}
     pairs = zip(activations_of(record.node), record.inputs, strict=False)
-    found = {name(record.node.inputs[place]): numbers for place, numbers in pairs if numbers is not None}
-    found[name(record.node.outputs[0])] = record.output
-    one_type = len({numbers.elem_type for numbers in found.values()}) == 1
-    return found if one_type and all(map(_sound, found.values())) else {}
+    linked = {name(record.node.inputs[position]): numbers for position, numbers in pairs if numbers is not None}
+    linked[name(record.node.outputs[0])] = record.output
+    sound = all(
+        numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None for numbers in linked.values()
+    )
+    return linked if sound and len({numbers.elem_type for numbers in linked.values()}) == 1 else {}
 
 
-def _sound(numbers: AffineQuantization) -> bool:
-    return numbers.known and len(numbers.scales or ()) == 1 and wrong_scale(numbers) is None
-
-
-def common_of(all_of_them: Collection[AffineQuantization]) -> AffineQuantization:
+def common_of(quantizations: Collection[AffineQuantization]) -> AffineQuantization:
     """One of them whose range holds those of all others, else the least range that does."""
     low, high = (
-        pick(ends) for pick, ends in zip((min, max), zip(*map(real_range, all_of_them), strict=True), strict=True)
+        pick(ends) for pick, ends in zip((min, max), zip(*map(real_range, quantizations), strict=True), strict=True)
     )
-    for numbers in sorted(all_of_them, key=lambda each: each.scale):
+    for numbers in sorted(quantizations, key=lambda quantization: quantization.scale):
         if holds(numbers, low, high):
             return numbers
-    kind = next(iter(all_of_them))
+    kind = next(iter(quantizations))
     least, most = _integers(kind)
     scale = (high - low) / (most - least)
     return kind._replace(scales=(scale,), zero_points=(round(least - low / scale),))

@@ -53,25 +53,17 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     wrong = _dense_not_expressible(graph, node, where.bias, b)
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
-    return _fully_connected(graph, node, assume, (left, right), (a, b))
-
-
-def _fully_connected(
-    graph: Graph, node: Node, assume: Assumptions, names: tuple[str, str], shapes: tuple[Shape, Shape]
-) -> Layer:
-    a, b = shapes
-    where = operands(node.domain, node.op_type)
     transposed = bool(node.int("transB"))
     depth, out_c = _matrix(b, transposed)
     rows = product_of(*a[:-1])
-    kind, assumed = data_type(graph, names[0], names[1], assume)
+    kind, assumed = data_type(graph, left, right, assume)
     weights = of_weights(graph, node, where.weights)
     call = KernelCall(
         f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
         per_channel=per_channel(graph, node, where.weights, out_c) if kind == "s8" else None,
         weight_offset=weights is not None and any(weights.signed_zero_points),
     )  # fmt: skip
-    channels = {"input_dims.c": Channel(names[1], int(transposed)), "output_dims.c": Channel(names[1], 1 - transposed)}
+    channels = {"input_dims.c": Channel(right, int(transposed)), "output_dims.c": Channel(right, 1 - transposed)}
     return Layer(node, call, channels, 1, assumed, product_of(rows, depth, out_c))
 
 

@@ -57,10 +57,10 @@ def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
     """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
-    place = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
+    position = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
-    if len(node.inputs) > place and node.inputs[place]:
-        numbers = _numbers(graph, node.inputs[place])
+    if len(node.inputs) > position and node.inputs[position]:
+        numbers = _numbers(graph, node.inputs[position])
         if numbers is None:
             return False
         given = numbers
@@ -113,7 +113,7 @@ def _long_rows(graph: Graph, node: Node) -> bool:
     axis = node.int("axis", 1) % len(sizes)
     image = len(sizes) > 2 and is_image(graph, node.outputs[0]) is not False
     order = (0, *range(2, len(sizes)), 1) if image else tuple(range(len(sizes)))
-    outer = prod(sizes[each] for each in order[: order.index(axis)])
+    outer = prod(sizes[before] for before in order[: order.index(axis)])
     return outer > LARGEST_U16 or prod(sizes) // max(outer, 1) > LARGEST_U16
 
 

@@ -76,8 +76,8 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
             return refused(Cause.FLOAT_RESULT, f"{reader.op_type} follows before its result is quantized")
         absorbed.append(reader)
         tensor = reader.outputs[0]
-    found = tuple(clamps)
-    ended = Epilogue(reader.outputs[0], of_result(graph, reader), added, found, found, (*absorbed, reader))
+    fused = tuple(clamps)
+    ended = Epilogue(reader.outputs[0], of_result(graph, reader), added, fused, fused, (*absorbed, reader))
     alone = len(graph.consumers[tensor]) == 1
     return _with_later_clamps(graph, ended, clamping) if alone else ended
 
@@ -93,7 +93,7 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
 
 
 def linear_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
-    """The same for a kernel without a clamp: what goes into its weights and bias."""
+    """Follow a float layer into a kernel without a clamp: what goes into its weights and bias."""
     if not layer.call.entry.startswith(WEIGHTED):
         return Epilogue(layer.node.outputs[0])
     return _followed(graph, layer, derived, clamping=False)
@@ -147,13 +147,13 @@ def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
     node = _only_reader(graph, ended.tensor)
     if node is None or not dequantizes(node) or ended.quantization is None:
         return None
-    found = [node]
-    while (node := _only_reader(graph, found[-1].outputs[0])) is not None and is_clamp(graph, node):
-        found.append(node)
-    if len(found) == 1 or node is None or not quantizes(node):
+    pair = [node]
+    while (node := _only_reader(graph, pair[-1].outputs[0])) is not None and is_clamp(graph, node):
+        pair.append(node)
+    if len(pair) == 1 or node is None or not quantizes(node):
         return None
     last = of_result(graph, node)
-    return (*found, node) if last is not None and last.equals(ended.quantization) else None
+    return (*pair, node) if last is not None and last.equals(ended.quantization) else None
 
 
 def _reader(graph: Graph, tensor: str) -> Node | Decision:
@@ -172,7 +172,7 @@ def _quantize_alike(graph: Graph, readers: Sequence[Node]) -> bool:
     """Whether nodes quantize to one type, scale and zero-point: ONNX Runtime writes one for each branch if asked to."""
     numbers = [of_result(graph, node) if quantizes(node) else None for node in readers]
     first = numbers[0]
-    return first is not None and all(each is not None and each.equals(first) for each in numbers)
+    return first is not None and all(other is not None and other.equals(first) for other in numbers)
 
 
 def _only_reader(graph: Graph, tensor: str) -> Node | None:

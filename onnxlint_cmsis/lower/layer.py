@@ -81,14 +81,9 @@ class Layer(NamedTuple):
 
 
 def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:
-    filter_dims = call.filter_dims._replace(c=size) if depthwise else _filter_with_output(call, size)
+    last = depthwise or call.entry.startswith("fully_connected")
+    filter_dims = call.filter_dims._replace(c=size) if last else call.filter_dims._replace(n=size)
     return call._replace(output_dims=call.output_dims._replace(c=size), filter_dims=filter_dims)
-
-
-def _filter_with_output(call: KernelCall, size: int) -> Dims:
-    if call.entry.startswith("fully_connected"):
-        return call.filter_dims._replace(c=size)
-    return call.filter_dims._replace(n=size)
 
 
 def product_of(*sizes: Size) -> int | None:
@@ -149,7 +144,7 @@ def channels_last(rank: int) -> tuple[int, ...]:
 def strides_of(value: Laid) -> dict[int, int]:
     """Elements from one index of each ONNX axis to the next."""
     sizes = [value.shape[axis] for axis in value.order]
-    return {axis: prod(sizes[place + 1 :]) for place, axis in enumerate(value.order)}
+    return {axis: prod(sizes[position + 1 :]) for position, axis in enumerate(value.order)}
 
 
 def moved_places(value: Laid, order: Sequence[int]) -> Places:
@@ -158,9 +153,9 @@ def moved_places(value: Laid, order: Sequence[int]) -> Places:
     return [(value.shape[axis], strides[axis]) for axis in order]
 
 
-def same_memory(shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether two orders of a shape lay its elements out alike; axes of size 1 have no place."""
-    return [axis for axis in one if shape[axis] != 1] == [axis for axis in other if shape[axis] != 1]
+def same_memory(shape: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Whether two orders of a shape lay its elements out alike; axes of size 1 do not count."""
+    return [axis for axis in first if shape[axis] != 1] == [axis for axis in second if shape[axis] != 1]
 
 
 def lies_in(value: Laid, order: tuple[int, ...]) -> bool:
@@ -221,18 +216,18 @@ def activations_of(node: Node) -> tuple[int, ...]:
     where = operands(node.domain, node.op_type)
     if where.step:
         return tuple(range(where.activation, len(node.inputs), where.step))
-    return tuple(place for place in (where.activation, where.weights) if 0 <= place < len(node.inputs))
+    return tuple(position for position in (where.activation, where.weights) if 0 <= position < len(node.inputs))
 
 
 def operands_of(node: Node) -> tuple[str, ...]:
     """Tensors at these positions, those that are omitted left out."""
-    return tuple(node.inputs[place] for place in activations_of(node) if node.inputs[place])
+    return tuple(node.inputs[position] for position in activations_of(node) if node.inputs[position])
 
 
 def parameters_of(node: Node, value: int) -> Quantized | None:
     """Positions of scale and zero-point of one of a node's inputs, -1 for its output; None where it carries none."""
-    places = operator_of(node).roles.quantized_of(len(node.inputs))
-    return next((each for each in places if each.value == value and each.scale >= 0), None)
+    carried = operator_of(node).roles.quantized_of(len(node.inputs))
+    return next((parameters for parameters in carried if parameters.value == value and parameters.scale >= 0), None)
 
 
 # The map from ONNX's axes to CMSIS-NN's: images are NHWC at run time, all else keeps its order.
@@ -305,13 +300,9 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
 
 def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> bool:
     """Tell whether a Transpose turns an image from NCHW to NHWC or back, which moves nothing in CMSIS-NN."""
-    if _to_nhwc(order) and is_image(graph, node.inputs[0]):
+    if len(order) > 2 and order == channels_last(len(order)) and is_image(graph, node.inputs[0]):
         return True
     return _to_nchw(order) and _becomes_image(graph, node.outputs[0])
-
-
-def _to_nhwc(order: tuple[int, ...]) -> bool:
-    return len(order) > 2 and order == (0, *range(2, len(order)), 1)
 
 
 def _to_nchw(order: tuple[int, ...]) -> bool:
@@ -341,7 +332,7 @@ def _keeps_channels(graph: Graph, node: Node) -> bool:
     return outer[0] == outer[1] and None not in outer[0]
 
 
-def text(shape: Shape | None) -> str:
+def shape_text(shape: Shape | None) -> str:
     """A shape for messages: `1x?x8`."""
     return "?" if shape is None else "x".join("?" if size is None else str(size) for size in shape)
 

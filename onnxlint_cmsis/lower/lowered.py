@@ -43,7 +43,7 @@ class LoweredLayer(NamedTuple):
     cause: Cause | None = None
     """Why it is not CMSIS-NN, for programs; None where it is."""
     reason: str = ""
-    """The same as a clause for people."""
+    """Why, as a clause for people."""
     code: str = ""
     """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
     layer: Layer | None = None
@@ -91,28 +91,27 @@ class Lowered:
     """All nodes of a model that have something to compute."""
 
     records: tuple[LoweredLayer, ...]
-    """One for each, in file order."""
+    """One for each node, in file order."""
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """Layers that functions of CMSIS-NN compute."""
-        found = [each.layer for each in self.records if each.verdict is Verdict.CMSIS_NN]
-        return tuple(layer for layer in found if layer is not None)
+        return tuple(record.layer for record in self.records if record.layer and record.verdict is Verdict.CMSIS_NN)
 
     @cached_property
     def undecided(self) -> tuple[Node, ...]:
         """Nodes that cannot be judged for want of a shape."""
-        return tuple(each.node for each in self.records if each.verdict is Verdict.UNDECIDED)
+        return tuple(record.node for record in self.records if record.verdict is Verdict.UNDECIDED)
 
     @cached_property
     def foreign(self) -> tuple[tuple[Node, str], ...]:
         """Nodes that no function of CMSIS-NN computes, in this form or at all, with the reason."""
-        return tuple((each.node, each.reason) for each in self.beside)
+        return tuple((record.node, record.reason) for record in self.beside)
 
     @cached_property
     def beside(self) -> tuple[LoweredLayer, ...]:
         """Records of plain code and refused nodes."""
-        return tuple(each for each in self.records if each.verdict in (Verdict.PLAIN, Verdict.REFUSED))
+        return tuple(record for record in self.records if record.verdict in (Verdict.PLAIN, Verdict.REFUSED))
 
     @cached_property
     def assumed(self) -> int:
@@ -120,8 +119,8 @@ class Lowered:
         return sum(layer.assumed for layer in self.layers)
 
     def without(self, labels: Container[str]) -> Lowered:
-        """The same without the nodes of these labels."""
-        return replace(self, records=tuple(each for each in self.records if each.node.label not in labels))
+        """What is lowered, without the nodes of these labels."""
+        return replace(self, records=tuple(record for record in self.records if record.node.label not in labels))
 
 
 def decided(record: LoweredLayer, decision: Decision | None) -> LoweredLayer:
@@ -151,12 +150,12 @@ class FoldedWeights(NamedTuple):
 
 def folded(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     """Weights and bias of a layer; None where they are not stored, or what is folded in is not known."""
-    made = _own(graph, read, record)
+    layer = _own(graph, read, record)
     tensor = record.node.outputs[0]
     for node in record.epilogue.absorbed if record.epilogue else ():
-        made = _with(graph, read, node, tensor, made) if made else None
+        layer = _with(graph, read, node, tensor, layer) if layer else None
         tensor = node.outputs[0]
-    return made
+    return layer
 
 
 def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
@@ -196,8 +195,8 @@ def _bias(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None
     """The bias in real numbers; that of an operator on integers has the scale of its products."""
     values = real_values(graph, read, node.inputs[position])
     where = operands(node.domain, node.op_type)
-    carried = [parameters_of(node, place) for place in (where.activation, where.weights)]
-    scales = [real_values(graph, read, node.inputs[each.scale]) for each in carried if each]
+    carried = [parameters_of(node, operand) for operand in (where.activation, where.weights)]
+    scales = [real_values(graph, read, node.inputs[parameters.scale]) for parameters in carried if parameters]
     if values is None:
         return None
     values = values.reshape(-1)
@@ -213,38 +212,38 @@ def _factor(node: Node, name: str) -> float:
     return float(value) if isinstance(value, (int, float)) else 1.0
 
 
-def _with(graph: Graph, read: Read, node: Node, tensor: str, made: FoldedWeights) -> FoldedWeights | None:
-    """With a node behind taken in; a node that computes nothing leaves all as it is."""
+def _with(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWeights) -> FoldedWeights | None:
+    """Weights and bias with a node behind taken in; a node that computes nothing leaves all as it is."""
     if node.is_op("BatchNormalization"):
-        return _normalized(graph, read, node, made)
+        return _normalized(graph, read, node, layer)
     if not node.is_op("Add", "Sub", "Mul", "Div"):
-        return made
+        return layer
     other = next(name for name in node.inputs if name != tensor)
     numbers = real_values(graph, read, other)
-    if numbers is None or numbers.size not in (1, made.bias.size):
+    if numbers is None or numbers.size not in (1, layer.bias.size):
         return None
     first = node.inputs[0] == tensor
     flat = numbers.reshape(-1)
     if node.is_op("Mul", "Div"):
-        return _scaled(made, flat if node.is_op("Mul") else 1 / flat)
+        return _scaled(layer, flat if node.is_op("Mul") else 1 / flat)
     sign = -1.0 if node.is_op("Sub") and not first else 1.0
-    return FoldedWeights(sign * made.weights, sign * made.bias + (-flat if node.is_op("Sub") and first else flat))
+    return FoldedWeights(sign * layer.weights, sign * layer.bias + (-flat if node.is_op("Sub") and first else flat))
 
 
-def _scaled(made: FoldedWeights, factor: Numbers) -> FoldedWeights:
-    return FoldedWeights(made.weights * along(factor, made.weights.ndim, 0), made.bias * factor)
+def _scaled(layer: FoldedWeights, factor: Numbers) -> FoldedWeights:
+    return FoldedWeights(layer.weights * along(factor, layer.weights.ndim, 0), layer.bias * factor)
 
 
-def _normalized(graph: Graph, read: Read, node: Node, made: FoldedWeights) -> FoldedWeights | None:
+def _normalized(graph: Graph, read: Read, node: Node, layer: FoldedWeights) -> FoldedWeights | None:
     stored = [real_values(graph, read, name) for name in node.inputs[1:5]]
-    numbers = [values.reshape(-1) for values in stored if values is not None and values.size in (1, made.bias.size)]
+    numbers = [values.reshape(-1) for values in stored if values is not None and values.size in (1, layer.bias.size)]
     if len(numbers) < 4:  # damaged files have fewer, or vectors for another number of channels
         return None
     scale, shift, mean, variance = numbers
     epsilon = node.attributes.get("epsilon", _EPSILON)
     factor = scale / np.sqrt(variance + (float(epsilon) if isinstance(epsilon, (int, float)) else _EPSILON))
-    found = _scaled(made, factor)
-    return FoldedWeights(found.weights, found.bias - mean * factor + shift)
+    scaled = _scaled(layer, factor)
+    return FoldedWeights(scaled.weights, scaled.bias - mean * factor + shift)
 
 
 # How a layer's bias is stored, and by how much results are off where its integers are taken as they stand.
@@ -268,14 +267,14 @@ class BiasNumbers(NamedTuple):
 def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     """Bias of a layer of a quantized model; None without one, and where its scale follows from the operator."""
     node, weights = record.node, record.weights
-    place = operands(node.domain, node.op_type).bias
-    if not 0 <= place < len(node.inputs) or not node.inputs[place] or parameters_of(node, 0) is not None:
+    position = operands(node.domain, node.op_type).bias
+    if not 0 <= position < len(node.inputs) or not node.inputs[position] or parameters_of(node, 0) is not None:
         return None
     factors = [node.attributes.get(name, 1.0) for name in ("alpha", "beta")]
     source = record.inputs[0] if record.inputs else None
     if weights is None or source is None or record.output is None or factors != [1.0, 1.0]:
         return None
-    constant, stored = weights_behind(graph, node.inputs[place]), of_weights(graph, node, place)
+    constant, stored = weights_behind(graph, node.inputs[position]), of_weights(graph, node, position)
     if constant is None or stored is None:
         return BiasNumbers(None, 1.0, 0.0) if constant else None
     values = constant.values()
@@ -296,7 +295,7 @@ def _compared(
 
     count = len(values)
     own, zeros = stored.scales or (), stored.zero_points or ()
-    if any(len(each) not in (1, count) for each in (weights, own, zeros)) or not count:
+    if any(len(given) not in (1, count) for given in (weights, own, zeros)) or not count:
         return None
     with np.errstate(all="ignore"):  # scales of damaged files
         units, scales, points = unit * np.array(weights), np.array(own), np.array(zeros, np.float64)

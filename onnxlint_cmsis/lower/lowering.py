@@ -26,7 +26,6 @@ from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
     WEIGHTED,
-    Epilogue,
     float_epilogue,
     has_bias,
     linear_epilogue,
@@ -86,44 +85,28 @@ def legacy_records(graph: Graph, assumed: str) -> Iterator[LoweredLayer]:
     derived = derived_values(graph)
     absorbed: set[int] = set()
     for node in graph.nodes:
-        whole = node.inputs and node.outputs and node.inputs[0] and node.outputs[0]
-        if not whole or node.index in absorbed or node.outputs[0] in derived:
+        if not _complete(node) or node.index in absorbed or node.outputs[0] in derived:
             continue
-        found = _lowered(graph, node, assumed)
-        if isinstance(found, Decision):
-            yield LoweredLayer(node, found.verdict, found.cause, found.reason)
-        elif found is not None:
-            ending = linear_epilogue(graph, found, derived)
-            absorbed.update(each.index for each in ending.absorbed)
-            biased = found.call._replace(bias=has_bias(node, ending) or bool(ending.fused))
+        outcome = _lowered(graph, node, assumed)
+        if isinstance(outcome, Decision):
+            yield LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason)
+        elif outcome is not None:
+            ending = linear_epilogue(graph, outcome, derived)
+            absorbed.update(behind.index for behind in ending.absorbed)
+            biased = outcome.call._replace(bias=has_bias(node, ending) or bool(ending.fused))
             yield LoweredLayer(
-                node, Verdict.CMSIS_NN, layer=found._replace(call=biased, fused=ending.fused), epilogue=ending
+                node, Verdict.CMSIS_NN, layer=outcome._replace(call=biased, fused=ending.fused), epilogue=ending
             )
 
 
 def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
     if operator_of(node).free or is_shape_arithmetic(graph, node) or graph.elem_type(node.outputs[0]) in INTEGERS:
         return None
-    rule = _rule(node)
-    found = rule(graph, node, Assumptions("s8")) if rule else refused(Cause.NO_FUNCTION, NO_FUNCTION)
-    if isinstance(found, Decision):
-        return found if found.verdict is Verdict.UNDECIDED else refused(found.cause, found.reason)
-    return None if found is None else _in_q(graph, found, assumed)
-
-
-def _rule(node: Node) -> Rule | None:
-    named: dict[str, Rule] = {
-        **dict.fromkeys(CONVOLUTIONS, lower_convolution),
-        **dict.fromkeys(PRODUCTS, lower_dense),
-        **dict.fromkeys(POOLS, lower_pool),
-        **dict.fromkeys(CURVES, _curve),
-        **dict.fromkeys(("Relu", "Clip"), _clamp),
-        **dict.fromkeys(("Add", "Sum"), _sum),
-        "Softmax": lower_softmax,
-        "Pad": _copied(lower_pad),
-        "Transpose": _copied(lower_transpose_axes),
-    }
-    return named.get(node.op_type)
+    rule = LEGACY_LOWERINGS.get(node.op_type)
+    outcome = rule(graph, node, Assumptions("s8")) if rule else refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    if isinstance(outcome, Decision):
+        return outcome if outcome.verdict is Verdict.UNDECIDED else refused(outcome.cause, outcome.reason)
+    return None if outcome is None else _in_q(graph, outcome, assumed)
 
 
 def _in_q(graph: Graph, layer: Layer, assumed: str) -> Layer | Decision:
@@ -141,33 +124,44 @@ def _in_q(graph: Graph, layer: Layer, assumed: str) -> Layer | Decision:
     return layer._replace(call=layer.call._replace(entry=f"{stem}_{kind}", per_channel=None))
 
 
-def _clamp(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
-    return refused(Cause.ATTRIBUTE, ONLY_AT_ZERO) if node.is_op("Clip") else _elementwise(graph, node, assume, "relu")
-
-
-def _curve(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
-    return _elementwise(graph, node, assume, "activation")
-
-
-def _sum(_graph: Graph, _node: Node, _assume: Assumptions) -> Decision:
-    return refused(Cause.NO_FUNCTION, SUM)
-
-
-def _elementwise(graph: Graph, node: Node, assume: Assumptions, stem: str) -> Layer:
+def _elementwise(stem: str) -> Rule:
     """A function that works on each element, in place."""
-    kind, assumed = activation_type(graph, node.inputs[0], assume)
-    source, result = dims_of(graph, node.inputs[0], node.outputs[0])
-    return Layer(node, KernelCall(f"{stem}_{kind}", source, NO_DIMS, result), {}, 1, assumed)
+
+    def run(graph: Graph, node: Node, assume: Assumptions) -> Layer:
+        kind, assumed = activation_type(graph, node.inputs[0], assume)
+        source, result = dims_of(graph, node.inputs[0], node.outputs[0])
+        return Layer(node, KernelCall(f"{stem}_{kind}", source, NO_DIMS, result), {}, 1, assumed)
+
+    return run
+
+
+def _refusing(cause: Cause, reason: str) -> Rule:
+    """No function, for a reason that holds for every node."""
+    return lambda _graph, _node, _assume: refused(cause, reason)
 
 
 def _copied(rule: Rule) -> Rule:
     """A node that only moves elements: nothing to compute, or no function."""
 
     def run(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
-        found = rule(graph, node, assume)
-        return refused(Cause.NO_FUNCTION, NO_FUNCTION) if isinstance(found, Layer) else found
+        outcome = rule(graph, node, assume)
+        return refused(Cause.NO_FUNCTION, NO_FUNCTION) if isinstance(outcome, Layer) else outcome
 
     return run
+
+
+LEGACY_LOWERINGS: dict[str, Rule] = {
+    **dict.fromkeys(CONVOLUTIONS, lower_convolution),
+    **dict.fromkeys(PRODUCTS, lower_dense),
+    **dict.fromkeys(POOLS, lower_pool),
+    **dict.fromkeys(CURVES, _elementwise("activation")),
+    **dict.fromkeys(("Add", "Sum"), _refusing(Cause.NO_FUNCTION, SUM)),
+    "Relu": _elementwise("relu"),
+    "Clip": _refusing(Cause.ATTRIBUTE, ONLY_AT_ZERO),
+    "Softmax": lower_softmax,
+    "Pad": _copied(lower_pad),
+    "Transpose": _copied(lower_transpose_axes),
+}
 
 
 # The table of lowering functions by operator, and the pass over a graph.
@@ -253,22 +247,23 @@ class _Lowering:
         for node in self._graph.nodes:
             if not _complete(node) or node.index in self._absorbed or node.outputs[0] in self._derived:
                 continue
-            found = self._lowered(node)
-            if found is not None:
-                record = self._record(node, found)
+            outcome = self._lowered(node)
+            if outcome is not None:
+                record = self._record(node, outcome)
                 if self._unread and record.cause in COMPUTED:
                     record = LoweredLayer(node, UNDECIDED.verdict, UNDECIDED.cause, NOT_READ)
                 if record.epilogue:
-                    self._absorbed.update(each.index for each in record.epilogue.absorbed)
-                    self._clampable.update(_clamped(record, record.epilogue))
+                    self._absorbed.update(behind.index for behind in record.epilogue.absorbed)
+                    if record.call is not None and record.call.entry.startswith(CLAMPING):
+                        self._clampable.add(record.epilogue.tensor)
                 yield record
 
     def _lowered(self, node: Node) -> Layer | Decision | None:
         """The record of one node, from operator and shapes alone."""
         rule = LOWERINGS.get((node.domain, node.op_type))
         if rule is None:
-            found = without_function(self._graph, node, self._assume, self._clampable)
-            return self._requantization(node) if found is None and self._quantized else found
+            outcome = without_function(self._graph, node, self._assume, self._clampable)
+            return self._requantization(node) if outcome is None and self._quantized else outcome
         if node.op_type in SHAPE_OPERATORS and self._graph.elem_type(node.outputs[0]) in INTEGERS:
             return None
         if node.int("channels_last"):
@@ -278,15 +273,15 @@ class _Lowering:
             return refused(Cause.ATTRIBUTE, f"its activation is {behind}; CMSIS-NN's kernels end in a clamp")
         return rule(self._graph, node, self._assume)
 
-    def _record(self, node: Node, found: Layer | Decision) -> LoweredLayer:
-        if isinstance(found, Decision):
-            record = LoweredLayer(node, found.verdict, found.cause, found.reason, found.code)
-            return self._in_integers(record) if found.verdict is Verdict.PLAIN and self._quantized else record
-        record = LoweredLayer(node, Verdict.CMSIS_NN, layer=found)
+    def _record(self, node: Node, outcome: Layer | Decision) -> LoweredLayer:
+        if isinstance(outcome, Decision):
+            record = LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
+            return self._in_integers(record) if outcome.verdict is Verdict.PLAIN and self._quantized else record
+        record = LoweredLayer(node, Verdict.CMSIS_NN, layer=outcome)
         if self._quantized:
             return self._in_integers(record)
-        ending = float_epilogue(self._graph, found, self._derived)
-        return record._replace(layer=found._replace(fused=ending.fused), epilogue=ending)
+        ending = float_epilogue(self._graph, outcome, self._derived)
+        return record._replace(layer=outcome._replace(fused=ending.fused), epilogue=ending)
 
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
         """The record of a node in a quantized model, decided by its quantization."""
@@ -326,9 +321,3 @@ class _Lowering:
 def _complete(node: Node) -> bool:
     """A node without its inputs or outputs is the file's problem, reported as such."""
     return bool(node.inputs and node.outputs and node.inputs[0] and node.outputs[0])
-
-
-def _clamped(record: LoweredLayer, ending: Epilogue) -> tuple[str, ...]:
-    """The tensor that a function with a clamp writes."""
-    call = record.call
-    return (ending.tensor,) if call is not None and call.entry.startswith(CLAMPING) else ()

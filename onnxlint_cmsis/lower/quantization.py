@@ -33,8 +33,8 @@ _MOST_NODES = 32
 def real_values(graph: Graph, read: Read, tensor: str, depth: int = _MOST_NODES) -> NDArray[np.float64] | None:
     """The numbers that a reader of a tensor sees; None where they are not stored."""
     if tensor in graph.constants:
-        found = read(tensor)
-        return None if found is None else np.asarray(found, np.float64)
+        stored = read(tensor)
+        return None if stored is None else np.asarray(stored, np.float64)
     node = graph.producers.get(tensor)
     if node is None or not node.inputs or not depth:
         return None
@@ -331,11 +331,11 @@ def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
     while waiting:
         name = waiting.pop(0)
         for reader in graph.consumers.get(name, ()):
-            place = reader.inputs.index(name) if name in reader.inputs else -1
-            carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, place)
-            if carried is not None and place == carried.value:
+            position = reader.inputs.index(name) if name in reader.inputs else -1
+            carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
+            if carried is not None and position == carried.value:
                 return _parameters(graph, reader, carried, name)
-            if keeps_scale(reader) and place == 0 and reader.outputs and reader.outputs[0] not in seen:
+            if keeps_scale(reader) and position == 0 and reader.outputs and reader.outputs[0] not in seen:
                 waiting.append(reader.outputs[0])
                 seen.add(reader.outputs[0])
     return None
@@ -356,14 +356,14 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
         producer = graph.producers.get(producer.inputs[0])
     if producer is None or not dequantizes(producer):
         return None
-    found = _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
+    quantization = _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
     rank = len(graph.shape(producer.inputs[0]) or ())
     for move in reversed(moves):
         order = move.permutation(rank or len(move.ints("perm")))
-        axis = found.axis % rank if rank else found.axis
+        axis = quantization.axis % rank if rank else quantization.axis
         if operator_of(move).elements is Elements.TRANSPOSED and order and axis in order:
-            found = found._replace(axis=order.index(axis))
-    return found
+            quantization = quantization._replace(axis=order.index(axis))
+    return quantization
 
 
 def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:

@@ -63,9 +63,9 @@ class Folded(NamedTuple):
         return tuple(node.label for node in self.nodes)
 
 
-def pair(values: tuple[Size, ...], one: int) -> Pair:
+def pair(values: tuple[Size, ...], missing: int) -> Pair:
     """Height and width of one or two spatial values; `one` stands in for the height of a one-dimensional layer."""
-    return Pair(one, values[0]) if len(values) == 1 else Pair(values[0], values[1])
+    return Pair(missing, values[0]) if len(values) == 1 else Pair(values[0], values[1])
 
 
 def window(node: Node, size: tuple[Size, ...], kernel: tuple[Size, ...], folded: Folded | None = None) -> SlidingWindow:
@@ -181,8 +181,8 @@ def fold_pads(graph: Graph, node: Node, tensor: str, kernel: tuple[Size, ...]) -
     return Folded(tensor, before, after, tuple(nodes)) if nodes else None
 
 
-def _added(one: Sides, other: Sides) -> Sides:
-    before, after = (tuple(a + b for a, b in zip(*sides, strict=True)) for sides in zip(one, other, strict=True))
+def _added(first: Sides, second: Sides) -> Sides:
+    before, after = (tuple(a + b for a, b in zip(*sides, strict=True)) for sides in zip(first, second, strict=True))
     return before, after
 
 
@@ -283,13 +283,9 @@ def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
 
 def pad_amounts(graph: Graph, node: Node) -> tuple[int, ...]:
     """Amounts before and after each axis; none where they are not fixed."""
-    return node.ints("pads") or node.ints("paddings") or _constant_ints(graph, node, 1)
-
-
-def _constant_ints(graph: Graph, node: Node, position: int) -> tuple[int, ...]:
-    name = node.inputs[position] if len(node.inputs) > position else ""
-    values = graph.constants[name].values() if name in graph.constants else None
-    return tuple(int(v) for v in values or ())
+    stored = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    amounts = node.ints("pads") or node.ints("paddings")
+    return amounts or tuple(int(amount) for amount in (stored.values() if stored else None) or ())
 
 
 def _fills_zero(graph: Graph, node: Node) -> bool:
@@ -382,7 +378,7 @@ def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decisio
 def _call(plane: SlidingWindow, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:
     (batch, in_c), out_c = outer, filter_shape[0]
     if depthwise:
-        filter_dims, ch_mult = _dims(1, plane.kernel, out_c), _quotient(out_c, in_c)
+        filter_dims, ch_mult = _dims(1, plane.kernel, out_c), out_c // in_c if out_c is not None and in_c else None
     else:
         filter_dims, ch_mult = _dims(out_c, plane.kernel, filter_shape[1]), 0
     return KernelCall(
@@ -403,16 +399,15 @@ def _dims(n: Size, plane: Pair, c: Size) -> Dims:
     return Dims(n, plane.h, plane.w, c)
 
 
-def _quotient(a: Size, b: Size) -> Size:
-    return a // b if a is not None and b else None
-
-
 def _transposed_plane(node: Node, shape: Shape, filter_shape: Shape) -> tuple[Pair, tuple[Pair, Pair]]:
     """Output plane and crop before and after, by the formulas of ONNX's ConvTranspose."""
     axes = len(shape) - 2
     stride = node.ints("strides") or (1,) * axes
     extra = node.ints("output_padding") or (0,) * axes
-    full = tuple(_full_size(shape[2 + i], filter_shape[2 + i], stride[i], extra[i]) for i in range(axes))
+    full = tuple(
+        None if size is None or kernel is None else (size - 1) * step + more + kernel
+        for size, kernel, step, more in zip(shape[2:], filter_shape[2:], stride, extra, strict=False)
+    )
     same = tuple(None if size is None else size * stride[i] for i, size in enumerate(shape[2:]))
     crops = [_crop(node, i, full[i], same[i]) for i in range(axes)]
     output = tuple(
@@ -420,10 +415,6 @@ def _transposed_plane(node: Node, shape: Shape, filter_shape: Shape) -> tuple[Pa
     )
     before, after = tuple(c[0] for c in crops), tuple(c[1] for c in crops)
     return pair(output, 1), (pair(before, 0), pair(after, 0))
-
-
-def _full_size(size: Size, kernel: Size, stride: int, extra: int) -> Size:
-    return None if size is None or kernel is None else (size - 1) * stride + extra + kernel
 
 
 def _crop(node: Node, axis: int, full: Size, same: Size) -> tuple[Size, Size]:
@@ -434,18 +425,13 @@ def _crop(node: Node, axis: int, full: Size, same: Size) -> tuple[Size, Size]:
     if mode in ("NOTSET", "") and not fixed:
         pads = node.ints("pads")
         return (pads[axis], pads[axis + len(pads) // 2]) if pads else (0, 0)
-    wanted = _fixed(fixed, axis) if fixed else same
+    spatial = fixed[2:] if len(fixed) > 2 else fixed  # some exporters write batch and channels in front
+    wanted = (spatial[axis] if axis < len(spatial) else None) if fixed else same
     if full is None or wanted is None:
         return None, None
     total = max(full - wanted, 0)
     small = total // 2
     return (small, total - small) if mode == "SAME_UPPER" else (total - small, small)
-
-
-def _fixed(output_shape: tuple[int, ...], axis: int) -> Size:
-    """Entry of `output_shape`, which some exporters write with batch and channels in front."""
-    spatial = output_shape[2:] if len(output_shape) > 2 else output_shape
-    return spatial[axis] if axis < len(spatial) else None
 
 
 # Pooling: MaxPool, AveragePool and the global ones.
@@ -469,11 +455,13 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
     if len(shape) not in (3, 4):
         return refused(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
     axes = len(shape) - 2
-    wrong = window_misfit(node, axes, axes if _global(node) else len(node.ints("kernel_shape")))
+    whole = node.op_type.startswith(("Global", "QLinearGlobal"))
+    wrong = window_misfit(node, axes, axes if whole else len(node.ints("kernel_shape")))
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
     average = "Average" in node.op_type
-    plane = _plane(node, shape[2:])
+    plane = window(node, shape[2:], shape[2:] if whole else node.ints("kernel_shape"))
+    plane = plane._replace(output=Pair(1, 1)) if whole else plane
     kind, _ = activation_type(graph, node.inputs[0], assume)
     return KernelCall(
         f"{'avgpool' if average else 'max_pool'}_{kind}",
@@ -482,17 +470,6 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
         Dims(shape[0], plane.output.h, plane.output.w, shape[1]),
         plane.stride, plane.before, plane.after, plane.dilation,
     )  # fmt: skip
-
-
-def _global(node: Node) -> bool:
-    return node.op_type.startswith(("Global", "QLinearGlobal"))
-
-
-def _plane(node: Node, size: tuple[Size, ...]) -> SlidingWindow:
-    """The window; that of global pooling is the whole input."""
-    if _global(node):
-        return window(node, size, size)._replace(output=Pair(1, 1))
-    return window(node, size, node.ints("kernel_shape"))
 
 
 def _not_expressible(graph: Graph, node: Node, call: KernelCall, kind: str) -> Decision | None:

@@ -70,13 +70,13 @@ class Work(NamedTuple):
     """Multiply-accumulates; 0 where it has none, None where a size is unknown."""
     elements: int | None = 0
     """Elements where there are none: of the input or the output, whichever has more; None where a size is unknown."""
-    each: int = ELEMENT
+    per_element: int = ELEMENT
     """Multiply-accumulates that an element counts as."""
 
     @property
     def effort(self) -> int | None:
         """Multiply-accumulates, or as many as the elements count for; None where a size is unknown."""
-        return self.macs or (None if self.macs is None or self.elements is None else self.each * self.elements)
+        return self.macs or (None if self.macs is None or self.elements is None else self.per_element * self.elements)
 
 
 def work_of(graph: Graph, record: LoweredLayer) -> Work:
@@ -95,15 +95,15 @@ def work_of(graph: Graph, record: LoweredLayer) -> Work:
 
 def share_of_work(work: Mapping[int, Work], nodes: Iterable[int]) -> float | None:
     """Part of all work that some nodes do, each given by its index; None where a size is unknown."""
-    mine, every = total(work[index].effort for index in nodes), total(each.effort for each in work.values())
-    return None if mine is None or not every else mine / every
+    part, whole = total(work[index].effort for index in nodes), total(row.effort for row in work.values())
+    return None if part is None or not whole else part / whole
 
 
 def total(numbers: Iterable[int | None]) -> int | None:
     """Sum of numbers, None where one is unknown."""
-    found = list(numbers)
-    known = [number for number in found if number is not None]
-    return sum(known) if len(known) == len(found) else None
+    sizes = list(numbers)
+    known = [number for number in sizes if number is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 def percent(share: float) -> str:
@@ -121,10 +121,10 @@ def macs_of(graph: Graph, node: Node) -> int | None:
     if node.op_type in RECURRENT:
         return _work_recurrent(graph, node)
     if node.op_type in PRODUCTS:
-        first, made = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
-        if not first or made is None:
+        first, result = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
+        if not first or result is None:
             return None
-        return product_of(*made, first[0] if node.int("transA") else first[-1])
+        return product_of(*result, first[0] if node.int("transA") else first[-1])
     return 0
 
 
@@ -167,32 +167,32 @@ GATES = (*range(1, 9), 16)
 
 def tflite_macs(graph: Graph, node: Node) -> int | None:
     """Multiply-accumulates of an operator but a convolution; 0 where it has none, None where a size is unknown."""
-    form, made = operator_of(node).roles.form, _shape(graph, node.outputs[:1], 0)
+    form, result = operator_of(node).roles.form, _shape(graph, node.outputs[:1], 0)
     weights = _shape(graph, node.inputs, 1)
     if form is Form.ROWS:
-        return _times(made, weights, weights[1:] if weights else ())
+        return _times(result, weights, weights[1:] if weights else ())
     if node.op_type == "BATCH_MATMUL":
         left = _shape(graph, node.inputs, 0)
-        return _times(made, left, (left[-2 if node.int("adj_x") else -1],) if left and len(left) > 1 else ())
+        return _times(result, left, (left[-2 if node.int("adj_x") else -1],) if left and len(left) > 1 else ())
     if node.op_type in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
         return _tflite_recurrent(graph, node)
     return 0
 
 
-def _shape(graph: Graph, names: tuple[str, ...], place: int) -> tuple[Size, ...] | None:
-    return graph.shape(names[place]) if place < len(names) and names[place] else None
+def _shape(graph: Graph, names: tuple[str, ...], position: int) -> tuple[Size, ...] | None:
+    return graph.shape(names[position]) if position < len(names) and names[position] else None
 
 
-def _times(elements: tuple[Size, ...] | None, needed: tuple[Size, ...] | None, each: tuple[Size, ...]) -> int | None:
+def _times(elements: tuple[Size, ...] | None, needed: tuple[Size, ...] | None, factors: tuple[Size, ...]) -> int | None:
     """Elements times the products of each; None where a shape that is needed is not known."""
-    return None if elements is None or needed is None else product_of(*elements, *each)
+    return None if elements is None or needed is None else product_of(*elements, *factors)
 
 
 def _tflite_recurrent(graph: Graph, node: Node) -> int | None:
     """Every step multiplies by all weights: those of features and of time, or of the gates."""
     data = _shape(graph, node.inputs, 0)
-    places = (1, 2) if node.op_type == "SVDF" else GATES
-    shapes = [_shape(graph, node.inputs, place) for place in places]
+    positions = (1, 2) if node.op_type == "SVDF" else GATES
+    shapes = [_shape(graph, node.inputs, position) for position in positions]
     if data is None or None in data:
         return None
     weights = sum(product_of(*shape) or 0 for shape in shapes if shape is not None)
@@ -251,7 +251,7 @@ def layout_copies(graph: Graph, lowered: Lowered) -> tuple[LayoutCopy, ...]:
 
 
 class _Walk:
-    """One walk over the nodes in file order."""
+    """A walk over the nodes in file order."""
 
     def __init__(self, graph: Graph, lowered: Lowered, inputs_channels_last: bool) -> None:
         self._graph = graph
@@ -370,10 +370,10 @@ def _rows_in_memory(value: Stored) -> bool:
     """Whether rows lie one after the other, so that the order of the columns of weights makes up for theirs."""
     source = value.folded_from or value
     rows = prod(value.shape[:-1])
-    for place in range(len(source.order) + 1):
-        leading = source.order[:place]
+    for count in range(len(source.order) + 1):
+        leading = source.order[:count]
         if prod(source.shape[axis] for axis in leading) == rows:
-            return list(leading) == sorted(leading) and set(leading) == set(range(place))
+            return list(leading) == sorted(leading) and set(leading) == set(range(count))
     return False
 
 
@@ -428,8 +428,8 @@ def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) ->
     pair = graph.producers.get(node.inputs[0])
     if not dequantizes(pair) or pair is None or pair.inputs[0] not in clampable:
         return False
-    made = graph.producers[pair.inputs[0]]
-    between = (pair.inputs[0], node.inputs[0], *(made.inputs[:1] if quantizes(made) else ()))
+    producer = graph.producers[pair.inputs[0]]
+    between = (pair.inputs[0], node.inputs[0], *(producer.inputs[:1] if quantizes(producer) else ()))
     return all(len(graph.consumers.get(tensor, ())) == 1 and tensor not in graph.outputs for tensor in between)
 
 
@@ -461,10 +461,10 @@ class FloatIsland(NamedTuple):
 
 def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
     """Each float island, in file order."""
-    found = _Islands(graph, lowered)
+    walk = _Islands(graph, lowered)
     for record in lowered.beside:
-        if record.cause in IN_FLOAT and record.node.index not in found.seen:
-            yield found.around(record.node)
+        if record.cause in IN_FLOAT and record.node.index not in walk.seen:
+            yield walk.around(record.node)
 
 
 class _Islands:
@@ -472,9 +472,9 @@ class _Islands:
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
-        self._records = {each.node.index: each for each in lowered.records}
+        self._records = {record.node.index: record for record in lowered.records}
         self.seen: set[int] = set()
-        """Nodes of islands that were found, by `Node.index`."""
+        """Nodes of islands met so far, by `Node.index`."""
 
     def around(self, node: Node) -> FloatIsland:
         """The island of one node: all reachable nodes that neither quantize nor are integer layers."""
@@ -501,8 +501,8 @@ class _Islands:
                         dynamic = dynamic or self._dynamic(reader)
                 if tensor in self._graph.outputs:
                     last[tensor] = None
-        records = [self._records[each.index] for each in nodes if each.index in self._records]
-        ordered = sorted(records, key=lambda each: each.node.index)
+        records = [self._records[record.index] for record in nodes if record.index in self._records]
+        ordered = sorted(records, key=lambda record: record.node.index)
         return FloatIsland(tuple(ordered), tuple(first), tuple(last), dynamic)
 
     def _enter(self, node: Node, waiting: list[Node], nodes: list[Node]) -> None:
@@ -524,5 +524,6 @@ class _Islands:
         if node is None:
             return False
         record = self._records.get(node.index)
-        found = record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION
-        return found or node.op_type == "DynamicQuantizeLinear"
+        if record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION:
+            return True
+        return node.op_type == "DynamicQuantizeLinear"
