@@ -843,7 +843,7 @@ def _named(graph: Graph, nodes: Iterable[int]) -> tuple[Decider, ...]:
 def _size_name(resolver: Resolver, naming: Naming) -> SizeName:
     origin = naming.origin
     parts = tuple(resolver.axis(find(part)) for part in naming.parts)
-    tensor, index = (origin.tensor, origin.place) if origin is not None else ("", -1)
+    tensor, index = (origin.tensor, origin.position) if origin is not None else ("", -1)
     return SizeName(naming.node, naming.position, naming.attribute, naming.element, tensor, index, parts, naming.sign)
 
 

@@ -76,7 +76,7 @@ _SUFFIXES = ("+nodsp", "+nomve")
 
 
 _ROWS = {row.name: row for row in RELEASE_ROWS}
-_AGE = {name: place for place, name in enumerate(RELEASES)}
+_AGE = {name: age for age, name in enumerate(RELEASES)}
 _VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 
 

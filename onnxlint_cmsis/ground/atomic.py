@@ -78,7 +78,7 @@ def remove_leftovers(path: Path) -> None:
     real = path.resolve()
     name = re.compile(re.escape(_draft_prefix(real)) + r"[a-z0-9_]{8}")
     with contextlib.suppress(OSError), os.scandir(real.parent) as entries:
-        for draft in [each.path for each in entries if name.fullmatch(each.name)]:
+        for draft in [entry.path for entry in entries if name.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):
                 _remove_abandoned(draft)
 

@@ -35,9 +35,9 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 def read_stream(stream: BinaryIO, most: int, name: str) -> bytes:
     """All that a stream holds. Raises NotReadError for more than `most` bytes."""
-    found = io.BytesIO()
+    data = io.BytesIO()
     while piece := stream.read(PIECE):
-        if found.tell() + len(piece) > most:
+        if data.tell() + len(piece) > most:
             raise NotReadError(0, f"has more than {most} bytes, the most that is read", name)
-        found.write(piece)
-    return found.getvalue()
+        data.write(piece)
+    return data.getvalue()

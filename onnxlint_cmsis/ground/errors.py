@@ -21,7 +21,7 @@ def close_to(word: str, known: list[str]) -> list[str]:
 
     given = word.lower()
     close = difflib.get_close_matches(given, known, n=2, cutoff=CLOSE)
-    longer = [each for each in known if given and each.rpartition("-")[2].startswith(given)]
+    longer = [candidate for candidate in known if given and candidate.rpartition("-")[2].startswith(given)]
     return close or (longer if len(longer) == 1 else [])
 
 

@@ -130,15 +130,15 @@ class Repository(NamedTuple):
         import hashlib
 
         digests = [line.partition(b"sha256:")[2].decode("ascii", "replace") for line in data.splitlines()]
-        digest = next((each for each in digests if len(each) == 64 and each.isalnum()), "")
+        digest = next((word for word in digests if len(word) == 64 and word.isalnum()), "")
         stored = self.common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
         try:
-            found = read_regular(stored, MODEL) if digest else b""
+            fetched = read_regular(stored, MODEL) if digest else b""
         except OSError:
-            found = b""
-        if hashlib.sha256(found).hexdigest() != digest:
+            fetched = b""
+        if hashlib.sha256(fetched).hexdigest() != digest:
             raise GitError(f"a Git LFS pointer whose file is not in {stored.parents[2]}: run `git lfs fetch`")
-        return found
+        return fetched
 
 
 def _link(new: Path, target: Path) -> None:
@@ -159,28 +159,28 @@ def repository_of(folder: Path) -> Repository | None:
     """
     here = folder.resolve()
     for work_tree in (here, *here.parents):
-        found = work_tree / ".git"
-        if os.path.lexists(found):
-            return _repository(work_tree, found)
+        dot_git = work_tree / ".git"
+        if os.path.lexists(dot_git):
+            return _repository_at(work_tree, dot_git)
     return None
 
 
-def _repository(work_tree: Path, found: Path) -> Repository | None:
+def _repository_at(work_tree: Path, folder: Path) -> Repository | None:
     """The repository of a `.git`: a folder, or a file that says where it lies."""
     try:
-        if not found.is_dir():
-            line = read_regular(found, POINTER).decode("utf-8", "surrogateescape").strip()
+        if not folder.is_dir():
+            line = read_regular(folder, POINTER).decode("utf-8", "surrogateescape").strip()
             if not line.startswith("gitdir:") or "\0" in line:
                 return None
-            found = work_tree / line.removeprefix("gitdir:").strip()
-        shared = found / "commondir"
-        common = found
+            folder = work_tree / line.removeprefix("gitdir:").strip()
+        shared = folder / "commondir"
+        common = folder
         if shared.exists():
-            common = found / read_regular(shared, POINTER).decode("utf-8", "surrogateescape").strip()
-        good = (found / "HEAD").is_file() and (common / "objects").is_dir() and (common / "refs").is_dir()
+            common = folder / read_regular(shared, POINTER).decode("utf-8", "surrogateescape").strip()
+        good = (folder / "HEAD").is_file() and (common / "objects").is_dir() and (common / "refs").is_dir()
     except (OSError, ValueError):
         return None
-    return Repository(work_tree, found.resolve(), common.resolve()) if good else None
+    return Repository(work_tree, folder.resolve(), common.resolve()) if good else None
 
 
 # Which files git ignores, asked of git itself.

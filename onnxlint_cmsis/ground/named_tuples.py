@@ -21,20 +21,20 @@ else:
         def __new__(cls, *args, **fields):
             # for the first value alone: the class then has a constructor as collections.namedtuple makes it
             names = ", ".join(cls._fields)
-            made = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", {"_new": tuple.__new__})
-            made.__defaults__ = tuple(cls._field_defaults.values())
-            cls.__new__ = made
-            return made(cls, *args, **fields)
+            constructor = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", {"_new": tuple.__new__})
+            constructor.__defaults__ = tuple(cls._field_defaults.values())
+            cls.__new__ = constructor
+            return constructor(cls, *args, **fields)
 
         @classmethod
         def _make(cls, values):
             return cls(*values)
 
         def _replace(self, **changes):
-            made = self._make(map(changes.pop, self._fields, self))
+            changed = self._make(map(changes.pop, self._fields, self))
             if changes:
                 raise ValueError(f"got unexpected field names: {[*changes]}")
-            return made
+            return changed
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))
@@ -54,7 +54,7 @@ else:
             names = tuple(body.get("__annotations__", ()))
             body |= {"__slots__": (), "__match_args__": names, "_fields": names}
             body["_field_defaults"] = {field: body[field] for field in names if field in body}
-            body |= {field: _tuplegetter(place, None) for place, field in enumerate(names)}
+            body |= {field: _tuplegetter(position, None) for position, field in enumerate(names)}
             return type(name, (_Record,), body)
 
     class NamedTuple(metaclass=_Definition):

@@ -96,8 +96,8 @@ class Source(NamedTuple):
     """First line of the statement; 0 where only the function is recorded."""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"CMSIS-NN {self.release} {place} {self.function}"
+        position = f"{self.file}:{self.line}" if self.line else self.file
+        return f"CMSIS-NN {self.release} {position} {self.function}"
 
 
 class Dims(NamedTuple):
@@ -189,5 +189,5 @@ class KernelCall(NamedTuple):
             "bias": int(self.bias),
             "initial_state": None if self.initial_state is None else int(self.initial_state),
             "permutation.axes": len(self.permutation),
-            **{f"permutation.{place}": axis for place, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
+            **{f"permutation.{position}": axis for position, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
         }

@@ -119,14 +119,14 @@ def leaves(axis: Axis) -> tuple[int, ...]:
     """Numbers of the leaves in the axis, in order, each once."""
     if axis.form is AxisForm.LEAF:
         return (axis.leaf,)
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     pending = [axis]
     while pending:
         part = pending.pop()
         if part.form is AxisForm.LEAF:
-            found[part.leaf] = None
+            numbers[part.leaf] = None
         pending.extend(reversed(part.parts))
-    return tuple(found)
+    return tuple(numbers)
 
 
 def axis_text(axis: Axis) -> str:
@@ -174,16 +174,18 @@ def placement(axis: Axis, kept: Mapping[int, Sequence[int | None]]) -> tuple[int
         raise ValueError("the axis has a symbolic size, so its indices are not known")
     if axis.form is AxisForm.LEAF:
         return tuple(kept.get(axis.leaf, range(axis.size)))
-    places = [placement(part, kept) for part in axis.parts]
+    origins = [placement(part, kept) for part in axis.parts]
     if axis.form is AxisForm.CONCAT:
         starts = [0, *accumulate(part.size or 0 for part in axis.parts)]
         return tuple(
-            None if old is None else start + old for start, place in zip(starts, places, strict=False) for old in place
+            None if old is None else start + old
+            for start, origin in zip(starts, origins, strict=False)
+            for old in origin
         )
     grid: list[int | None] = [0]
-    for part, place in zip(axis.parts, places, strict=True):
+    for part, origin in zip(axis.parts, origins, strict=True):
         size = part.size or 0
-        grid = [None if old is None or one is None else old * size + one for old in grid for one in place]
+        grid = [None if old is None or inner is None else old * size + inner for old in grid for inner in origin]
     return tuple(grid)
 
 
@@ -198,7 +200,7 @@ def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
     """
     if not axis.indexed:
         raise ValueError("the axis has a symbolic size, so its indices are not known")
-    made = np.zeros(count, bool)
+    held_by_lane = np.zeros(count, bool)
     pending = [(axis, mask)]
     while pending:
         part, held = pending.pop()
@@ -210,7 +212,7 @@ def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
         if part.form is AxisForm.LEAF:
             if part.size > count:
                 return np.ones(count, bool)
-            made[: part.size] |= held
+            held_by_lane[: part.size] |= held
         elif len(held) == 1:
             pending += [(inner, held) for inner in part.parts]
         elif part.form is AxisForm.CONCAT:
@@ -220,9 +222,9 @@ def any_lane(axis: Axis, leaf: int, count: int, mask: Mask) -> Mask:
             ]
         else:
             grid, factors = held.reshape(sizes), range(len(sizes))
-            for place, inner in enumerate(part.parts):
-                pending.append((inner, anywhere(grid, [other for other in factors if other != place], keep=False)))
-    return made
+            for position, inner in enumerate(part.parts):
+                pending.append((inner, anywhere(grid, [other for other in factors if other != position], keep=False)))
+    return held_by_lane
 
 
 def _elements(axis: Axis, sizes: list[int]) -> int:

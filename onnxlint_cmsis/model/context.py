@@ -130,8 +130,11 @@ class Number(NamedTuple):
     """A fixed element of a tensor of sizes, and the constant it was read from."""
 
     value: int
+    """The number."""
     tensor: str
-    place: int
+    """Name of the constant; empty where there is none."""
+    position: int
+    """Where in the constant it stands."""
 
 
 Element = Number | Dimension | None

@@ -281,18 +281,12 @@ _LIBRARY = re.compile(r"(^|/)(torch|site-packages)/")
 
 def python_places(graph: Graph) -> dict[int, PythonPlace]:
     """The place of each node that has one, by `Node.index`."""
-    found = {index: _place(metadata) for index, metadata in graph.node_metadata.items()}
-    return {index: place for index, place in found.items() if place.module or place.file}
-
-
-def _place(metadata: dict[str, str]) -> PythonPlace:
-    scopes = _NAME.findall(metadata.get(SCOPES, ""))
-    module = scopes[-2] if len(scopes) > 1 else ""
-    file, line = _frame(metadata.get(TRACE, ""))
-    return PythonPlace(module, file, line)
-
-
-def _frame(trace: str) -> tuple[str, int]:
-    """The innermost call of the user's program: the last one in front of those of libraries."""
-    own = [(file, int(line)) for file, line in _FRAME.findall(trace) if not _LIBRARY.search(file)]
-    return own[-1] if own else ("", 0)
+    written: dict[int, PythonPlace] = {}
+    for index, metadata in graph.node_metadata.items():
+        scopes, calls = _NAME.findall(metadata.get(SCOPES, "")), _FRAME.findall(metadata.get(TRACE, ""))
+        module = scopes[-2] if len(scopes) > 1 else ""
+        # the innermost call of the user's program: the last one in front of those of libraries
+        file, line = next(((file, int(line)) for file, line in calls[::-1] if not _LIBRARY.search(file)), ("", 0))
+        if module or file:
+            written[index] = PythonPlace(module, file, line)
+    return written

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size
 
 
-# Intervals of the elements of a tensor, and faults that may make an element NaN or infinite.
-#
 # Arrays have the tensor's rank; an axis along which nothing differs has length 1 whatever its size, so that a plane or
 # a batch of any size costs nothing. All numbers are float64, which holds float32 and integers to 2**53 exactly.
 
 
 if TYPE_CHECKING:
+    Array = NDArray[Any]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
@@ -74,7 +73,7 @@ class Interval(NamedTuple):
         return np.asarray((self.low <= number) & (number <= self.high))
 
     def moved(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Interval:
-        """Elements in other places."""
+        """The elements moved: picked, transposed or reshaped."""
         low = function(self.low)
         high = low if self.high is self.low else function(self.high)
         return Interval(low, high, function(self.varies), self.fault)
@@ -82,14 +81,14 @@ class Interval(NamedTuple):
     def bent(self, function: Callable[[Floats], Floats]) -> Interval:
         """Both ends through one function that never falls and rounds nothing."""
         low = function(self.low)
-        return made(low, low if self.high is self.low else function(self.high), self)
+        return interval_of(low, low if self.high is self.low else function(self.high), self)
 
     def widened(self, below: Floats | float, above: Floats | float | None = None) -> Interval:
         """Ends further apart by a margin on either side; the interval itself where the margins are 0."""
         above = below if above is None else above
         if not np.any(below) and not np.any(above):
             return self
-        return made(self.low - below, self.high + above, self)
+        return interval_of(self.low - below, self.high + above, self)
 
     def rounded(self, share: float) -> Interval:
         """Ends further apart by a share of their size; 0 stays 0."""
@@ -118,7 +117,7 @@ def _margin(share: float, end: Floats) -> Floats:
     return np.where(np.isfinite(end), share * np.abs(end), 0)
 
 
-def made(low: Floats, high: Floats, *sources: Interval) -> Interval:
+def interval_of(low: Floats, high: Floats, *sources: Interval) -> Interval:
     """Result interval of an operator: it varies where an operand varies, unless it is one number."""
     unknown = np.asarray(np.isnan(low))
     for source in sources:
@@ -158,21 +157,21 @@ def unknown(rank: int) -> Interval:
 
 def hull(*intervals: Interval) -> Interval:
     """Any number of any of the intervals."""
-    low = np.minimum.reduce(np.broadcast_arrays(*(one.low for one in intervals)))
-    high = np.maximum.reduce(np.broadcast_arrays(*(one.high for one in intervals)))
+    low = np.minimum.reduce(np.broadcast_arrays(*(interval.low for interval in intervals)))
+    high = np.maximum.reduce(np.broadcast_arrays(*(interval.high for interval in intervals)))
     return Interval(low, high, ~np.asarray(low == high), _first_fault(intervals))
 
 
-def either(where: Mask, one: Interval, other: Interval) -> Interval:
+def either(where: Mask, first: Interval, second: Interval) -> Interval:
     """One interval where a mask holds, another elsewhere."""
-    low, high = np.where(where, one.low, other.low), np.where(where, one.high, other.high)
-    return Interval(low, high, np.where(where, one.varies, other.varies), one.fault or other.fault)
+    low, high = np.where(where, first.low, second.low), np.where(where, first.high, second.high)
+    return Interval(low, high, np.where(where, first.varies, second.varies), first.fault or second.fault)
 
 
 def finite(interval: Interval) -> Interval:
     """Any finite number, except where the interval is unknown."""
     low = np.where(np.isnan(interval.low), np.nan, -np.inf)
-    return made(low, -low, interval).unsettled(np.ones(low.shape, bool))
+    return interval_of(low, -low, interval).unsettled(np.ones(low.shape, bool))
 
 
 def within(interval: Interval, low: float, high: float) -> Interval:
@@ -265,7 +264,7 @@ def _real(computed: Interval, elem_type: str) -> Interval:
     if not small.any():
         return computed
     low, high = np.where(small, np.minimum(low, 0), computed.low), np.where(small, np.maximum(high, 0), computed.high)
-    return made(low, high, computed)
+    return interval_of(low, high, computed)
 
 
 def _beyond(end: Floats, largest: float) -> Mask:
@@ -289,9 +288,6 @@ def settled(stored: Interval, elem_type: str) -> Interval:
 
 # Arrays along a tensor that is regrouped or picked from; only axes that differ are spread out.
 
-
-if TYPE_CHECKING:
-    Array = NDArray[Any]
 
 MAX_CELLS = 2**22
 """Elements to which an array may be spread out."""
@@ -357,9 +353,9 @@ def put(mask: Array, axis: int, indices: Array, size: int) -> Array:
     shape = (*mask.shape[:axis], size, *mask.shape[axis + 1 :])
     _check_cells(shape)
     whole = np.zeros(shape, bool)
-    place: list[Any] = [slice(None)] * mask.ndim
-    place[axis] = indices
-    whole[tuple(place)] = mask
+    index: list[Any] = [slice(None)] * mask.ndim
+    index[axis] = indices
+    whole[tuple(index)] = mask
     return whole
 
 
@@ -399,13 +395,13 @@ def level(interval: Interval, axes: Sequence[int]) -> Interval:
 
 def along(interval: Interval, axis: int) -> Interval:
     """Numbers along one axis as a vector, of length 1 or the axis' size."""
-    flat = level(interval, [place for place in range(interval.low.ndim) if place != axis])
+    flat = level(interval, [other for other in range(interval.low.ndim) if other != axis])
     return flat.moved(lambda array: array.reshape(-1))
 
 
 def lay(interval: Interval, axis: int, rank: int) -> Interval:
     """A vector along one axis of a tensor."""
-    return interval.moved(lambda array: array.reshape([-1 if place == axis else 1 for place in range(rank)]))
+    return interval.moved(lambda array: array.reshape([-1 if other == axis else 1 for other in range(rank)]))
 
 
 def ranked(interval: Interval, rank: int) -> Interval:

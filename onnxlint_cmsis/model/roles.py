@@ -58,8 +58,8 @@ class Form(Enum):
 
 
 def _axis(order: str, letter: str, rank: int) -> int:
-    place, others = order.index(letter), order.find("*")
-    return place if others < 0 or place < others else rank - len(order) + place
+    position, others = order.index(letter), order.find("*")
+    return position if others < 0 or position < others else rank - len(order) + position
 
 
 class Sums(str, Enum):
@@ -131,10 +131,10 @@ class Roles(NamedTuple):
 
     def data_of(self, node: Node) -> Iterator[int]:
         """Data inputs that a node has."""
-        places = (
+        positions = (
             [*self.data, *range(self.data[-1] + self.step, len(node.inputs), self.step)] if self.step else self.data
         )
-        return (place for place in places if place < len(node.inputs) and node.inputs[place])
+        return (position for position in positions if position < len(node.inputs) and node.inputs[position])
 
     def quantized_of(self, inputs: int) -> tuple[Quantized, ...]:
         """Quantized values of a node with this many inputs: those of the record and of further operands."""
@@ -142,15 +142,15 @@ class Roles(NamedTuple):
             return self.quantized
         first = next(triple for triple in self.quantized if triple.value == self.data[-1])
         further = range(self.step, inputs - first.value, self.step)
-        return (*self.quantized, *(Quantized(*(place + offset for place in first)) for offset in further))
+        return (*self.quantized, *(Quantized(*(position + offset for position in first)) for offset in further))
 
     def holds_parameters(self, position: int, inputs: int) -> bool:
         """Whether an input of a node with this many inputs holds scales or zero-points."""
-        return any(position in (each.scale, each.zero_point) for each in self.quantized_of(inputs))
+        return any(position in (value.scale, value.zero_point) for value in self.quantized_of(inputs))
 
     def zero_point_of(self, position: int, inputs: int) -> int | None:
         """Input with the zero-point of an input's quantized values; None where it holds none."""
-        return next((each.zero_point for each in self.quantized_of(inputs) if each.value == position), None)
+        return next((value.zero_point for value in self.quantized_of(inputs) if value.value == position), None)
 
     def channel_axis(self, node: Node, position: int, rank: int) -> int:
         """Axis of an input's quantized values along which a vector of their scales or zero-points lies."""

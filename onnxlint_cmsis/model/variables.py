@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 
-# Dimension variables: union-find nodes with a size and, where an axis has structure, a binding to its parts.
-#
 # A leaf is a size that can change on its own; leaves that were unified are one class. `Concat` binds an axis to the
 # elements of its parts in order, `Product` to the cells of a grid, outermost factor first.
 
@@ -113,17 +111,17 @@ def contains(structure: Dimension, leaf: Dimension) -> bool:
 
 def leaves_of(structure: Dimension) -> list[Dimension]:
     """Leaves of a structure, each once."""
-    found: dict[Dimension, None] = {}
+    leaves: dict[Dimension, None] = {}
     seen: set[Dimension] = set()
     pending = [structure]
     while pending:
         root = find(pending.pop())
         if root.binding is None:
-            found[root] = None
+            leaves[root] = None
         elif root not in seen:
             seen.add(root)
             pending.extend(reversed(root.binding.parts))
-    return list(found)
+    return list(leaves)
 
 
 class Variables:
@@ -317,20 +315,15 @@ def align(variables: Variables, left: Sequence[Dimension], right: Sequence[Dimen
             _refine(variables, sides, end, pairs, label) for end in (0, -1)
         ):
             break
-    if sides[0] and sides[1] and _takes_whole(sides):
+    takes_whole = any(  # a side that is a single leaf outside the other takes its structure
+        len(side) == 1 and side[0].binding is None and not any(contains(factor, side[0]) for factor in other)
+        for side, other in (sides, sides[::-1])
+    )
+    if sides[0] and sides[1] and takes_whole:
         return [*pairs, (variables.product(sides[0], label), variables.product(sides[1], label))]
     for factor in (*sides[0], *sides[1]):
-        one = size_of(factor) == 1
-        variables.pin(factor, label, ONE if one else "axes meet that do not nest")
+        variables.pin(factor, label, ONE if size_of(factor) == 1 else "axes meet that do not nest")
     return pairs
-
-
-def _takes_whole(sides: tuple[list[Dimension], list[Dimension]]) -> bool:
-    """Whether one side is a single leaf outside the other and can take its structure."""
-    return any(
-        len(one) == 1 and one[0].binding is None and not any(contains(factor, one[0]) for factor in other)
-        for one, other in (sides, sides[::-1])
-    )
 
 
 def _take(

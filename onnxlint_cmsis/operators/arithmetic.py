@@ -25,11 +25,11 @@ from onnxlint_cmsis.model.intervals import (
     finite,
     fits,
     hull,
+    interval_of,
     is_whole,
     lay,
     level,
     limits,
-    made,
     point,
     ranked,
     reduced,
@@ -195,10 +195,10 @@ def bent(x: Interval, curve: Curve, node: Node, rounding: float) -> Interval:
 def _ends(x: Interval, curve: Curve, node: Node) -> Interval:
     if x.low is x.high:
         value = curve.value(x.low, node)
-        return made(value, value, x)
+        return interval_of(value, value, x)
     points = [x.low, x.high, *(np.clip(turn, x.low, x.high) for turn in curve.turns)]
     values = [curve.value(point, node) for point in points]
-    result = made(np.minimum.reduce(values), np.maximum.reduce(values), x)
+    result = interval_of(np.minimum.reduce(values), np.maximum.reduce(values), x)
     return result if curve.ends is None else either(x.exact, result, curve.ends(x, node))
 
 
@@ -224,7 +224,7 @@ def _checked(x: Interval, result: Interval, curve: Curve) -> Interval:
 
 def gated(x: Interval, _node: Node) -> Interval:
     """The input times something from 0 to 1."""
-    return made(np.minimum(x.low, 0), np.maximum(x.high, 0), x)
+    return interval_of(np.minimum(x.low, 0), np.maximum(x.high, 0), x)
 
 
 def waving(x: Interval, _node: Node) -> Interval:
@@ -235,7 +235,7 @@ def waving(x: Interval, _node: Node) -> Interval:
 def shrunk(x: Interval, node: Node) -> Interval:
     """Numbers pulled towards 0 by the bias."""
     bias = abs(real_attribute(node, "bias", 0.0))
-    return made(np.minimum(x.low - bias, 0), np.maximum(x.high + bias, 0), x)
+    return interval_of(np.minimum(x.low - bias, 0), np.maximum(x.high + bias, 0), x)
 
 
 def truth(function: Callable[[Floats], Floats]) -> Curve:
@@ -298,13 +298,13 @@ def add(left: Interval, right: Interval, rounding: float) -> Interval:
 def _ordered(function: Callable[[Floats, Floats], Floats], left: Interval, right: Interval) -> Interval:
     """A function that falls in neither operand."""
     low, exact = function(left.low, right.low), left.low is left.high and right.low is right.high
-    return made(low, low if exact else function(left.high, right.high), left, right)
+    return interval_of(low, low if exact else function(left.high, right.high), left, right)
 
 
 def negative(interval: Interval) -> Interval:
     """The interval with the other sign."""
     low = -interval.high
-    return made(low, low if interval.low is interval.high else -interval.low, interval)
+    return interval_of(low, low if interval.low is interval.high else -interval.low, interval)
 
 
 def subtract(left: Interval, right: Interval, rounding: float) -> Interval:
@@ -316,10 +316,10 @@ def multiply(left: Interval, right: Interval, rounding: float) -> Interval:
     """Product; 0 times a finite number is 0, and times one of which nothing is known anything."""
     if left.low is left.high and right.low is right.high:
         low = left.low * right.low
-        result = made(low, low, left, right)
+        result = interval_of(low, low, left, right)
     else:
         products = [_times(one, other) for one in left[:2] for other in right[:2]]
-        result = made(np.minimum.reduce(products), np.maximum.reduce(products), left, right)
+        result = interval_of(np.minimum.reduce(products), np.maximum.reduce(products), left, right)
     return _unless_too_large(result.rounded(rounding), left, right)
 
 
@@ -352,19 +352,19 @@ def divide(left: Interval, right: Interval, rounding: float) -> Interval:
 
 def _inverse(right: Interval) -> Interval:
     low = 1 / right.high
-    return made(low, low if right.low is right.high else 1 / right.low, right)
+    return interval_of(low, low if right.low is right.high else 1 / right.low, right)
 
 
 def divide_whole(left: Interval, right: Interval, _rounding: float) -> Interval:
     """Quotient of integers, rounded towards 0."""
     largest = np.maximum(np.abs(left.low), np.abs(left.high)) + 0 * right.low
-    return _defined(made(-largest, largest, left, right), right)
+    return _defined(interval_of(-largest, largest, left, right), right)
 
 
 def modulo(left: Interval, right: Interval, _rounding: float) -> Interval:
     """Remainder, smaller than the divisor."""
     largest = np.maximum(np.abs(right.low), np.abs(right.high)) + 0 * left.low
-    return _defined(made(-largest, largest, left, right), right)
+    return _defined(interval_of(-largest, largest, left, right), right)
 
 
 def _defined(result: Interval, divisor: Interval) -> Interval:
@@ -379,7 +379,7 @@ def power(base: Interval, exponent: Interval, rounding: float) -> Interval:
     ends = [np.power(one, other) for one in base[:2] for other in exponent[:2]]
     ends.append(np.where((base.low < 0) & (base.high > 0), np.power(0.0, exponent.low), ends[0]))
     ends.append(np.where(exponent.exact, ends[0], 1.0))
-    result = made(np.minimum.reduce(ends), np.maximum.reduce(ends), base, exponent).rounded(rounding)
+    result = interval_of(np.minimum.reduce(ends), np.maximum.reduce(ends), base, exponent).rounded(rounding)
     whole = exponent.exact & (exponent.low == np.floor(exponent.low))
     undefined = (base.low < 0) & ~whole
     certain = ((base.high < 0) & exponent.exact).all()
@@ -630,7 +630,7 @@ def largest(x: Interval, _node: Node, _rounding: float) -> Interval:
 
 def total(x: Interval, _node: Node, _rounding: float) -> Interval:
     """Sum of one element or more."""
-    return made(np.where(x.low < 0, -np.inf, x.low), np.where(x.high > 0, np.inf, x.high), x)
+    return interval_of(np.where(x.low < 0, -np.inf, x.low), np.where(x.high > 0, np.inf, x.high), x)
 
 
 def log_total(x: Interval, node: Node, rounding: float) -> Interval:
@@ -641,14 +641,14 @@ def log_total(x: Interval, node: Node, rounding: float) -> Interval:
 def norm(x: Interval, _node: Node, _rounding: float) -> Interval:
     """Sum of sizes or squares."""
     zero = np.where(np.isnan(x.low), np.nan, 0.0)
-    return made(zero, np.where(x.zero, 0.0, zero + np.inf), x)
+    return interval_of(zero, np.where(x.zero, 0.0, zero + np.inf), x)
 
 
 def product(x: Interval, _node: Node, _rounding: float) -> Interval:
     """Product of unknown length, which is finite where no factor is larger than 1."""
     kept = x.exact & ((x.low == 0) | (x.low == 1))
     low, high = np.where(x.low < 0, -1.0, 0.0), np.ones(x.low.shape)
-    result = made(np.where(kept, x.low, low), np.where(kept, x.low, high), x).forgotten(np.isnan(x.low))
+    result = interval_of(np.where(kept, x.low, low), np.where(kept, x.low, high), x).forgotten(np.isnan(x.low))
     return result.flawed((x.low < -1) | (x.high > 1), Fault("may be infinite"))
 
 

@@ -523,9 +523,9 @@ def _extreme(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     for axis, level in enumerate(LEVELS):
         first, second = sizes.image[axis:], sizes.second[axis:]
         same = 1
-        for axis_before, (one, other) in enumerate(zip(first, second, strict=True)):
-            walked.append((f"{level}.differs_{axis_before}", turns * same * (one != other)))
-            same = same * (one == other)
+        for axis_before, (left, right) in enumerate(zip(first, second, strict=True)):
+            walked.append((f"{level}.differs_{axis_before}", turns * same * (left != right)))
+            same = same * (left == right)
         walked.append((level, turns))
         lone = (1 - same) * (_product(first) == 1)
         other_lone = (1 - same - lone) * (_product(second) == 1)
