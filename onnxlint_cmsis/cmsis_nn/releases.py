@@ -76,7 +76,7 @@ _SUFFIXES = ("+nodsp", "+nomve")
 
 
 _ROWS = {row.name: row for row in RELEASE_ROWS}
-_AGE = {name: age for age, name in enumerate(RELEASES)}
+_ORDER = {name: position for position, name in enumerate(RELEASES)}
 _VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -117,33 +117,33 @@ def holds(since: str, until: str, release: str) -> bool:
         ValueError: the release is not reviewed.
 
     """
-    here = _AGE[reviewed(release)]
-    return _AGE[since] <= here and (not until or here < _AGE[until])
+    here = _ORDER[reviewed(release)]
+    return _ORDER[since] <= here and (not until or here < _ORDER[until])
 
 
 def before(release: str) -> str:
     """The release before another."""
-    return RELEASES[_AGE[release] - 1]
+    return RELEASES[_ORDER[release] - 1]
 
 
 def outlives(until: str, release: str) -> bool:
     """Whether a row that holds to before `until` (empty: no bound) holds at some release from `release` on."""
-    return not until or _AGE[release] < _AGE[until]
+    return not until or _ORDER[release] < _ORDER[until]
 
 
 def later(first: str, second: str) -> str:
     """The later of two releases."""
-    return max(first, second, key=_AGE.__getitem__)
+    return max(first, second, key=_ORDER.__getitem__)
 
 
 def older(release: str) -> tuple[str, ...]:
     """The release and every older one, newest first."""
-    return RELEASES[_AGE[release] :: -1]
+    return RELEASES[_ORDER[release] :: -1]
 
 
 def distance(first: str, second: str) -> int:
     """How many releases lie between two of them."""
-    return abs(_AGE[first] - _AGE[second])
+    return abs(_ORDER[first] - _ORDER[second])
 
 
 def measured_on(release: str) -> str:
