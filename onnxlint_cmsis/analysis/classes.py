@@ -244,20 +244,12 @@ def _is_scalar(graph: Graph, name: str) -> bool:
 
 
 def _any_extreme(node: Node, graph: Graph, *, factor: bool) -> bool:
-    return any(_extreme(value, factor) for value in _scalars(node, graph))
-
-
-def _scalars(node: Node, graph: Graph) -> Iterator[float]:
-    """Constants of one element among the operands."""
-    for name in node.inputs:
-        constant = graph.constants.get(name)
-        if constant is not None and prod(constant.shape) == 1:
-            yield from (float(value) for value in constant.values() or ())
-
-
-def _extreme(value: float, factor: bool) -> bool:
-    """Whether a number is NaN, large, or as a factor or divisor close to 0."""
-    return not abs(value) <= LARGE or (factor and abs(value) < 1 / LARGE)
+    """Whether a constant operand of one element is NaN, large, or as a factor or divisor close to 0."""
+    constants = [graph.constants[name] for name in node.inputs if name in graph.constants]
+    scalars = (
+        abs(float(value)) for constant in constants if prod(constant.shape) == 1 for value in constant.values() or ()
+    )
+    return any(not size <= LARGE or (factor and size < 1 / LARGE) for size in scalars)
 
 
 # Scales of tensors that DequantizeLinear made real, looked up through operators that only move elements.
@@ -419,7 +411,9 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     if the bias is computed, may be replaced by a caller, or does not hold one number per output channel.
     """
     roles, sums = operator_of(node).roles, sums_of(graph, node)
-    if node.graph or sums in (None, Sums.SCALED) or _weights_are_left(graph, node, roles):
+    if node.graph or sums in (None, Sums.SCALED):
+        return None
+    if len(roles.weights) > 1 and _is_constant(graph, node.inputs[roles.data[0]]):  # the left factor of a product
         return None
     if roles.bias < 0:
         return _behind(graph, node, roles)
@@ -429,11 +423,6 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
     slot = _real(graph, node, node, roles.bias, 1) if beta != 0.0 else None
     plain = node.attributes.get("alpha", 1.0) == 1.0 == beta or roles.form is not Form.GEMM
     return slot if slot is None or plain else slot._replace(exact=False)
-
-
-def _weights_are_left(graph: Graph, node: Node, roles: Roles) -> bool:
-    """Whether a matrix product has its constant factor on the left."""
-    return len(roles.weights) > 1 and _is_constant(graph, node.inputs[roles.data[0]])
 
 
 def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
@@ -449,7 +438,7 @@ def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
 def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
     """The constant of the one Add that reads the sum of an operator without a bias."""
     add = _only_add(graph, node)
-    if add is None or any(each.value < 0 for each in roles.quantized):
+    if add is None or any(quantized.value < 0 for quantized in roles.quantized):
         return None
     position = 1 - add.inputs.index(node.outputs[0])
     after = 1 if roles.form is not Form.CONVOLUTION else len(graph.shape(node.inputs[roles.weights[0]]) or ()) - 1
@@ -500,12 +489,12 @@ def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
 
 def _only_add(graph: Graph, node: Node) -> Node | None:
     """The Add that alone reads a node's result."""
-    made = node.outputs[0]
-    consumers = graph.consumers.get(made, ())
-    if made in graph.outputs or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
+    result = node.outputs[0]
+    consumers = graph.consumers.get(result, ())
+    if result in graph.outputs or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
         return None
     add = consumers[0]
-    return add if len(add.inputs) == 2 and add.inputs.count(made) == 1 else None
+    return add if len(add.inputs) == 2 and add.inputs.count(result) == 1 else None
 
 
 def _stored(graph: Graph, name: str) -> Constant | None:
@@ -523,13 +512,15 @@ def _per_channel(constant: Constant, count: int, after: int) -> bool:
 
 def _is_constant(graph: Graph, name: str) -> bool:
     producer = graph.producers.get(name)
-    return name in graph.constants or (producer is not None and all(one in graph.constants for one in producer.inputs))
+    return name in graph.constants or (
+        producer is not None and all(operand in graph.constants for operand in producer.inputs)
+    )
 
 
 def _agree(own: tuple[float, ...], product: tuple[float, ...]) -> bool:
     count = max(len(own), len(product))
     pairs = zip(own * (count // len(own)), product * (count // len(product)), strict=True)
-    return all(abs(one - other) <= ROUNDING * other for one, other in pairs)
+    return all(abs(left - right) <= ROUNDING * right for left, right in pairs)
 
 
 # Fill values of a constant's new elements: real 0 for weights and biases, else a value that keeps the lane finite.
@@ -598,9 +589,9 @@ def check_weights(constants: Constants, node: Node) -> None:
 def _handed_on(constants: Constants, node: Node) -> Fill:
     """The fill that all readers of a node's outputs ask for."""
     asked = {
-        _moved(fill(constants, reader, place))
+        _moved(fill(constants, reader, position))
         for name in node.outputs
-        for reader, place in constants.consumers(name)
+        for reader, position in constants.consumers(name)
         if name
     }
     if len(asked) > 1:
@@ -608,10 +599,10 @@ def _handed_on(constants: Constants, node: Node) -> Fill:
     return asked.pop() if asked else Fill(FillKind.NUMBER, 0)
 
 
-def _moved(found: Fill) -> Fill:
-    if found.kind is FillKind.ZERO_POINTS:
+def _moved(handed: Fill) -> Fill:
+    if handed.kind is FillKind.ZERO_POINTS:
         raise NotFilledError("weights are moved before they meet zero-points that differ by channel")
-    return found
+    return handed
 
 
 def _zero_point(constants: Constants, node: Node, position: int, holder: int) -> Fill:
@@ -648,12 +639,12 @@ def _check_zero(constants: Constants, key: str, label: str) -> None:
                 raise NotFilledError(f"the weights of {label} are a {producer.op_type} of other than 0")
             continue
         joined = operator.elements is Elements.JOINED
-        places = tuple(operator.roles.data_of(producer)) if joined else operator.zero
-        if not places:
+        positions = tuple(operator.roles.data_of(producer)) if joined else operator.zero
+        if not positions:
             raise NotFilledError(
                 f"the weights of {label} come through {producer.op_type}, which may make 0 another value"
             )
-        pending.extend(producer.inputs[place] for place in places)
+        pending.extend(producer.inputs[position] for position in positions)
 
 
 # One pass over the nodes, each by its record, and the summary of it as classes.
@@ -868,7 +859,7 @@ class NewLaneView(ValueView):
         self.graph = context.graph
         self.constants = Constants(context.graph, context.derived)
         self.wanted: Leaves = frozenset()
-        self.found: dict[str, Interval] = {}
+        self.new: dict[str, Interval] = {}
         """New elements of tensors that are computed."""
         self.old: dict[str, Interval] = {}
         """All elements of tensors that are computed from constants."""
@@ -895,8 +886,8 @@ class NewLaneView(ValueView):
 
     def part(self, node: Node, position: int) -> Interval | None:
         """New elements come from the parts that have some."""
-        found = has(node, position) and self.is_new(node, position)
-        return self._ranked(node, position, self._new(node, position)) if found else None
+        new = has(node, position) and self.is_new(node, position)
+        return self._ranked(node, position, self._new(node, position)) if new else None
 
     def join(self, parts: Sequence[Interval | None], _where: tuple[int, list[int]] | None, /) -> Interval | None:
         """New elements of any part."""
@@ -917,7 +908,7 @@ class NewLaneView(ValueView):
     def inverse(self, node: Node, position: int, /) -> Interval | None:
         """Inverses of all elements of a small constant."""
         divisors = () if self.is_new(node, position) else self._numbers(node, position)
-        return None if not divisors or 0 in divisors else _of_numbers([1 / one for one in divisors])
+        return None if not divisors or 0 in divisors else _of_numbers([1 / divisor for divisor in divisors])
 
     def _value(self, node: Node, position: int) -> Interval:
         mine = self._of_operand(node, position) & self.wanted
@@ -934,13 +925,13 @@ class NewLaneView(ValueView):
         name = node.inputs[position]
         if self.constants.stored(name):
             return self._filled(node, position)
-        return self.found.get(name) or range_of(self.elem_type(name))
+        return self.new.get(name) or range_of(self.elem_type(name))
 
     def _is_nothing(self, node: Node, roles: Roles) -> bool:
         rows = self._decided(node)
         if self.wanted <= rows:
             return True
-        data = [place for place in roles.data_of(node) if not self.constants.constant(node.inputs[place])]
+        data = [position for position in roles.data_of(node) if not self.constants.constant(node.inputs[position])]
         if len(data) != 1 or sums_of(self.graph, node) is not Sums.FLOAT or not self.is_new(node, data[0]):
             return False
         return self.wanted - rows <= self._of_operand(node, data[0]) and bool(self._new(node, data[0]).zero)
@@ -991,8 +982,8 @@ class NewLaneView(ValueView):
 def _of_numbers(numbers: Sequence[float]) -> Interval:
     """Hull of numbers, which is flawed where one is NaN or infinite."""
     values = np.array(numbers, np.float64)
-    found = level(exactly(values), [0]).moved(lambda array: array.reshape(()))
-    return found.flawed(np.asarray(~np.isfinite(values).all()), Fault("may be NaN or infinite, as a constant is"))
+    whole = level(exactly(values), [0]).moved(lambda array: array.reshape(()))
+    return whole.flawed(np.asarray(~np.isfinite(values).all()), Fault("may be NaN or infinite, as a constant is"))
 
 
 def _serving(constant: Constant) -> Interval:
@@ -1035,13 +1026,13 @@ def _region(graph: Graph, view: NewLaneView, risks: Iterable[Node]) -> set[int]:
 
 def _reached(start: Iterable[int], around: Callable[[Node], Iterator[Node]], graph: Graph) -> set[int]:
     pending = list(start)
-    found = set(pending)
+    reached = set(pending)
     while pending:
         for node in around(graph.nodes[pending.pop()]):
-            if node.index not in found:
-                found.add(node.index)
+            if node.index not in reached:
+                reached.add(node.index)
                 pending.append(node.index)
-    return found
+    return reached
 
 
 def _readers(graph: Graph, node: Node) -> Iterator[Node]:
@@ -1064,45 +1055,42 @@ def _is_layer(node: Node) -> bool:
 
 def _carry(node: Node, view: NewLaneView) -> None:
     """Note the values of a node's results, or lock the classes that may not grow."""
-    if not _is_followed(node) or not has(node, 0) or not node.outputs or not node.outputs[0]:
+    operator = operator_of(node)
+    followed = operator.movement is not None or callable(operator.values)
+    if not followed or not has(node, 0) or not node.outputs or not node.outputs[0]:
         return
     view.enter(node)
     if view.constants.constant(node.outputs[0]):
         wanted, view.wanted = view.wanted, frozenset()
-        made = _made(node, view)
-        if made.fault is None:
-            view.old[node.outputs[0]] = made
+        held = _new_elements(node, view)
+        if held.fault is None:
+            view.old[node.outputs[0]] = held
         view.wanted = wanted
     if not view.wanted:
         return
-    made = _made(node, view)
-    if made.fault is not None:
-        _lock(node, view, _reason(node, view, made.fault))
+    held = _new_elements(node, view)
+    if held.fault is not None:
+        _lock(node, view, _reason(node, view, held.fault))
         return
-    for name in node.outputs if operator_of(node).movement is not None else node.outputs[:1]:
+    for name in node.outputs if operator.movement is not None else node.outputs[:1]:
         if name:
-            view.found[name] = made
+            view.new[name] = held
 
 
-def _is_followed(node: Node) -> bool:
-    operator = operator_of(node)
-    return operator.movement is not None or callable(operator.values)
-
-
-def _made(node: Node, view: NewLaneView) -> Interval:
+def _new_elements(node: Node, view: NewLaneView) -> Interval:
     """What the new elements of a node's first output hold together, as its type holds it."""
     operator, elem_type = operator_of(node), view.made_type(node)
-    found = None
+    held = None
     if operator.movement is not None:
-        found = view.input(node, moved_input(node, view))
+        held = view.input(node, moved_input(node, view))
     elif callable(operator.values):
         try:
-            found = operator.values(node, view)
+            held = operator.values(node, view)
         except (ValueError, IndexError):  # shapes that contradict each other, of which nothing follows
-            found = None
-    if found is None or not found.low.size:
+            held = None
+    if held is None or not held.low.size:
         return range_of(elem_type)
-    whole = level(found, range(found.low.ndim)).moved(lambda array: array.reshape(()))
+    whole = level(held, range(held.low.ndim)).moved(lambda array: array.reshape(()))
     stored = as_stored(whole, elem_type)
     return stored.flawed(np.isnan(stored.low), Fault("may be NaN or infinite"))
 

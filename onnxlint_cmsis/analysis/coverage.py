@@ -52,9 +52,9 @@ def layer_names(model: ModelAnalysis) -> LayerNames:
     Operators of a `.tflite` file have numbers for names; there the tensors that they write are named like layers.
     """
     graph, layers = model.graph, [record.node for record in model.lowered.records]
-    found = python_places(graph) if graph.node_metadata else {}
-    places = {node.label: found[node.index] for node in layers if node.index in found}
-    modules = {label: place.module for label, place in places.items() if place.module}
+    sources = python_places(graph) if graph.node_metadata else {}
+    places = {node.label: sources[node.index] for node in layers if node.index in sources}
+    modules = {label: source.module for label, source in places.items() if source.module}
     written = [node.outputs[0] for node in graph.nodes if node.domain == TFLITE and node.outputs]
     others = [name for node in graph.nodes for name in (node.label, *node.outputs)]
     others += [*graph.inputs, *graph.constants]
@@ -156,7 +156,7 @@ def _costs(
 
 def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
     """Sum of the ranges that are known."""
-    known = [found for found in ranges if found is not None]
+    known = [bounds for bounds in ranges if bounds is not None]
     return sum(least for least, _ in known), sum(most for _, most in known)
 
 

@@ -111,7 +111,7 @@ class Lanes(NamedTuple):
         Along the old output axis, in the bias' own unit: int64 for slots of kind `int32` and `dequantized`, float64
         for `float`. Readers whose sums stay as they are are left out. Raises ValueError for a lane that may not go.
         """
-        found: dict[int, Numbers] = {}
+        increments: dict[int, Numbers] = {}
         for node, reader in self.readers.items():
             gone = self._gone(reader.axis, removed) & reader.read
             if (gone & ~reader.absorbed.unsafe).any():
@@ -121,8 +121,8 @@ class Lanes(NamedTuple):
                 continue
             total = (added * gone.reshape(added.shape[0], 1, added.shape[2])).sum(axis=2).reshape(-1)
             if total.any():
-                found[node] = total if reader.absorbed.kind == FLOAT else np.rint(total).astype(np.int64)
-        return found
+                increments[node] = total if reader.absorbed.kind == FLOAT else np.rint(total).astype(np.int64)
+        return increments
 
     def constants_of(self, tensor: str, axis: int) -> NDArray[np.float64]:
         """Value of each index along an axis of a tensor, NaN where it is live.
@@ -205,7 +205,7 @@ class Weighted(NamedTuple):
     """Input that holds the weights."""
     axis: int
     """Axis of the data that is summed, [groups x columns] long."""
-    made: int
+    output_axis: int
     """Axis of the result, [groups x rows] long, both counted from the front."""
     mixing: bool
     """Whether the result has other channels than the data; False for a depthwise convolution."""
@@ -263,21 +263,21 @@ def sums(weighted: Weighted, columns: Interval) -> Interval | None:
     values, slack = weighted.taps
     weights = np.where(np.isnan(values), 0, values)
     total = _times(weights.sum(axis=3), middle)
-    made = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
+    result = exactly(np.where(fine, total, np.nan).reshape(-1) * weighted.factor)
     if not weighted.real or not middle.any():
-        return made
+        return result
     spread = np.where(usable, (columns.high - columns.low) / 2, 0)
     size = np.abs(weights).sum(axis=3)
     terms = np.count_nonzero(middle) * weights.shape[3]
     margin = _times(size, spread + np.abs(middle) * SLACK * (1 + terms / TERMS))
     if slack is not None:
         margin = margin + _times(slack.sum(axis=3), np.abs(middle) + spread)
-    return made.widened(margin.reshape(-1) * abs(weighted.factor))
+    return result.widened(margin.reshape(-1) * abs(weighted.factor))
 
 
 def _times(weights: Floats, columns: Floats) -> Floats:
-    made: Floats = np.matmul(weights, columns[:, :, None])[:, :, 0]
-    return made
+    result: Floats = np.matmul(weights, columns[:, :, None])[:, :, 0]
+    return result
 
 
 # Known values of every tensor so far: constants, and values derived from them.
@@ -345,13 +345,13 @@ class LaneView(ValueView):
         """Sum of a layer with known weights, row by row."""
         weighted, shape = self.weighted.get(node.index), self.shape(node.outputs[0])
         data = None if weighted is None else self.input(node, weighted.data)
-        if weighted is None or data is None or shape is None or len(shape) <= weighted.made:
+        if weighted is None or data is None or shape is None or len(shape) <= weighted.output_axis:
             return None
         total = sums(weighted, weighted.columns(data))
         if total is None and weighted.real and "activation" not in node.attributes:
             return None  # a number that may be any stays so with a bias; in steps of a scale it has a range
-        total = unknown(len(shape)) if total is None else lay(total, weighted.made, len(shape))
-        return LayerSum(total, weighted.made, weighted.weights)
+        total = unknown(len(shape)) if total is None else lay(total, weighted.output_axis, len(shape))
+        return LayerSum(total, weighted.output_axis, weighted.weights)
 
     def vector(self, node: Node, position: int, default: float) -> Floats:
         """Exact values of an input of rank 0 or 1 as a vector, NaN where they are not known."""
@@ -369,14 +369,14 @@ class LaneView(ValueView):
             return np.array(stored.zero_points or (0,), np.float64)
         return self.vector(node, self.roles(node).zero_points.get(position, -1), 0.0)
 
-    def learn(self, node: Node, position: int, found: Interval | None) -> None:
+    def learn(self, node: Node, position: int, values: Interval | None) -> None:
         """Keep the values of an output, as far as its shape and type allow."""
         name = node.outputs[position]
         shape, elem_type = self.shape(name), self.elem_type(name)
-        if shape is not None and found is not None and _lane_view_fits(found, shape):
-            if name not in self._derived and not self.takes(found.low.size):
+        if shape is not None and values is not None and _covers(values.low, shape):
+            if name not in self._derived and not self.takes(values.low.size):
                 return
-            stored = settled(as_stored(found, elem_type), elem_type)._replace(fault=None)
+            stored = settled(as_stored(values, elem_type), elem_type)._replace(fault=None)
             self._known[name] = self._without_disproved(name, stored, shape)
 
     def takes(self, values: int) -> bool:
@@ -421,8 +421,8 @@ class LaneView(ValueView):
 
     def _without_disproved(self, name: str, known: Interval, shape: tuple[Size, ...]) -> Interval:
         for axis, index in self._disproved.get(name, ()):
-            place = np.arange(shape[axis] or 1).reshape([-1 if one == axis else 1 for one in range(len(shape))])
-            known = _lost(known, place == index)
+            indices = np.arange(shape[axis] or 1).reshape([-1 if other == axis else 1 for other in range(len(shape))])
+            known = _lost(known, indices == index)
         return known
 
 
@@ -437,10 +437,9 @@ def _anything(elem_type: str, rank: int) -> Interval:
     return ranked(range_of(elem_type), rank) if is_whole(elem_type) else unknown(rank)
 
 
-def _lane_view_fits(known: Interval, shape: tuple[Size, ...]) -> bool:
-    """Whether every axis is as long as the model says, or not spread out."""
-    sizes = known.low.shape
-    return len(sizes) == len(shape) and all(have in (1, size) for have, size in zip(sizes, shape, strict=True))
+def _covers(array: Floats | Mask, shape: Sequence[Size]) -> bool:
+    """Whether every axis of an array is as long as the tensor's, or of length 1."""
+    return array.ndim == len(shape) and all(have in (1, size) for have, size in zip(array.shape, shape, strict=True))
 
 
 # Weights of a layer: which of them are 0 is seen in the numbers as stored, their values are read when asked for.
@@ -486,9 +485,9 @@ def _nonzero(view: LaneView, name: str, zero: Floats) -> Mask | None:
     maker = view.graph.producers.get(name)
     if maker is None or not operator_of(maker).dequantizes or zero.any() or view.is_disproved(name):
         return None
-    triple = next(each for each in operator_of(maker).roles.quantized if each.value >= 0)
+    triple = next(quantized for quantized in operator_of(maker).roles.quantized if quantized.value >= 0)
     array = view.stored(maker.inputs[triple.value]) if has(maker, triple.value) else None
-    scale, steps_zero = (parameter(maker, view, place) for place in (triple.scale, triple.zero_point))
+    scale, steps_zero = (parameter(maker, view, position) for position in (triple.scale, triple.zero_point))
     if array is None or scale is None or steps_zero is None or scale.low is not scale.high:
         return None
     keeps = np.isfinite(scale.low) & (scale.low.astype(np.float32) > 0)  # nothing else than 0 becomes 0
@@ -506,16 +505,11 @@ def _differs(array: NDArray[Any], zero: Floats) -> Mask:
 
 def weighted_of(node: Node, view: LaneView) -> Weighted | None:
     """A node in this form; None for other operators, and for unknown or contradictory shapes or weights."""
-    found, result = _form(node, view), view.shape(node.outputs[0])
-    if found is None or (result is not None and not _weighted_layers_fits(found, result)):
-        return None
-    return found
-
-
-def _weighted_layers_fits(found: Weighted, result: Sequence[Size]) -> bool:
-    """Whether the result has a channel for every row."""
-    rows = found.shape[0] * found.shape[1]
-    return found.made < len(result) and result[found.made] in (None, rows)
+    weighted, result = _form(node, view), view.shape(node.outputs[0])
+    if weighted is None or result is None:
+        return weighted
+    rows, axis = weighted.shape[0] * weighted.shape[1], weighted.output_axis
+    return weighted if axis < len(result) and result[axis] in (None, rows) else None  # a channel for every row
 
 
 def _form(node: Node, view: LaneView) -> Weighted | None:
@@ -526,12 +520,11 @@ def _form(node: Node, view: LaneView) -> Weighted | None:
         return _convolution(node, view, roles, roles.form)
     if roles.form is Form.ROWS:
         return _rows(node, view, roles)
-    weights = next((place for place in roles.weights if has(node, place) and view.is_constant(node.inputs[place])), -1)
-    return _product(node, view, weights) if weights >= 0 and not _batch_turned(node) else None
-
-
-def _batch_turned(node: Node) -> bool:
-    return bool(node.int("transBatchA") or node.int("transBatchB"))
+    weights = next(
+        (position for position in roles.weights if has(node, position) and view.is_constant(node.inputs[position])), -1
+    )
+    batch_turned = node.int("transBatchA") or node.int("transBatchB")
+    return _product(node, view, weights) if weights >= 0 and not batch_turned else None
 
 
 def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
@@ -542,8 +535,8 @@ def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
 
 def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weighted | None:
     """A convolution whose data and weights fit, whatever the order of their axes."""
-    place = roles.weights[0]
-    shape, weights = view.input_shape(node, roles.data[0]), view.input_shape(node, place)
+    position = roles.weights[0]
+    shape, weights = view.input_shape(node, roles.data[0]), view.input_shape(node, position)
     if shape is None or not weights or 0 in weights or node.int("channels_last"):
         return None
     if len(shape) < 3 or {len(weights), len(view.shape(node.outputs[0]) or shape)} != {len(shape)}:
@@ -555,8 +548,8 @@ def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weight
     else:
         groups = channels if form.depthwise else 1 if form.transposed else channels // max(columns, 1)
     whole, summed = (columns, columns) if form.transposed else (weights[outputs] or 0, groups * columns)
-    found = lane_weights(view, node, place, outputs)
-    if found is None or groups < 1 or whole % groups or channels != summed or not channels:
+    factors = lane_weights(view, node, position, outputs)
+    if factors is None or groups < 1 or whole % groups or channels != summed or not channels:
         return None
 
     def grouped(array: NDArray[Any]) -> NDArray[Any]:
@@ -566,10 +559,10 @@ def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weight
             return np.swapaxes(ordered.reshape(rows, groups, columns // groups, -1), 0, 1)
         return np.reshape(ordered, (groups, rows // groups, columns, -1))
 
-    matrix, zero = found.turned(grouped), _zero_point(view, node, roles.data[0])
+    matrix, zero = factors.turned(grouped), _zero_point(view, node, roles.data[0])
     mixing = not form.depthwise and (groups == 1 or matrix.nonzero.shape[2] > 1)
     plain, real = _sees_all_taps(node, roles, matrix.nonzero.shape[3]), sums_of(view.graph, node) is Sums.FLOAT
-    return Weighted(node.index, roles.data[0], place, axis, axis, mixing, plain, zero, matrix, real)
+    return Weighted(node.index, roles.data[0], position, axis, axis, mixing, plain, zero, matrix, real)
 
 
 def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
@@ -585,12 +578,18 @@ def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
 
 def _rows(node: Node, view: LaneView, roles: Roles) -> Weighted | None:
     """Weights [N, K] and data that ends in the axis that they sum over."""
-    shape, made = view.input_shape(node, roles.data[0]), view.shape(node.outputs[0])
-    found = lane_weights(view, node, roles.weights[0], 0)
-    if found is None or found.nonzero.ndim != 2 or not shape or made is None or shape[-1] != found.nonzero.shape[1]:
+    shape, result = view.input_shape(node, roles.data[0]), view.shape(node.outputs[0])
+    stored = lane_weights(view, node, roles.weights[0], 0)
+    if (
+        stored is None
+        or stored.nonzero.ndim != 2
+        or not shape
+        or result is None
+        or shape[-1] != stored.nonzero.shape[1]
+    ):
         return None
-    where = node.index, roles.data[0], roles.weights[0], len(shape) - 1, len(made) - 1
-    factors, zero = found.turned(lambda array: array[None, :, :, None]), _zero_point(view, node, roles.data[0])
+    where = node.index, roles.data[0], roles.weights[0], len(shape) - 1, len(result) - 1
+    factors, zero = stored.turned(lambda array: array[None, :, :, None]), _zero_point(view, node, roles.data[0])
     return Weighted(*where, True, True, zero, factors, sums_of(view.graph, node) is Sums.FLOAT)
 
 
@@ -603,14 +602,14 @@ def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
     rows, columns = (1, 0) if is_right else (0, 1)
     if turned[is_right]:
         rows, columns = columns, rows
-    found, shape = lane_weights(view, node, weights, rows), view.input_shape(node, data)
-    if found is None or found.nonzero.ndim != 2 or shape is None or len(shape) < 2:
+    stored, shape = lane_weights(view, node, weights, rows), view.input_shape(node, data)
+    if stored is None or stored.nonzero.ndim != 2 or shape is None or len(shape) < 2:
         return None
     last = len(shape) - 1
     axis = last if is_right != turned[not is_right] else last - 1
-    if shape[axis] != found.nonzero.shape[columns]:
+    if shape[axis] != stored.nonzero.shape[columns]:
         return None
-    factors = found.turned(lambda array: (array if rows == 0 else array.T)[None, :, :, None])
+    factors = stored.turned(lambda array: (array if rows == 0 else array.T)[None, :, :, None])
     real, zero = roles.sums is Sums.FLOAT, _zero_point(view, node, data)
     factor = real_attribute(node, "alpha", 1.0) if real else 1.0
     where = node.index, data, weights, axis, last if is_right else last - 1
@@ -721,25 +720,25 @@ class Demand:
         elif node.outputs[0] in self.masks:
             self._apply(node, operator.demand(node, self.view, self.masks[node.outputs[0]]))
 
-    def _apply(self, node: Node, found: Mapping[int, Mask] | None) -> None:
+    def _apply(self, node: Node, masks: Mapping[int, Mask] | None) -> None:
         """Mark the demand of some inputs, and all of every other input."""
         for position, name in enumerate(node.inputs):
             if name:
-                self._need(name, ALL if found is None else found.get(position, ALL))
+                self._need(name, ALL if masks is None else masks.get(position, ALL))
 
     def _sum(self, node: Node, weighted: Weighted) -> None:
-        made = node.outputs[0]
-        if made not in self.masks:
+        result = node.outputs[0]
+        if result not in self.masks:
             return
-        mask = needed_columns(weighted, self.rows.get(made, ~ALL) if weighted.mixing else self.masks[made])
+        mask = needed_columns(weighted, self.rows.get(result, ~ALL) if weighted.mixing else self.masks[result])
         if weighted.mixing and node.index in self.absorbed:
             mask = mask & ~self.absorbed[node.index]
         rank = len(self.view.shape(node.inputs[weighted.data]) or ())
-        found = {weighted.data: mask.reshape([-1 if axis == weighted.axis else 1 for axis in range(rank)])}
+        demanded = {weighted.data: mask.reshape([-1 if axis == weighted.axis else 1 for axis in range(rank)])}
         summand = operator_of(node).roles.summand
         if has(node, summand):
-            found[summand] = self.masks[made]
-        self._apply(node, found)
+            demanded[summand] = self.masks[result]
+        self._apply(node, demanded)
 
     def _move(self, node: Node, movement: Movement) -> None:
         for position, name in enumerate(node.outputs):
@@ -767,18 +766,13 @@ class Demand:
         self.masks[name] = mask
 
 
-def _covers(mask: Mask, shape: Sequence[Size]) -> bool:
-    """Whether every axis of a mask is as long as the tensor's, or of length 1."""
-    return mask.ndim == len(shape) and all(have in (1, size) for have, size in zip(mask.shape, shape, strict=True))
-
-
 def needed_columns(weighted: Weighted, mask: Mask) -> Mask:
     """Columns that demanded rows read, [groups x columns], from a mask of the result."""
-    groups, made = weighted.shape[:2]
-    rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.made], keep=False)
+    groups, outputs = weighted.shape[:2]
+    rows = anywhere(mask, [axis for axis in range(mask.ndim) if axis != weighted.output_axis], keep=False)
     if rows.all():
         return np.asarray(weighted.touched.any(axis=1).reshape(-1))
-    rows = np.broadcast_to(rows, groups * made).reshape(groups, made)
+    rows = np.broadcast_to(rows, groups * outputs).reshape(groups, outputs)
     return np.asarray((weighted.touched & rows[:, :, None]).any(axis=1).reshape(-1))
 
 
@@ -807,7 +801,10 @@ class Absorbed(NamedTuple):
 def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
     """Constants of its data that a layer's bias can absorb."""
     node = view.graph.nodes[weighted.node]
-    columns = _columns(weighted, view, node)
+    data = view.known(node.inputs[weighted.data])
+    if data is None:
+        raise ValueError(f"{node.label} sums over an axis of a tensor of unknown rank")
+    columns = weighted.columns(data)
     known, zero = ~columns.varies & ~columns.zero & weighted.plain, columns.zero
     slot = bias_slot(view.graph, node) if known.any() else None
     if slot is None or np.isnan(weighted.taps.values).any():
@@ -815,16 +812,14 @@ def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
     values = np.where(known, (columns.low + columns.high) / 2, 0)
     added, exact = _added(weighted, view.graph, slot, values)
     exact &= known & (columns.low == columns.high)
-    if slot.kind != FLOAT and not _absorb_fits(added, view, slot):
-        return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
+    if slot.kind != FLOAT:
+        most = np.abs(added).sum(axis=2).reshape(-1)
+        if slot.tensor:
+            held = view.known(slot.tensor)
+            most = most + (np.nan if held is None else np.abs(held.low).reshape(-1))
+        if not (most <= LIMIT).all():  # int32 does not hold the bias with all constants added
+            return Absorbed(zero.reshape(-1), zero.reshape(-1), None, FLOAT)
     return Absorbed((zero | exact).reshape(-1), (zero | known).reshape(-1), added, slot.kind)
-
-
-def _columns(weighted: Weighted, view: LaneView, node: Node) -> Interval:
-    data = view.known(node.inputs[weighted.data])
-    if data is None:
-        raise ValueError(f"{node.label} sums over an axis of a tensor of unknown rank")
-    return weighted.columns(data)
 
 
 def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> tuple[Floats, Mask]:
@@ -845,7 +840,7 @@ def _added(weighted: Weighted, graph: Graph, slot: BiasSlot, values: Floats) -> 
 
 
 def _whole(weighted: Weighted, factors: FactorScales, values: Floats) -> tuple[Floats, Mask]:
-    """The same in integers, from weights and values that are whole multiples of their scales."""
+    """Gain in integers, and the columns where weights and values are whole multiples of their scales."""
     weights, data = weighted.taps.values / _per_row(factors.weights, weighted), values / factors.data
     exact = (np.abs(data - np.rint(data)) < WHOLE) & (np.abs(weights - np.rint(weights)) < WHOLE).all(axis=(1, 3))
     return np.rint(weights).sum(axis=3) * np.rint(data)[:, None, :], exact
@@ -855,15 +850,6 @@ def _per_row(scales: tuple[float, ...], weighted: Weighted) -> Floats:
     """One number for each output channel, against weights [groups, rows, columns, taps]."""
     groups, rows = weighted.shape[:2]
     return np.broadcast_to(np.array(scales), groups * rows).reshape(groups, rows, 1, 1)
-
-
-def _absorb_fits(added: Floats, view: LaneView, slot: BiasSlot) -> bool:
-    """Whether the bias fits int32 with any of the constants added."""
-    most = np.abs(added).sum(axis=2).reshape(-1)
-    if slot.tensor:
-        held = view.known(slot.tensor)
-        most = most + (np.nan if held is None else np.abs(held.low).reshape(-1))
-    return bool((most <= LIMIT).all())
 
 
 # The lane analysis: a forward pass for values, a backward pass for demand, and the lanes of every class.
@@ -884,18 +870,18 @@ def analyse_lanes(
     """
     view = LaneView(graph, read, disproved)
     if not _in_order(graph):
-        return Lanes({one.id: _all_live(one) for one in dimensions.classes}, view, {})
+        return Lanes({lanes.id: _all_live(lanes) for lanes in dimensions.classes}, view, {})
     fill_in(view)
     asked = Demand(view)
     readers = {
         index: reader
-        for index, one in view.weighted.items()
-        if one.mixing and (reader := _reader(one, view, dimensions, asked.masks)) is not None
+        for index, weighted in view.weighted.items()
+        if weighted.mixing and (reader := _reader(weighted, view, dimensions, asked.masks)) is not None
     }
-    exact = _without(asked, {index: one.absorbed.exact for index, one in readers.items()})
-    unsafe = _without(asked, {index: one.absorbed.unsafe for index, one in readers.items()})
+    exact = _without(asked, {index: reader.absorbed.exact for index, reader in readers.items()})
+    unsafe = _without(asked, {index: reader.absorbed.unsafe for index, reader in readers.items()})
     questions = _Questions(view, dimensions, asked.masks, exact.masks, unsafe.masks)
-    return Lanes({one.id: questions.lanes_of(one) for one in dimensions.classes}, view, readers, asked.masks)
+    return Lanes({lanes.id: questions.lanes_of(lanes) for lanes in dimensions.classes}, view, readers, asked.masks)
 
 
 def _without(asked: Demand, absorbed: Mapping[int, Mask]) -> Demand:
@@ -903,14 +889,14 @@ def _without(asked: Demand, absorbed: Mapping[int, Mask]) -> Demand:
     return Demand(asked.view, asked.masks, absorbed) if any(mask.any() for mask in absorbed.values()) else asked
 
 
-def _all_live(one: DimensionClass) -> ClassLanes:
-    return ClassLanes(one.id, range(one.size))
+def _all_live(dimension_class: DimensionClass) -> ClassLanes:
+    return ClassLanes(dimension_class.id, range(dimension_class.size))
 
 
 def _in_order(graph: Graph) -> bool:
     """Whether every node comes after those whose results it reads, and no value is made twice."""
-    made = [name for node in graph.nodes for name in node.outputs if name]
-    return len(set(made)) == len(made) and all(
+    results = [name for node in graph.nodes for name in node.outputs if name]
+    return len(set(results)) == len(results) and all(
         graph.producers[name].index < node.index
         for node in graph.nodes
         for name in node.inputs
@@ -921,11 +907,11 @@ def _in_order(graph: Graph) -> bool:
 def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
     """A layer that sums over channels; None where the classes do not cover its channels."""
     node = view.graph.nodes[weighted.node]
-    axes, made = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
+    axes, wanted = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
     count = weighted.shape[0] * weighted.shape[2]
     if axes is None or len(axes) <= weighted.axis or axes[weighted.axis].size != count:
         return None
-    read = np.zeros(count, bool) if made is None else needed_columns(weighted, made)
+    read = np.zeros(count, bool) if wanted is None else needed_columns(weighted, wanted)
     return LaneReader(axes[weighted.axis], read, absorbed(weighted, view))
 
 
@@ -941,62 +927,64 @@ class _Questions:
         self.dimensions = dimensions
         self.kept = _contracted_constants(view, dimensions)
         self.questions: tuple[Callable[[str, int], Mask], ...] = (
-            lru_cache(None)(lambda name, place: _mask(read, name, place)),
-            lru_cache(None)(lambda name, place: _mask(exact, name, place)),
-            lru_cache(None)(lambda name, place: _mask(unsafe, name, place)),
+            lru_cache(None)(lambda name, axis: _mask(read, name, axis)),
+            lru_cache(None)(lambda name, axis: _mask(exact, name, axis)),
+            lru_cache(None)(lambda name, axis: _mask(unsafe, name, axis)),
             lru_cache(None)(self._live),
         )
 
-    def lanes_of(self, one: DimensionClass) -> ClassLanes:
+    def lanes_of(self, dimension_class: DimensionClass) -> ClassLanes:
         """Lanes of one class."""
-        if one.size > MAX_LANES:
-            return _all_live(one)
-        members = [(name, place) for name, place in one.members if not self.view.is_constant(name)]
-        read, exact, unsafe, varying = (self._anywhere(one, members, question) for question in self.questions)
-        if one.freedom is Freedom.LOCKED or one.id in self.kept:
-            exact = unsafe = np.ones(one.size, bool)
+        if dimension_class.size > MAX_LANES:
+            return _all_live(dimension_class)
+        members = [(name, axis) for name, axis in dimension_class.members if not self.view.is_constant(name)]
+        read, exact, unsafe, varying = (
+            self._anywhere(dimension_class, members, question) for question in self.questions
+        )
+        if dimension_class.freedom is Freedom.LOCKED or dimension_class.id in self.kept:
+            exact = unsafe = np.ones(dimension_class.size, bool)
         elif unsafe.all():
             exact = unsafe
         elif not unsafe.any():
             unsafe[np.argmax(exact)] = exact[np.argmax(exact)] = True
         constant = (~unsafe | ~varying) & read
-        return ClassLanes(one.id, *map(_listed, (unsafe, ~exact, exact & ~unsafe, constant, ~read)))
+        return ClassLanes(dimension_class.id, *map(_listed, (unsafe, ~exact, exact & ~unsafe, constant, ~read)))
 
     def _anywhere(
-        self, one: DimensionClass, members: list[tuple[str, int]], question: Callable[[str, int], Mask]
+        self, dimension_class: DimensionClass, members: list[tuple[str, int]], question: Callable[[str, int], Mask]
     ) -> Mask:
         """Lanes for which the answer is yes along some axis of some tensor of the class."""
-        found = np.zeros(one.size, bool)
-        for name, place in members:
-            axis = self.dimensions.axis(name, place)
+        lanes = np.zeros(dimension_class.size, bool)
+        for name, position in members:
+            axis = self.dimensions.axis(name, position)
             if not axis.indexed or (axis.size or 0) > MAX_ELEMENTS:
-                return np.ones(one.size, bool)
-            found |= any_lane(axis, one.id, one.size, question(name, place))
-            if found.all():
+                return np.ones(dimension_class.size, bool)
+            lanes |= any_lane(axis, dimension_class.id, dimension_class.size, question(name, position))
+            if lanes.all():
                 break
-        return found if members else np.ones(one.size, bool)
+        return lanes if members else np.ones(dimension_class.size, bool)
 
-    def _live(self, name: str, place: int) -> Mask:
+    def _live(self, name: str, axis: int) -> Mask:
         known = self.view.known(name)
-        return np.ones(1, bool) if known is None else along(known, place).varies
+        return np.ones(1, bool) if known is None else along(known, axis).varies
 
 
 def _contracted_constants(view: LaneView, dimensions: Dimensions) -> set[int]:
     """Leaves of constants that are multiplied with each other: every lane of them counts."""
-    found: set[int] = set()
+    contracted: set[int] = set()
     for node in view.graph.nodes:
         if operator_of(node).roles.form is not None and all(view.is_constant(name) for name in node.inputs if name):
             for position, name in enumerate(node.inputs):
                 for axis in dimensions.input_axes(node.index, position) or dimensions.axes(name) or ():
-                    found.update(leaves(axis))
-    return found
+                    contracted.update(leaves(axis))
+    return contracted
 
 
-def _mask(masks: Masks, name: str, place: int) -> Mask:
+def _mask(masks: Masks, name: str, axis: int) -> Mask:
     mask = masks.get(name)
     if mask is None:
         return np.zeros(1, bool)
-    return anywhere(mask, [axis for axis in range(mask.ndim) if axis != place], keep=False).reshape(-1)
+    return anywhere(mask, [other for other in range(mask.ndim) if other != axis], keep=False).reshape(-1)
 
 
 def _listed(mask: Mask) -> tuple[int, ...]:
