@@ -469,30 +469,15 @@ class LayerFacts:
         return len(self.shapes[0] or ()) if self.shapes else 0
 
     @property
-    def output_rank(self) -> int:
-        """Axes of its result; 0 where unknown."""
-        return len(self.graph.shape(self.node.outputs[0]) or ())
-
-    @property
     def batch(self) -> int:
         """Images; 1 where unknown."""
         return (self.call.input_dims.n if self.call else 1) or 1
-
-    @property
-    def first(self) -> int:
-        """Size of the first axis of its first operand; 1 where unknown."""
-        return (self.shapes[0] or (1,))[0] or 1 if self.shapes else 1
 
     @property
     def broadcasts(self) -> bool:
         """Whether its two operands are known to differ in shape."""
         pair = self.shapes[:2]
         return len(pair) == 2 and None not in pair and pair[0] != pair[1]
-
-    @property
-    def depth(self) -> int:
-        """Inputs of each output of a dense layer; 0 where unknown."""
-        return (self.call.filter_dims.n if self.call else 0) or 0
 
     @property
     def weight_zero_point(self) -> bool:

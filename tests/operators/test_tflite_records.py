@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
 from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.operators.record import NotFollowed, Operator
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
+from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS
 from support.operator_records import answers_or_declines_new_lane
 
 RECORDS = sorted(TFLITE_OPERATORS.values(), key=lambda operator: operator.name)

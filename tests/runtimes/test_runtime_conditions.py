@@ -413,7 +413,7 @@ def test_operands_are_those_of_the_operators_record() -> None:
         (record,) = analysis.lowered.records
         facts = LayerFacts(analysis.graph, record)
         assert facts.shapes == [(1, 4, 6, 6)] * 2
-        assert (facts.rank, facts.first, facts.broadcasts) == (4, 1, False)
+        assert (facts.rank, facts.broadcasts) == (4, False)
 
 
 def test_a_layer_beside_cmsis_nn_has_no_route():

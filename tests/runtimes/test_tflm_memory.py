@@ -16,8 +16,8 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
+from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write

@@ -11,13 +11,8 @@ import pytest
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import (
-    LIMITS,
-    SETTINGS,
-    KernelOutcome,
-    numbers_of,
-    refusal_of,
-)
+from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS, KernelOutcome, numbers_of
+from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds, reviewed_revision
 from support import paths
 from support.tflite_models import one_operator, tensor

@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import CUSTOM
+from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
 from support.tflite_writer import restore, write

@@ -7,8 +7,8 @@ import pytest
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
+from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import HIGHEST_VERSION
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS
 from support.tflite_models import one_operator, streaming_model, tensor
 from support.tflite_writer import write
 from support.versions import installed

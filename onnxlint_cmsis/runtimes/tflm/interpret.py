@@ -17,7 +17,7 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, WITHOUT, kernel_of
+from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, hold, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -28,7 +28,6 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     Unpredictable,
     resource_variables,
 )
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import DYNAMIC, SIZED, hold
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,

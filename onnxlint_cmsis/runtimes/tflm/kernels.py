@@ -1,14 +1,19 @@
-"""Operators with a kernel of CMSIS-NN: what their kernels check, ask for and call, in builds with CMSIS-NN and without.
+"""Kernels of TensorFlow Lite Micro: what they check, in order, what their Prepare asks for, and what their Eval calls.
 
-Lines are those of revision 90b983c2.
+A row is a check: what it asks for, what happens where that does not hold, and the line. `KERNELS` has the operators
+with a kernel of CMSIS-NN, `PLAIN` the same in a build without it, `LIMITS` all others. Lines are those of revision
+90b983c2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from functools import partial
-from math import prod
-from struct import unpack_from
+from itertools import pairwise, zip_longest
+from math import frexp, isfinite, log, prod
+from struct import calcsize, unpack_from
+from typing import Concatenate, ParamSpec
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -18,6 +23,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
     NO_FILTER,
+    K,
     OperatorView,
     Preparation,
     Refused,
@@ -31,62 +37,1657 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     window,
     zero_point,
 )
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    CONVOLUTION_SCALES,
-    CUSTOM,
-    DATA,
-    DENSE_ACTIVATION,
-    DENSE_BIAS,
-    DEPTHWISE_SCALES,
-    FLOAT,
-    FUSED_ACTIVATION,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INT16_POINT,
-    INVOKE,
-    LARGEST,
-    LEFT,
-    LIMITS,
-    MULTIPLIED,
-    NUMBERS,
-    OUTPUT,
-    PADDED,
-    POOLED_ACTIVATION,
-    PREPARE,
-    REFERENCE,
-    REQUESTS,
-    RUNTIME_SHAPE,
-    SECOND,
-    SOFTMAX_RANGE,
-    SUM_FACTORS,
-    TRANSPOSED_SCALES,
-    WRONG,
-    Condition,
-    KernelLimit,
-    KernelOperand,
-    OfLayer,
-    Row,
-    condition,
-    decode,
-    ends,
-    equal,
-    given,
-    inputs,
-    no_steps,
-    outputs,
-    pointed,
-    ranked,
-    same_type,
-    single_value,
-    stored,
-    touched,
-    typed,
-    unless,
-    where,
-    with_steps,
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
+
+# The form of a row, and conditions.
+
+
+Condition = Callable[[OperatorView], str]
+"""What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
+
+Raises Unpredictable where the kernel reads a tensor that is not there.
+"""
+
+
+P = ParamSpec("P")
+
+
+def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
+    """A condition that is told more than the operator: which operand, which types."""
+    return lambda *args, **more: lambda view: rule(view, *args, **more)
+
+
+@condition
+def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[object, object]]) -> str:
+    """Two numbers of the operator are one; `text` names both."""
+    numbers = pair(view)
+    return "" if numbers[0] == numbers[1] else text.format(*numbers)
+
+
+class KernelOutcome(str, Enum):
+    """What becomes of an operator that breaks a condition."""
+
+    ALLOCATE_FAILS = "allocate_fails"
+    """Prepare returns an error, so AllocateTensors fails."""
+    INVOKE_FAILS = "invoke_fails"
+    """Eval returns an error."""
+    ABORTS_PREPARE = "aborts in Prepare"
+    """TFLITE_CHECK in Prepare, which every build has."""
+    ABORTS_INVOKE = "aborts in Invoke"
+    """TFLITE_CHECK in Eval."""
+    HALTS_PREPARE = "halts in Prepare"
+    """TFLITE_DCHECK in Prepare, which builds with NDEBUG leave out."""
+    HALTS_INVOKE = "halts in Invoke"
+    """TFLITE_DCHECK in Eval."""
+    WRONG = "wrong"
+    """Wrong values, and status kTfLiteOk."""
+    REFERENCE = "reference code"
+    """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
+
+
+class OfLayer(NamedTuple):
+    """What a row says of a layer of an ONNX model, which becomes an operator of the row."""
+
+    kind: str
+    """Kind of the remark."""
+    reason: str
+    """Why, as a clause."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layer too: the row holds for one of them alone."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
+
+
+class KernelLimit(NamedTuple):
+    """One check of a kernel, or one of its ways that other operators do not go."""
+
+    place: str
+    """File and line, under K or from the root of the repository."""
+    outcome: KernelOutcome
+    """What happens where the condition is broken."""
+    condition: Condition
+    """What is broken."""
+    advice: str = ""
+    """What to do about it, where converting again helps."""
+    since: str = ""
+    """Day from which revisions have the check, ISO 8601; empty for all reviewed ones."""
+    until: str = ""
+    """Day from which they no longer have it; empty for all reviewed ones."""
+    kind: str = ""
+    """Kind of the remark on an operator of a file; empty for the usual one of the outcome."""
+    layer: OfLayer | None = None
+    """What it says of layers of ONNX models; None where a file alone tells."""
+
+    @property
+    def source(self) -> str:
+        """File and line from the root of the repository."""
+        return self.place if self.place.startswith("tensorflow/") else K + self.place
+
+
+class KernelOperand(NamedTuple):
+    """A tensor that an operator reads or writes."""
+
+    position: int
+    """Number among the inputs, or the outputs."""
+    title: str
+    """What a message calls it."""
+    written: bool = False
+    """An output."""
+
+    def of(self, view: OperatorView) -> TfliteTensor:
+        """The tensor. Raises Unpredictable where there is none."""
+        tensor = view.output(self.position) if self.written else view.input(self.position)
+        if tensor is None:
+            raise Unpredictable(f"{self.title} is missing, and the kernel reads it")
+        return tensor
+
+
+DATA, SECOND, THIRD = (
+    KernelOperand(0, "its input"),
+    KernelOperand(1, "its second input"),
+    KernelOperand(2, "its third input"),
 )
+LEFT, AXIS, SIZES, INDICES = (
+    KernelOperand(0, "its first input"),
+    KernelOperand(1, "its axis"),
+    KernelOperand(1, "its size"),
+    KernelOperand(1, "its indices"),
+)
+OUTPUT = KernelOperand(0, "its output", written=True)
+FLOAT, NUMBERS, MOVED = ("FLOAT32",), ("FLOAT32", "INT8", "INT16"), ("FLOAT32", "INT8")
+INDEX_TYPES = ("INT32", "INT64")
+UNSIZED = ("STRING", "VARIANT", "INT2", "UINT4", "FLOAT8_E4M3FN", "FLOAT8_E5M2")
+"""Element types without a size (lite/micro/memory_helpers.cc:47)."""
+FORMATS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q", "FLOAT32": "f", "BOOL": "?"}
+"""Letters of `struct`."""
+WORKED_OUT = ("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
+"""Operators whose Prepare writes the sizes of its output."""
+MOST_AXES = 6
+"""RuntimeShape::kMaxSmallSize (lite/kernels/internal/runtime_shape.h:38)."""
+RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
+BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
+ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
+BOOL_RESULTS = "2026-10-23"
+"""Day of a wheel on PyPI that casts to BOOL; which commit after 90b983c2 brought it was not read."""
+ANY_RANK = "2026-07-01"
+"""Day from which operands of different shapes may have more than four axes (lite/kernels/internal/reference/)."""
+
+
+def listed(words: tuple[str, ...]) -> str:
+    """`FLOAT32, INT8 or INT16 is taken`; `FLOAT32 alone is taken`."""
+    if len(words) == 1:
+        return f"{words[0]} alone is taken"
+    return f"{', '.join(words[:-1])} or {words[-1]} is taken"
+
+
+def numbers_of(view: OperatorView, tensor: TfliteTensor, kind: str = "") -> tuple[float, ...] | None:
+    """Values of a constant, read as `kind` or as its own type; None where the file does not hold them all."""
+    letter = FORMATS.get(kind or tensor.elem_type)
+    count = prod(tensor.shape)
+    if letter is None or not view.constant(tensor) or tensor.encoding:
+        return None
+    data = view.model.bytes_of(tensor.buffer)
+    whole = count >= 0 and len(data) >= count * calcsize(f"<{letter}")
+    return unpack_from(f"<{count}{letter}", data) if whole else None
+
+
+def sized(view: OperatorView) -> str:
+    """Every tensor has a type whose elements have a size."""
+    operator = view.operator
+    tensors = (view.subgraph.tensors[index] for index in (*operator.inputs, *operator.outputs) if index >= 0)
+    bad = next((tensor for tensor in tensors if tensor.elem_type in UNSIZED), None)
+    return f"'{bad.name}' is {bad.elem_type}, of which an element has no size" if bad else ""
+
+
+def dynamic(view: OperatorView) -> str:
+    """Every output has sizes above 0, once Prepare has worked its own out; [0] counts as one number."""
+    operator = view.operator
+    if operator.op in WORKED_OUT:
+        return ""
+    tensors = (view.subgraph.tensors[index] for index in operator.outputs if index >= 0)
+    shapes = [_pooled(view)] if operator.op == "L2_POOL_2D" else [tensor.shape for tensor in tensors]
+    if operator.op == "RESHAPE":
+        data, made = DATA.of(view).shape, shapes[0]
+        shapes = [
+            tuple(
+                prod(data) // (prod(size for size in made if size != -1) or 1) if size == -1 else size for size in made
+            )
+        ]
+    bad = next((shape for shape in shapes if shape != (0,) and any(size < 1 for size in shape)), None)
+    return f"its output has shape {list(bad)}; sizes that a run decides, and 0, are not taken" if bad else ""
+
+
+def _pooled(view: OperatorView) -> tuple[int, ...]:
+    """Sizes that L2_POOL_2D works out for its output (K/l2_pool_2d.cc:84-87)."""
+    shape = DATA.of(view).shape
+    plane = []
+    for length, side in zip(shape[1:3], ("h", "w"), strict=True):
+        step = max(view.option(f"stride_{side}"), 1)
+        window = view.option("filter_height" if side == "h" else "filter_width")
+        plane.append(-(-length // step) if view.text("padding") == "SAME" else (length + step - window) // step)
+    return (shape[0], *plane, shape[3])
+
+
+@condition
+def inputs(view: OperatorView, *counts: int) -> str:
+    """As many inputs as one of the counts."""
+    count = len(view.operator.inputs)
+    taken = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return "" if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
+
+
+def outputs(view: OperatorView) -> str:
+    """One output."""
+    count = len(view.operator.outputs)
+    return "" if count == 1 else f"it has {count} outputs, where the kernel takes 1"
+
+
+def no_outputs(view: OperatorView) -> str:
+    """No output."""
+    count = len(view.operator.outputs)
+    return f"it has {count} outputs; none is taken" if count else ""
+
+
+@condition
+def single_value(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand has one element."""
+    count = prod(operand.of(view).shape)
+    return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
+
+
+VARIABLE = "tensorflow/lite/micro/micro_resource_variable.cc"
+
+
+@condition
+def fits_variable(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand has as many bytes as the resource variable, which is what is copied."""
+    use, size = view.variable, tensor_bytes(operand.of(view))
+    if use is None or use.bytes_ == size:
+        return ""
+    return f"the variable has {use.bytes_} bytes, which are copied, and {operand.title} has {size}"
+
+
+@condition
+def given(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand is there."""
+    tensor = view.output(operand.position) if operand.written else view.input(operand.position)
+    return f"{operand.title} is missing" if tensor is None else ""
+
+
+@condition
+def touched(view: OperatorView, operand: KernelOperand) -> str:
+    """The kernel reads the operand before it asks whether it is there."""
+    operand.of(view)
+    return ""
+
+
+@condition
+def typed(view: OperatorView, operand: KernelOperand, *types: str) -> str:
+    """The operand has one of the element types."""
+    kind = operand.of(view).elem_type
+    return "" if kind in types else f"{operand.title} is {kind}; {listed(types)}"
+
+
+@condition
+def same_type(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+    """Both operands have one element type."""
+    kinds = left.of(view).elem_type, right.of(view).elem_type
+    alike = kinds[0] == kinds[1]
+    return "" if alike else f"{left.title} is {kinds[0]} and {right.title} {kinds[1]}; one type is taken for both"
+
+
+@condition
+def same_shape(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+    """Both operands have one shape."""
+    shapes = left.of(view).shape, right.of(view).shape
+    alike = shapes[0] == shapes[1]
+    text = f"{left.title} has shape {list(shapes[0])} and {right.title} {list(shapes[1])}; one shape is taken"
+    return "" if alike else text
+
+
+@condition
+def ranked(view: OperatorView, operand: KernelOperand, least: int, most: int) -> str:
+    """The operand has `least` to `most` axes."""
+    rank = len(operand.of(view).shape)
+    taken = f"{least} alone is taken" if least == most else f"{least} to {most} are taken"
+    return "" if least <= rank <= most else f"{operand.title} has {rank} dimensions; {taken}"
+
+
+@condition
+def stored(view: OperatorView, operand: KernelOperand) -> str:
+    """The file holds the operand's values."""
+    tensor = operand.of(view)
+    return "" if view.constant(tensor) else f"{operand.title} is computed; a constant alone is taken"
+
+
+@condition
+def pointed(view: OperatorView, operand: KernelOperand, point: int) -> str:
+    """The operand has the zero-point."""
+    point_of = zero_point(operand.of(view))
+    return "" if point_of == point else f"{operand.title} has zero-point {point_of}; {point} alone is taken"
+
+
+@condition
+def same_steps(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+    """Both operands have one scale and one zero-point."""
+    steps = [(scale(operand.of(view)), zero_point(operand.of(view))) for operand in (left, right)]
+    if steps[0] == steps[1]:
+        return ""
+    texts = [f"scale {step:g} and zero-point {point}" for step, point in steps]
+    return f"{left.title} has {texts[0]}, {right.title} {texts[1]}; the kernel does not rescale"
+
+
+@condition
+def no_steps(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand has no quantization."""
+    return f"{operand.title} has a scale; plain numbers alone are taken" if quantized(operand.of(view)) else ""
+
+
+@condition
+def with_steps(view: OperatorView, operand: KernelOperand) -> str:
+    """The operand has a scale and a zero-point."""
+    return "" if quantized(operand.of(view)) else f"{operand.title} has no scale with a zero-point"
+
+
+def unless(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
+    """The condition, for operands of other element types alone."""
+    return lambda view: "" if operand.of(view).elem_type in types else condition(view)
+
+
+def where(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
+    """The condition, for operands of the element types alone."""
+    return lambda view: condition(view) if operand.of(view).elem_type in types else ""
+
+
+def no_activation(view: OperatorView) -> str:
+    """No activation is fused."""
+    name = view.text("fused_activation_function")
+    return f"the activation {name} is fused with it; none is taken" if name not in ("", "NONE") else ""
+
+
+def activation_fits(view: OperatorView) -> str:
+    """The ends of a fused activation, divided by the output's scale, are 32-bit integers (kernel_util.cc:344)."""
+    ends = {"RELU": 0.0, "RELU6": 6.0, "RELU_N1_TO_1": 1.0}
+    name, output = view.text("fused_activation_function"), view.output()
+    if output is None or output.elem_type not in INTEGER or name not in ends:
+        return ""
+    step = scale(output)
+    if abs(_ratio(ends[name], step)) <= 2.0**31:
+        return ""
+    return f"the scale of its output, {step:g}, is too small for the {name} fused with it"
+
+
+UTIL = "tensorflow/lite/kernels/kernel_util.cc"
+ACTIVATION = f"{UTIL}:349"
+
+
+def _scale_count(view: OperatorView) -> int:
+    weights = SECOND.of(view).quantization
+    return len(weights.scales) if weights else 0
+
+
+def channel_scales(view: OperatorView, axis: int) -> str:
+    """Several scales of weights are those of the output channels."""
+    weights, count = SECOND.of(view), _scale_count(view)
+    if count < 2 or weights.quantization is None:
+        return ""
+    along = weights.quantization.axis
+    sizes = (weights.shape[axis], weights.shape[along] if 0 <= along < len(weights.shape) else 0)
+    return "" if sizes == (count, count) else f"its weights of shape {list(weights.shape)} have {count} scales"
+
+
+@condition
+def below_one(view: OperatorView, *factors: Callable[[OperatorView], float]) -> str:
+    """Each factor that rescales lies between 0 and 1, as QuantizeMultiplierSmallerThanOneExp asks."""
+    bad = [value for value in (factor(view) for factor in factors) if not 0 < value < 1 - 2.0**-33]
+    return f"its scales give the factor {bad[0]:g}; one between 0 and 1 is taken" if bad else ""
+
+
+def above_one(view: OperatorView) -> str:
+    """The input's scale is at least 2^-26 / beta, as PreprocessSoftmaxScaling asks (quantization_util.cc:263)."""
+    beta = view.operator.options.get("beta", 1.0) if view.operator.op == "SOFTMAX" else 1.0
+    factor = (beta if isinstance(beta, (int, float)) else 1.0) * scale(DATA.of(view)) * (1 << 26)
+    text = f"the scale of its input, {scale(DATA.of(view)):g}, times beta is not above {2.0**-26:g}"
+    return "" if factor > 1 else text
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient as floats give it; NaN for 0 / 0."""
+    if denominator:
+        return numerator / denominator
+    return float("inf") if numerator else float("nan")
+
+
+def _step(operand: KernelOperand) -> Callable[[OperatorView], float]:
+    return lambda view: scale(operand.of(view))
+
+
+def _shared(view: OperatorView) -> float:
+    """The factor of an input against twice itself."""
+    return _ratio(scale(DATA.of(view)), 2 * scale(DATA.of(view)))
+
+
+def _summed(view: OperatorView) -> float:
+    """The factor from sums in steps of 2^-20 of twice the input's scale to the output's (K/add_n.cc:110)."""
+    return _ratio(2 * scale(DATA.of(view)), (1 << 20) * scale(OUTPUT.of(view)))
+
+
+def sum_factors(view: OperatorView) -> str:
+    """The factors of a sum lie between 0 and 1 (K/add_common.cc:49-56)."""
+    return _pair_factors(view, float)
+
+
+def difference_factors(view: OperatorView) -> str:
+    """The factors of a difference lie between 0 and 1, in single precision (K/sub_common.cc:52-60)."""
+    return _pair_factors(view, single)
+
+
+def _pair_factors(view: OperatorView, exact: Callable[[float], float]) -> str:
+    """Factors of both inputs and the output, in the precision that the kernel has."""
+    left, right, output = (scale(operand.of(view)) for operand in (LEFT, SECOND, OUTPUT))
+    twice = exact(2 * max(left, right))
+    steps = exact((1 << (15 if OUTPUT.of(view).elem_type == "INT16" else 20)) * output)
+    factors = (exact(_ratio(*pair)) for pair in ((left, twice), (right, twice), (twice, steps)))
+    return below_one(*(lambda _, value=value: value for value in factors))(view)
+
+
+def bias_fits(view: OperatorView) -> str:
+    """The bias of a dense layer is in steps of the input's scale times that of the weights."""
+    bias = view.input(2)
+    if bias is None:
+        return ""
+    product, step = scale(DATA.of(view)) * scale(SECOND.of(view)), scale(bias)
+    near = abs(_ratio(abs(product - step), scale(OUTPUT.of(view)))) <= 0.02
+    return "" if near else f"its bias has scale {step:g}; {product:g} is taken, that of input times weights"
+
+
+def squared_factors(view: OperatorView) -> str:
+    """The factors of both inputs lie between 0 and 1 (K/squared_difference.cc:62-77)."""
+    left, right = scale(LEFT.of(view)), scale(SECOND.of(view))
+    twice = 2 * max(left, right)
+    return below_one(lambda _: _ratio(left, twice), lambda _: _ratio(right, twice))(view)
+
+
+def exponent_at_most_zero(view: OperatorView) -> str:
+    """The input's scale is less than 128 times the output's (K/hard_swish_common.cc:68)."""
+    factor = single(_ratio(single(scale(DATA.of(view)) / 128), scale(OUTPUT.of(view))))
+    small = not isfinite(factor) or frexp(factor)[1] <= 0
+    return "" if small else "the scale of its input is 128 times that of its output, or more"
+
+
+def power_of_two(view: OperatorView) -> str:
+    """The output's scale is 2^-15 (CheckedLog2 in lite/kernels/internal/quantization_util.cc:395)."""
+    step = scale(OUTPUT.of(view))
+    exponent = log(step) / log(2) if step > 0 else 0.0
+    exact = step > 0 and abs(exponent - round(exponent)) < 1e-3 and round(exponent) == -15
+    return "" if exact else f"its output has scale {step:g}; 1/32768 alone is taken"
+
+
+def gentle_scale(view: OperatorView) -> str:
+    """The input's scale is less than 2.67, so that its multiplier has 16 bits."""
+    step = scale(DATA.of(view))
+    return "" if step * 12288 < 32768 else f"its input has scale {step:g}; less than 2.667 is taken"
+
+
+@condition
+def scaled(view: OperatorView, operand: KernelOperand, step: float, point: int) -> str:
+    """The operand has the scale and the zero-point that the kernel takes for granted."""
+    steps = scale(operand.of(view)), zero_point(operand.of(view))
+    text = f"{operand.title} has scale {steps[0]:g} and zero-point {steps[1]}"
+    return "" if steps == (step, point) else f"{text}; the kernel takes {step:g} and {point} for granted"
+
+
+@condition
+def plain_if_stretched(view: OperatorView, most: int) -> str:
+    """Operands of different shapes have `most` axes at most."""
+    shapes = [LEFT.of(view).shape, SECOND.of(view).shape]
+    rank = max(map(len, shapes))
+    return "" if shapes[0] == shapes[1] or rank <= most else f"its inputs differ in shape and have {rank} dimensions"
+
+
+@condition
+def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Condition]) -> str:
+    """A condition that holds for every input."""
+    operands = (KernelOperand(place, f"input {place}") for place in range(len(view.operator.inputs)))
+    return next(filter(None, (condition(operand)(view) for operand in operands)), "")
+
+
+def shapes_of_inputs(view: OperatorView) -> str:
+    """All inputs have the shape of the first."""
+    return all_inputs(lambda operand: same_shape(LEFT, operand))(view)
+
+
+@condition
+def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand, more: int = 0) -> str:
+    """A constant axis is one of the data's; `more` allows further ones behind the last."""
+    rank = len(data.of(view).shape)
+    axes = numbers_of(view, operand.of(view), "INT32") or ()
+    bad = [int(axis) for axis in axes if not -rank - more <= axis < rank + more]
+    return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else ""
+
+
+def reduced_axes(view: OperatorView) -> str:
+    """Constant axes of a reduction are the input's; a scalar has none to look at."""
+    return axis_within(AXIS, DATA)(view) if DATA.of(view).shape else ""
+
+
+def contiguous(view: OperatorView) -> str:
+    """Constant axes stand beside each other."""
+    rank = len(DATA.of(view).shape)
+    axes = sorted(int(axis) % max(rank, 1) for axis in numbers_of(view, AXIS.of(view), "INT32") or ())
+    apart = any(left + 1 != right for left, right in pairwise(axes))
+    return f"axes {axes} do not stand beside each other" if apart else ""
+
+
+def broadcast_to_shape(view: OperatorView) -> str:
+    """Shapes of BROADCAST_TO and its constant fit (K/broadcast_to.cc:34)."""
+    data, sizes, output = DATA.of(view).shape, SIZES.of(view), OUTPUT.of(view).shape
+    wanted = numbers_of(view, sizes)
+    if len(sizes.shape) != 1 or sizes.shape[0] != len(output):
+        return f"its size has shape {list(sizes.shape)} and its output {len(output)} dimensions"
+    if len(data) > len(output) or len(output) > 5:
+        return f"its input has {len(data)} dimensions and its output {len(output)}; 5 are the most"
+    if wanted is None:
+        return ""
+    fits = all(size in (1, want) for size, want in zip(reversed(data), reversed(wanted), strict=False))
+    exact = tuple(map(int, wanted)) == output
+    return "" if fits and exact else f"{list(data)} does not become {list(output)} by the size {list(map(int, wanted))}"
+
+
+def blocks_fit(view: OperatorView) -> str:
+    """A block size above 0 divides what DEPTH_TO_SPACE takes apart."""
+    size, depth = view.option("block_size"), (*DATA.of(view).shape, 0)[3]
+    if size < 1:
+        return f"its block size is {size}; at least 1 is taken"
+    return "" if depth % (size * size) == 0 else f"{depth} channels are no multiple of {size} times {size}"
+
+
+def planes_fit(view: OperatorView) -> str:
+    """A block size divides the plane that SPACE_TO_DEPTH takes apart. Raises Unpredictable for a size of 0."""
+    size, plane = view.option("block_size"), DATA.of(view).shape[1:3]
+    if size == 0:
+        raise Unpredictable("a block size of 0, by which the kernel divides")
+    return "" if all(length % size == 0 for length in plane) else f"{list(plane)} is no multiple of the block {size}"
+
+
+def update_fits(view: OperatorView) -> str:
+    """Indices and update of DYNAMIC_UPDATE_SLICE fit its operand (K/dynamic_update_slice.cc:153-161)."""
+    data, update, indices = (operand.of(view).shape for operand in (LEFT, SECOND, THIRD))
+    if len(indices) != 1 or indices[0] != len(data):
+        return f"its indices have shape {list(indices)} for {len(data)} dimensions"
+    fits = len(update) == len(data) and all(part <= whole for part, whole in zip(update, data, strict=True))
+    return "" if fits else f"its update of shape {list(update)} does not fit into {list(data)}"
+
+
+def embedding_fits(view: OperatorView) -> str:
+    """The output of EMBEDDING_LOOKUP holds a row for every index (K/embedding_lookup.cc:98-112)."""
+    rows, table, output = (operand.of(view) for operand in (LEFT, SECOND, OUTPUT))
+    if min(output.shape, default=0) < 0:
+        return ""
+    if len(output.shape) < len(table.shape):
+        return f"its output has {len(output.shape)} dimensions, fewer than its table"
+    needed = prod((*rows.shape[:1], *table.shape[1:], *output.shape[len(table.shape) :]))
+    return "" if needed <= prod(output.shape) else f"its output of shape {list(output.shape)} does not hold {needed}"
+
+
+def packed(view: OperatorView) -> str:
+    """PACK reads as many inputs as its options say. Raises Unpredictable where they are not there."""
+    for position in range(view.option("values_count")):
+        KernelOperand(position, f"input {position}").of(view)
+    return ""
+
+
+def rows_within(view: OperatorView) -> str:
+    """Constant indices of EMBEDDING_LOOKUP are rows of its table."""
+    rows = SECOND.of(view).shape[0]
+    bad = [int(row) for row in numbers_of(view, LEFT.of(view)) or () if not 0 <= row < rows]
+    return f"index {bad[0]} of a table with {rows} rows" if bad else ""
+
+
+def expanded(view: OperatorView) -> str:
+    """A constant axis of EXPAND_DIMS, and the output with one size of 1 more (K/expand_dims.cc:55)."""
+    axis, data, output = AXIS.of(view), DATA.of(view).shape, OUTPUT.of(view).shape
+    values = numbers_of(view, axis)
+    if len(axis.shape) > 1 or axis.elem_type != "INT32" or not values:
+        return f"its axis is {axis.elem_type} of shape {list(axis.shape)}; one INT32 is taken"
+    place = int(values[0]) + (len(data) + 1 if values[0] < 0 else 0)
+    if place > len(data):
+        return f"axis {place} is beyond its {len(data)} dimensions"
+    wanted = (*data[: max(place, 0)], *([1] if place >= 0 else []), *data[max(place, 0) :])
+    return "" if output == wanted else f"its output has shape {list(output)}; {list(wanted)} is taken"
+
+
+def filled(view: OperatorView) -> str:
+    """Sizes of FILL are constants, and those of its output (K/fill.cc:41)."""
+    sizes, output = LEFT.of(view), OUTPUT.of(view).shape
+    if len(sizes.shape) != 1 or sizes.shape[0] != len(output):
+        return f"its sizes have shape {list(sizes.shape)} and its output {len(output)} dimensions"
+    if sizes.elem_type not in ("INT8", "INT16", *INDEX_TYPES):
+        return f"its sizes are {sizes.elem_type}; INT8, INT16, INT32 or INT64 is taken"
+    values = numbers_of(view, sizes)
+    text = f"its output has shape {list(output)}; the sizes are {list(values or ())}"
+    return "" if values is None or tuple(map(int, values)) == output else text
+
+
+def gathered(view: OperatorView) -> str:
+    """Axis and batches of GATHER lie within its operands (K/gather.cc:143-159)."""
+    data, indices = DATA.of(view).shape, INDICES.of(view).shape
+    axis, batches = view.option("axis"), view.option("batch_dims")
+    axis += len(data) if axis < 0 else 0
+    batches += len(indices) if batches < 0 else 0
+    if not 0 <= axis < len(data):
+        return f"axis {view.option('axis')} of an input with {len(data)} dimensions"
+    within = 0 <= batches <= axis and batches < len(data) and batches <= len(indices)
+    alike = within and data[:batches] == indices[:batches]
+    return "" if alike else f"{view.option('batch_dims')} batch dimensions of {list(data)} and {list(indices)}"
+
+
+def gathered_points(view: OperatorView) -> str:
+    """Each index of GATHER_ND names at most 5 axes, all of its input (K/gather_nd.cc:65-84)."""
+    data, indices = DATA.of(view).shape, INDICES.of(view).shape
+    if not data or not indices:
+        return "its input or its indices have no dimensions"
+    depth = indices[-1]
+    return "" if depth <= min(len(data), 5) else f"an index names {depth} axes of {len(data)}; 5 are the most"
+
+
+def squeezed(view: OperatorView) -> str:
+    """Axes of SQUEEZE are the input's and of size 1 (K/squeeze.cc:74)."""
+    shape = DATA.of(view).shape
+    for axis in _squeezed_axes(view):
+        if not -len(shape) <= axis < len(shape) or shape[axis] != 1:
+            return f"axis {axis} of shape {list(shape)} does not have size 1"
+    return ""
+
+
+def _squeezed_axes(view: OperatorView) -> tuple[int, ...]:
+    axes = view.operator.options.get("squeeze_dims")
+    return tuple(int(axis) for axis in axes) if isinstance(axes, (list, tuple)) else ()
+
+
+def squeezed_output(view: OperatorView) -> str:
+    """What SQUEEZE leaves is no larger than the output's sizes (K/squeeze.cc:83)."""
+    shape, output = DATA.of(view).shape, OUTPUT.of(view).shape
+    axes = {axis % len(shape) for axis in _squeezed_axes(view)} if shape else set()
+    left = [size for axis, size in enumerate(shape) if not (axis in axes or (not axes and size == 1))]
+    pairs = zip_longest(left, output, fillvalue=None)
+    bad = any(size is not None and (room is None or room < size) for size, room in pairs)
+    return f"its output has shape {list(output)}; {left} is taken" if bad else ""
+
+
+def same_bytes(view: OperatorView) -> str:
+    """Input and output have as many bytes."""
+    sizes = [prod(tensor.shape) * BITS.get(tensor.elem_type, 0) for tensor in (DATA.of(view), OUTPUT.of(view))]
+    text = f"its input has {sizes[0] // 8} bytes and its output {sizes[1] // 8}"
+    return "" if sizes[0] == sizes[1] else text
+
+
+def same_elements(view: OperatorView) -> str:
+    """RESHAPE keeps the number of elements; one size may be -1 (K/reshape_common.cc:56-78)."""
+    data, shape = DATA.of(view).shape, OUTPUT.of(view).shape
+    if len(view.operator.inputs) == 1 and shape == (0,):
+        shape = ()
+    if shape.count(-1) > 1:
+        return f"its output has shape {list(shape)}; one size is worked out at most"
+    rest = prod(size for size in shape if size != -1)
+    fits = prod(data) == rest if -1 not in shape else rest != 0 and prod(data) % rest == 0
+    return "" if fits else f"{list(data)} and {list(shape)} have different numbers of elements"
+
+
+def aligned_once(view: OperatorView) -> str:
+    """Corners or centers are aligned, not both."""
+    both = view.option("half_pixel_centers") and view.option("align_corners")
+    return "half_pixel_centers and align_corners are both set" if both else ""
+
+
+def two_sizes(view: OperatorView) -> str:
+    """The size has two elements."""
+    shape = SIZES.of(view).shape
+    return "" if shape[:1] == (2,) else f"its size has shape {list(shape)}; [2] alone is taken"
+
+
+def selected_shapes(view: OperatorView) -> str:
+    """Shapes of SELECT_V2 broadcast to that of its output (K/select.cc:46)."""
+    shapes = [operand.of(view).shape for operand in (LEFT, SECOND, THIRD)]
+    output = OUTPUT.of(view).shape
+    if shapes[0] == shapes[1] == shapes[2] or all(prod(shape) == 1 for shape in (*shapes, output)):
+        return ""
+    rank = max(map(len, shapes))
+    wanted = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
+        largest = 0 if 0 in sizes else max(sizes)
+        if any(size not in (1, largest) for size in sizes):
+            return f"shapes {', '.join(str(list(shape)) for shape in shapes)} do not fit together"
+        wanted.append(largest)
+    return "" if output == tuple(wanted) else f"its output has shape {list(output)}; {wanted} is taken"
+
+
+def selected_ranks(view: OperatorView) -> str:
+    """Operands of different shapes have five axes at most (BroadcastSelect5DSlow)."""
+    shapes = [operand.of(view).shape for operand in (LEFT, SECOND, THIRD)]
+    deep = max(map(len, shapes)) > 5 and not shapes[0] == shapes[1] == shapes[2]
+    return f"its inputs differ in shape and have {max(map(len, shapes))} dimensions" if deep else ""
+
+
+def strided(view: OperatorView) -> str:
+    """The output of STRIDED_SLICE has the sizes that its constants give (K/strided_slice_common.cc:92).
+
+    The kernel knows neither ellipsis nor new axes, and reads as many int32 of each constant as the input has axes.
+    """
+    data, output = DATA.of(view).shape, OUTPUT.of(view).shape
+    bounds = []
+    for position in (1, 2, 3):
+        tensor = KernelOperand(position, f"input {position}").of(view)
+        values = view.model.bytes_of(tensor.buffer)
+        if len(values) < 4 * len(data):
+            raise Unpredictable(f"input {position} has {len(values)} bytes; {4 * len(data)} are read")
+        bounds.append(unpack_from(f"<{len(data)}i", values))
+    wanted = []
+    for axis, (begin, end, step) in enumerate(zip(*bounds, strict=True)):
+        if step == 0:
+            return "a stride is 0"
+        length = _strided_length(view, axis, (begin, end, step), data[axis])
+        if not view.option("shrink_axis_mask") & 1 << axis:
+            wanted.append(length)
+    unread = next((name for name in ("ellipsis_mask", "new_axis_mask") if view.option(name)), "")
+    more = f", and the kernel does not read {unread}" if unread else ""
+    fits = output[: len(wanted)] == tuple(wanted) and len(output) == len(wanted)
+    return "" if fits else f"its output has shape {list(output)}; {wanted} is taken{more}"
+
+
+def _strided_length(view: OperatorView, axis: int, bounds: tuple[int, int, int], size: int) -> int:
+    begin, end, step = bounds
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    if size == 0:
+        begin = end = 0
+    else:
+        first, last = (low, high) if step > 0 else (high, low)
+        begin += size if begin < 0 else 0
+        begin = first if view.option("begin_mask") & 1 << axis else min(max(begin, low), high)
+        end += size if end < 0 else 0
+        end = last if view.option("end_mask") & 1 << axis else min(max(end, low), high)
+    if view.option("shrink_axis_mask") & 1 << axis:
+        end = begin + 1
+    return max(-((begin - end) // step), 0)
+
+
+def subgraphs_of_if(view: OperatorView) -> str:
+    """The subgraphs of IF are there, and the first takes and gives as much as the operator (K/if.cc:74-83)."""
+    return _subgraph(view, "then_subgraph_index", 1) or _subgraph(view, "else_subgraph_index", None)
+
+
+def subgraphs_of_while(view: OperatorView) -> str:
+    """The subgraphs of WHILE take and give as much as the operator (K/while.cc:60-72)."""
+    ends = len(view.operator.inputs), len(view.operator.outputs)
+    if ends[0] != ends[1]:
+        return f"it has {ends[0]} inputs and {ends[1]} outputs"
+    return _subgraph(view, "cond_subgraph_index", 0, gives=False) or _subgraph(view, "body_subgraph_index", 0)
+
+
+def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool = True) -> str:
+    """What is wrong with a subgraph that takes the inputs from `first` on; None where its ends are not compared."""
+    index = view.option(option)
+    if index >= len(view.model.subgraphs):
+        return f"{option} is {index} of {len(view.model.subgraphs)} subgraphs"
+    if first is None:
+        return ""
+    body = view.model.subgraphs[index]
+    taken, made = len(view.operator.inputs) - first, len(view.operator.outputs)
+    alike = len(body.inputs) == taken and (not gives or len(body.outputs) == made)
+    ends = f"{len(body.inputs)} inputs and {len(body.outputs)} outputs"
+    return "" if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {made}"
+
+
+@condition
+def any_zero(view: OperatorView, operand: KernelOperand) -> str:
+    """No value of a constant is 0."""
+    zero = 0 in (numbers_of(view, operand.of(view)) or ())
+    return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else ""
+
+
+def quantized_pairs(view: OperatorView) -> str:
+    """Input and output of QUANTIZE are a pair that its Eval knows (K/quantize_common.cc:99-232)."""
+    kinds = DATA.of(view).elem_type, OUTPUT.of(view).elem_type
+    known = QUANTIZED_PAIRS.get(kinds[0], ())
+    return "" if kinds[1] in known else f"it makes {kinds[1]} of {kinds[0]}; {listed(known)} for {kinds[0]}"
+
+
+QUANTIZED_PAIRS = {
+    "FLOAT32": ("INT8", "INT16"),
+    "INT32": ("INT8", "INT16"),
+    "INT16": ("INT8", "INT16", "INT32"),
+    "INT8": ("INT8", "UINT8", "INT16", "INT32"),
+    "UINT8": ("INT8",),
+}
+"""Outputs of QUANTIZE by input."""
+
+
+def one_scale(view: OperatorView) -> str:
+    """The output has one scale."""
+    found = OUTPUT.of(view).quantization
+    count = len(found.scales) if found else 0
+    return "" if count == 1 else f"its output has {count} scales; 1 alone is taken"
+
+
+def padded_axes(view: OperatorView) -> str:
+    """The paddings of MIRROR_PAD have a row for each axis."""
+    rows, rank = SECOND.of(view).shape, len(DATA.of(view).shape)
+    return "" if len(rows) == 2 and rows[0] == rank else f"its paddings have shape {list(rows)} for {rank} dimensions"
+
+
+def image_mean(view: OperatorView) -> str:
+    """The mean of an image's rows and columns leaves one of each (lite/kernels/internal/reference/reduce.h:352)."""
+    data, axes, output = DATA.of(view), numbers_of(view, AXIS.of(view), "INT32"), OUTPUT.of(view).shape
+    image = data.elem_type == "FLOAT32" and len(data.shape) == 4 and view.option("keep_dims")
+    if not image or axes is None or sorted(axes) != [1, 2]:
+        return ""
+    extended = (1,) * (4 - len(output)) + output
+    return "" if len(output) <= 4 and extended[1:3] == (1, 1) else f"its output has shape {list(output)}"
+
+
+PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
+ABORTS_PREPARE, ABORTS_INVOKE = KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE
+HALTS_PREPARE, HALTS_INVOKE = KernelOutcome.HALTS_PREPARE, KernelOutcome.HALTS_INVOKE
+REFERENCE = KernelOutcome.REFERENCE
+Row = KernelLimit
+
+
+def ends(file: str, inputs_at: int, *counts: int) -> tuple[KernelLimit, ...]:
+    """A number of inputs, and in the next line one output."""
+    return (
+        Row(f"{file}:{inputs_at}", PREPARE, inputs(*counts)),
+        Row(f"{file}:{inputs_at + 1}", PREPARE, outputs),
+    )
+
+
+def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: int) -> tuple[KernelLimit, ...]:
+    """Curves that take FLOAT32 alone, in one shape."""
+    return (
+        *ends(file, first, 1),
+        Row(f"{file}:{given_at[0]}", PREPARE, given(DATA)),
+        Row(f"{file}:{given_at[1]}", PREPARE, given(OUTPUT)),
+        Row(f"{file}:{type_at}", PREPARE, typed(DATA, *FLOAT)),
+        Row(f"{file}:{type_at + 1}", PREPARE, same_type(DATA, OUTPUT)),
+        Row(f"{file}:{type_at + 3}", PREPARE, same_shape(DATA, OUTPUT)),
+    )
+
+
+_ELEMENTWISE = (
+    *ends("elementwise.cc", 81, 1),
+    Row("elementwise.cc:85", PREPARE, given(DATA)),
+    Row("elementwise.cc:88", PREPARE, given(OUTPUT)),
+    Row("elementwise.cc:89", PREPARE, same_type(DATA, OUTPUT)),
+)
+"""GenericPrepare, which takes every type: its test of the type asks whether a function pointer is set."""
+_ABS_RSQRT = (
+    *ends("elementwise.cc", 105, 1),
+    Row("elementwise.cc:108", PREPARE, given(DATA)),
+    Row("elementwise.cc:110", PREPARE, given(OUTPUT)),
+    Row("elementwise.cc:111", PREPARE, same_type(DATA, OUTPUT)),
+    Row("elementwise.cc:130", PREPARE, where(DATA, ("INT8",), with_steps(DATA))),
+    Row(
+        "elementwise.cc:132",
+        PREPARE,
+        lambda view: (
+            with_steps(OUTPUT)(view) if DATA.of(view).elem_type in INTEGER and quantized(DATA.of(view)) else ""
+        ),
+    ),
+    Row("elementwise.cc:149", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
+    Row("elementwise.cc:150", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+)
+_SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")
+_STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), until=ANY_RANK)
+"""Until that day, operands of different shapes were taken for four axes."""
+
+
+def _comparison(types: tuple[str, ...], line: int) -> tuple[KernelLimit, ...]:
+    """K/comparisons.cc; `line` is that of the message on types."""
+    return (
+        Row("comparisons.cc:557", PREPARE, given(LEFT)),
+        Row("comparisons.cc:560", PREPARE, given(SECOND)),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, ("INT8",), below_one(_step(LEFT), _step(SECOND)))),
+        Row(f"comparisons.cc:{line}", INVOKE, typed(LEFT, *types)),
+        _STRETCHED,
+    )
+
+
+def _reduction(*, types: tuple[str, ...], types_at: int, same_at: int = 0) -> tuple[KernelLimit, ...]:
+    """K/reduce_common.cc; lines are those of Eval, 0 for no check of the output's type."""
+    file = "reduce_common.cc"
+    same = (Row(f"{file}:{same_at}", INVOKE, same_type(DATA, OUTPUT)),) if same_at else ()
+    return (
+        Row(f"{file}:46", PREPARE, inputs(2)),
+        Row(f"{file}:47", PREPARE, outputs),
+        Row(f"{file}:51", PREPARE, given(AXIS)),
+        Row(f"{file}:52", PREPARE, typed(AXIS, "INT32")),
+        *same,
+        Row(f"{file}:{types_at}", INVOKE, typed(DATA, *types)),
+    )
+
+
+_EXTREME = (
+    *_reduction(types=MOVED, types_at=188, same_at=149),
+    Row("reduce_common.cc:174", INVOKE, where(DATA, ("INT8",), same_steps(DATA, OUTPUT))),
+    Row("reduce_common.cc:162", INVOKE, reduced_axes),
+)
+
+
+def _blocks(file: str, first: int, last: int, message: int) -> tuple[KernelLimit, ...]:
+    """Batches to blocks of an image and back; `first` and `last` are lines of Prepare, `message` one of Eval."""
+    return (
+        *ends(file, first, 3),
+        Row(f"{file}:{last - 6}", PREPARE, given(DATA)),
+        Row(f"{file}:{last - 4}", PREPARE, ranked(DATA, 3, 4)),
+        Row(f"{file}:{last - 3}", PREPARE, ranked(OUTPUT, 3, 4)),
+        Row(f"{file}:{last}", PREPARE, same_type(DATA, OUTPUT)),
+        Row(f"{file}:{message}", INVOKE, typed(DATA, *MOVED)),
+        Row(f"{file}:{message - 28}", WRONG, typed(SECOND, "INT32")),
+        Row(f"{file}:{message - 26}", WRONG, typed(THIRD, "INT32")),
+    )
+
+
+def _sigmoid(file: str, same: int, point: int, power: int, message: str) -> tuple[KernelLimit, ...]:
+    """LOGISTIC and TANH of int16, whose output has 15 fractional bits."""
+    return (
+        Row(f"{file}:{same}", PREPARE, same_type(DATA, OUTPUT)),
+        Row(f"{file}:{point}", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
+        Row(f"{file}:{point + 1}", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+        Row(f"{file}:{power - 2}", HALTS_PREPARE, where(DATA, ("INT16",), gentle_scale)),
+        Row(f"{file}:{power}", PREPARE, where(DATA, ("INT16",), power_of_two)),
+        Row(message, INVOKE, typed(DATA, *NUMBERS)),
+    )
+
+
+_STEPS_OF_OUTPUT = all_inputs(lambda operand: same_steps(operand, OUTPUT))
+_CONCAT_CHECKS = "2024-12-16"
+"""Day from which concatenations check scales."""
+INT16_POINT = OfLayer("runtime-stops", "int16 activations have a zero-point other than 0", (Cause.ZERO_POINT_S16,))
+_TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
+    ("ABS", (*_ABS_RSQRT, Row("elementwise.cc:318", INVOKE, typed(DATA, *NUMBERS)))),
+    ("ADD_N", (
+        Row("add_n.cc:51", PREPARE, lambda view: inputs(2)(view) if len(view.operator.inputs) < 2 else ""),
+        Row("add_n.cc:52", PREPARE, outputs),
+        Row("add_n.cc:66", PREPARE, all_inputs(given)),
+        Row("add_n.cc:63", PREPARE, same_type(OUTPUT, LEFT)),
+        Row("add_n.cc:67", PREPARE, shapes_of_inputs),
+        Row("add_n.cc:68", PREPARE, all_inputs(lambda operand: same_type(LEFT, operand))),
+        Row("add_n.cc:72", PREPARE, where(LEFT, ("INT8",), all_inputs(lambda operand: same_steps(LEFT, operand)))),
+        Row("add_n.cc:125", PREPARE, typed(OUTPUT, *MOVED)),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, ("INT8",), below_one(_shared, _summed))),
+    )),
+    ("ARG_MAX ARG_MIN", (
+        Row("arg_min_max.cc:90", INVOKE, typed(AXIS, "INT32")),
+        Row("arg_min_max.cc:86", INVOKE, typed(OUTPUT, "INT32"), "ask for output_type=tf.int32, the default is int64"),
+        Row("arg_min_max.cc:79", INVOKE, typed(DATA, *MOVED)),
+    )),
+    ("ASSIGN_VARIABLE", (
+        Row("assign_variable.cc:54", PREPARE, inputs(2)),
+        Row("assign_variable.cc:55", PREPARE, no_outputs),
+        Row("assign_variable.cc:66", PREPARE, typed(LEFT, "RESOURCE", "INT32")),
+        Row("assign_variable.cc:68", PREPARE, single_value(LEFT)),
+        Row(f"{VARIABLE}:131", HALTS_INVOKE, fits_variable(SECOND)),
+        Row(f"{VARIABLE}:133", WRONG, fits_variable(SECOND)),
+    )),
+    ("CALL_ONCE", (
+        Row("call_once.cc:54", PREPARE, inputs(0)),
+        Row("call_once.cc:55", PREPARE, no_outputs),
+    )),
+    ("READ_VARIABLE", (
+        Row("read_variable.cc:39", HALTS_PREPARE, inputs(1)),
+        Row("read_variable.cc:40", HALTS_PREPARE, outputs),
+        Row("read_variable.cc:48", HALTS_PREPARE, typed(DATA, "RESOURCE")),
+        Row("read_variable.cc:49", HALTS_PREPARE, single_value(DATA)),
+        Row(f"{VARIABLE}:77", HALTS_INVOKE, fits_variable(OUTPUT)),
+        Row(f"{VARIABLE}:79", WRONG, fits_variable(OUTPUT)),
+    )),
+    ("VAR_HANDLE", (Row("var_handle.cc:68", HALTS_PREPARE, given(OUTPUT)),)),
+    ("BATCH_TO_SPACE_ND", _blocks("batch_to_space_nd.cc", 42, 57, 99)),
+    ("BROADCAST_ARGS", (
+        *ends("broadcast_args.cc", 32, 2),
+        Row("broadcast_args.cc:43", PREPARE, typed(LEFT, *INDEX_TYPES)),
+        Row("broadcast_args.cc:45", PREPARE, same_type(LEFT, SECOND)),
+        Row("broadcast_args.cc:46", PREPARE, same_type(LEFT, OUTPUT)),
+        Row("broadcast_args.cc:49", PREPARE, ranked(LEFT, 1, 1)),
+        Row("broadcast_args.cc:50", PREPARE, ranked(SECOND, 1, 1)),
+        Row("broadcast_args.cc:53", PREPARE, ranked(OUTPUT, 1, 1)),
+    )),
+    ("BROADCAST_TO", (
+        *ends("broadcast_to.cc", 77, 2),
+        Row("broadcast_to.cc:87", PREPARE, ranked(DATA, 0, 5)),
+        Row("broadcast_to.cc:90", PREPARE, typed(SIZES, *INDEX_TYPES)),
+        Row("broadcast_to.cc:92", PREPARE, same_type(DATA, OUTPUT)),
+        Row("broadcast_to.cc:98", PREPARE, stored(SIZES)),
+        Row("broadcast_to.cc:101", PREPARE, broadcast_to_shape),
+    )),
+    ("CAST", (
+        *ends("cast.cc", 29, 1),
+        Row("cast.cc:36", PREPARE, given(DATA)),
+        Row("cast.cc:39", PREPARE, given(OUTPUT)),
+        Row("cast.cc:110", INVOKE, typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
+        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32"), until=BOOL_RESULTS),
+        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
+    )),
+    ("CEIL", _float_curve("ceil.cc", 39, given_at=(35, 38), type_at=41)),
+    ("CONCATENATION", (
+        Row("concatenation.cc:137", PREPARE, given(DATA)),
+        Row("concatenation.cc:141", PREPARE, given(OUTPUT)),
+        Row("concatenation.cc:147", PREPARE, no_activation),
+        Row("concatenation.cc:148", PREPARE, typed(DATA, "FLOAT32", "INT8", "INT16", "INT32", "INT64", "BOOL")),
+        Row("concatenation.cc:154", PREPARE, same_type(OUTPUT, DATA)),
+        Row("concatenation.cc:158", PREPARE, inputs(*range(1, 11))),
+        Row("concatenation.cc:168", PREPARE, all_inputs(given)),
+        Row("concatenation.cc:169", PREPARE, all_inputs(lambda operand: same_type(operand, DATA))),
+        Row("concatenation.cc:172", PREPARE, all_inputs(lambda operand: ranked(operand, 0, MOST_AXES))),
+        Row("concatenation.cc:183", PREPARE, where(DATA, ("INT8",), _STEPS_OF_OUTPUT), since=_CONCAT_CHECKS,
+            layer=OfLayer("runtime-stops", "an input has another scale or zero-point than the output",
+                          (Cause.UNEQUAL_SCALES,))),
+        Row("concatenation.cc:189", PREPARE, where(DATA, ("INT16",), all_inputs(lambda operand: pointed(operand, 0))),
+            since=_CONCAT_CHECKS, layer=INT16_POINT),
+        Row("concatenation.cc:205", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), since=_CONCAT_CHECKS),
+        Row("concatenation.cc:250", WRONG, where(DATA, INTEGER, _STEPS_OF_OUTPUT), layer=OfLayer(
+            "runtime-wrong", "the kernel copies stored values, and scales or zero-points differ",
+            (Cause.UNEQUAL_SCALES,), sure=False)),
+    )),
+    ("COS LOG SIN SQRT SQUARE", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, *FLOAT)))),
+    ("CUMSUM", (
+        *ends("cumsum.cc", 48, 2),
+        Row("cumsum.cc:58", PREPARE, typed(DATA, *MOVED)),
+        Row("cumsum.cc:60", PREPARE, typed(AXIS, "INT32")),
+        Row("cumsum.cc:62", PREPARE, single_value(AXIS)),
+        Row("cumsum.cc:64", PREPARE, ranked(DATA, 1, 99)),
+        Row("cumsum.cc:69", PREPARE, same_type(DATA, OUTPUT)),
+        Row("cumsum.cc:70", PREPARE, same_shape(DATA, OUTPUT)),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), below_one(_shared, _summed))),
+        Row("cumsum.cc:127", INVOKE, axis_within(AXIS, DATA)),
+    )),
+    ("DEPTH_TO_SPACE", (
+        *ends("depth_to_space.cc", 41, 1),
+        Row("depth_to_space.cc:48", PREPARE, given(DATA)),
+        Row("depth_to_space.cc:51", PREPARE, given(OUTPUT)),
+        Row("depth_to_space.cc:53", PREPARE, ranked(DATA, 4, 4)),
+        Row("depth_to_space.cc:56", PREPARE, typed(OUTPUT, *MOVED)),
+        Row("depth_to_space.cc:58", PREPARE, same_type(DATA, OUTPUT)),
+        Row("depth_to_space.cc:71", PREPARE, blocks_fit),
+    )),
+    ("DEQUANTIZE", (
+        *ends("dequantize_common.cc", 32, 1),
+        Row("dequantize_common.cc:39", PREPARE, given(DATA)),
+        Row("dequantize_common.cc:41", PREPARE, given(OUTPUT)),
+        Row(
+            "dequantize_common.cc:43",
+            PREPARE,
+            lambda view: (
+                typed(DATA, "INT8", "INT16", "UINT8")(view) if DATA.of(view).elem_type != "FLOAT16" else ""
+            ),
+        ),
+        Row(
+            "dequantize_common.cc:43",
+            PREPARE,
+            typed(DATA, "INT8", "INT16", "UINT8"),
+            "convert without supported_types = [tf.float16]",
+        ),
+        Row("dequantize_common.cc:46", PREPARE, typed(OUTPUT, *FLOAT)),
+    )),
+    ("DIV", (
+        Row("div.cc:80", PREPARE, given(LEFT)),
+        Row("div.cc:83", PREPARE, given(SECOND)),
+        Row("div.cc:86", PREPARE, given(OUTPUT)),
+        Row("div.cc:49", PREPARE, same_type(LEFT, SECOND)),
+        Row("div.cc:50", PREPARE, same_type(LEFT, OUTPUT)),
+        Row(ACTIVATION, PREPARE, where(OUTPUT, ("INT8",), activation_fits)),
+        Row("div.cc:96", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
+        Row("div.cc:98", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
+        Row("div.cc:203", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8")),
+    )),
+    ("DYNAMIC_UPDATE_SLICE", (
+        *ends("dynamic_update_slice.cc", 127, 3),
+        Row("dynamic_update_slice.cc:149", PREPARE, same_type(LEFT, SECOND)),
+        Row("dynamic_update_slice.cc:150", PREPARE, typed(THIRD, *INDEX_TYPES)),
+        Row("dynamic_update_slice.cc:160", PREPARE, update_fits),
+        Row("dynamic_update_slice.cc:217", INVOKE, typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")),
+    )),
+    ("ELU", (
+        *ends("elu.cc", 85, 1),
+        Row("elu.cc:93", PREPARE, same_type(DATA, OUTPUT)),
+        Row("elu.cc:139", INVOKE, typed(DATA, *MOVED)),
+    )),
+    ("EMBEDDING_LOOKUP", (
+        *ends("embedding_lookup.cc", 69, 2),
+        Row("embedding_lookup.cc:77", PREPARE, ranked(LEFT, 1, 1)),
+        Row("embedding_lookup.cc:78", PREPARE, typed(LEFT, "INT32")),
+        Row("embedding_lookup.cc:83", PREPARE, ranked(SECOND, 2, 99)),
+        Row("embedding_lookup.cc:84", PREPARE, typed(SECOND, *MOVED)),
+        Row("embedding_lookup.cc:91", PREPARE, where(SECOND, FLOAT, typed(OUTPUT, *FLOAT))),
+        Row("embedding_lookup.cc:93", PREPARE, typed(OUTPUT, *MOVED)),
+        Row("embedding_lookup.cc:112", PREPARE, embedding_fits),
+        Row("embedding_lookup.cc:138", INVOKE, rows_within),
+        Row("embedding_lookup.cc:59", PREPARE, where(SECOND, ("INT8",), where(OUTPUT, FLOAT, pointed(SECOND, 0)))),
+    )),
+    ("EQUAL NOT_EQUAL", _comparison(("BOOL", "FLOAT32", "INT32", "INT64", "INT8"), 120)),
+    ("EXP", _float_curve("exp.cc", 33, given_at=(37, 40), type_at=41)),
+    ("EXPAND_DIMS", (
+        *ends("expand_dims.cc", 90, 2),
+        Row("expand_dims.cc:102", PREPARE, stored(AXIS)),
+        Row("expand_dims.cc:104", PREPARE, expanded),
+        Row("expand_dims.cc:140", INVOKE, typed(DATA, *NUMBERS)),
+    )),
+    ("FILL", (
+        Row("fill.cc:73", PREPARE, given(LEFT)),
+        Row("fill.cc:76", PREPARE, given(SECOND)),
+        Row("fill.cc:82", PREPARE, ranked(SECOND, 0, 0)),
+        Row("fill.cc:85", PREPARE, same_type(SECOND, OUTPUT)),
+        Row("fill.cc:90", PREPARE, stored(LEFT)),
+        Row("fill.cc:94", PREPARE, filled),
+        Row("fill.cc:125", INVOKE, typed(SECOND, "FLOAT32", "INT32", "INT8")),
+    )),
+    ("FLOOR", (Row("floor.cc:32", INVOKE, typed(DATA, *FLOAT)),)),
+    ("FLOOR_DIV", (
+        *ends("floor_div.cc", 37, 2),
+        Row("floor_div.cc:50", PREPARE, same_type(LEFT, SECOND)),
+        Row("floor_div.cc:51", PREPARE, same_type(LEFT, OUTPUT)),
+        Row("floor_div.cc:117", INVOKE, typed(LEFT, *FLOAT)),
+        Row("floor_div.cc:78", INVOKE, any_zero(SECOND)),
+        _STRETCHED,
+    )),
+    ("FLOOR_MOD", (
+        *ends("floor_mod.cc", 42, 2),
+        Row("floor_mod.cc:55", PREPARE, same_type(LEFT, SECOND)),
+        Row("floor_mod.cc:56", PREPARE, same_type(LEFT, OUTPUT)),
+        Row("floor_mod.cc:115", INVOKE, typed(LEFT, *FLOAT)),
+        _STRETCHED,
+    )),
+    ("GATHER", (
+        *ends("gather.cc", 103, 2),
+        Row("gather.cc:122", PREPARE, typed(INDICES, "INT32")),
+        Row("gather.cc:137", PREPARE, typed(DATA, *MOVED)),
+        Row("gather.cc:147", PREPARE, gathered),
+    )),
+    ("GATHER_ND", (
+        *ends("gather_nd.cc", 34, 2),
+        Row("gather_nd.cc:51", PREPARE, typed(DATA, *MOVED)),
+        Row("gather_nd.cc:60", PREPARE, typed(INDICES, "INT32")),
+        Row("gather_nd.cc:76", PREPARE, gathered_points),
+    )),
+    ("GREATER", _comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303)),
+    ("GREATER_EQUAL LESS LESS_EQUAL", _comparison(("FLOAT32", "INT32", "INT64", "INT8"), 381)),
+    ("HARD_SWISH", (
+        *ends("hard_swish_common.cc", 38, 1),
+        Row("hard_swish_common.cc:68", PREPARE, where(DATA, ("INT8",), exponent_at_most_zero)),
+        Row("hard_swish.cc:61", INVOKE, typed(DATA, *MOVED)),
+    )),
+    ("IF", (
+        Row("if.cc:53", PREPARE, given(LEFT)),
+        Row("if.cc:61", PREPARE, typed(LEFT, "BOOL")),
+        Row("if.cc:62", PREPARE, single_value(LEFT)),
+        Row("if.cc:79", PREPARE, subgraphs_of_if),
+    )),
+    ("L2_NORMALIZATION", (
+        *ends("l2norm.cc", 44, 1),
+        Row("l2norm.cc:55", PREPARE, ranked(DATA, 0, 4)),
+        Row("l2norm.cc:57", PREPARE, typed(OUTPUT, *MOVED)),
+        Row("l2norm.cc:59", PREPARE, same_type(DATA, OUTPUT)),
+        Row("l2norm.cc:68", PREPARE, no_activation),
+        Row("l2norm.cc:119", WRONG, where(OUTPUT, ("INT8",), scaled(OUTPUT, 1 / 128, 0))),
+    )),
+    ("L2_POOL_2D", (
+        *ends("l2_pool_2d.cc", 44, 1),
+        Row("l2_pool_2d.cc:52", PREPARE, ranked(DATA, 4, 4)),
+        Row("l2_pool_2d.cc:53", PREPARE, ranked(OUTPUT, 4, 4)),
+        Row("l2_pool_2d.cc:54", PREPARE, same_type(DATA, OUTPUT)),
+        Row("l2_pool_2d.cc:71", PREPARE, typed(DATA, *FLOAT)),
+    )),
+    ("LEAKY_RELU", (
+        *ends("leaky_relu_common.cc", 35, 1),
+        Row("leaky_relu_common.cc:43", PREPARE, same_type(DATA, OUTPUT)),
+        Row("leaky_relu.cc:82", INVOKE, typed(DATA, *NUMBERS)),
+    )),
+    ("LOGICAL_AND LOGICAL_OR", (
+        Row("logical_common.cc:31", INVOKE, touched(LEFT)),
+        Row("logical_common.cc:33", INVOKE, touched(SECOND)),
+        _STRETCHED,
+    )),
+    ("LOGICAL_NOT", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, "BOOL")))),
+    ("LOGISTIC", (
+        Row("logistic_common.cc:39", PREPARE, given(DATA)),
+        Row("logistic_common.cc:42", PREPARE, given(OUTPUT)),
+        Row("logistic_common.cc:46", PREPARE, where(DATA, ("INT8",), where(OUTPUT, ("INT8",), pointed(OUTPUT, -128)))),
+        *_sigmoid("logistic_common.cc", 44, 70, 101, "logistic.cc:98"),
+    )),
+    ("LOG_SOFTMAX", (
+        *ends("log_softmax.cc", 49, 1),
+        Row("log_softmax.cc:57", PREPARE, same_type(DATA, OUTPUT)),
+        Row("log_softmax.cc:59", PREPARE, same_shape(DATA, OUTPUT)),
+        Row("log_softmax.cc:72", PREPARE, where(DATA, ("INT8",), scaled(OUTPUT, 1 / 16, 127))),
+        Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),
+        Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
+    )),
+    ("MEAN", (
+        Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
+        *_reduction(types=NUMBERS, types_at=346),
+        Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
+        Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
+    )),
+    (
+        "MIRROR_PAD",
+        (Row("mirror_pad.cc:182", PREPARE, padded_axes), Row("mirror_pad.cc:155", INVOKE, typed(OUTPUT, *MOVED))),
+    ),
+    ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
+    ("PACK", (
+        Row("pack.cc:59", INVOKE, packed),
+        Row("pack.cc:101", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")),
+    )),
+    ("PRELU", (
+        Row("prelu_common.cc:90", PREPARE, given(DATA)),
+        Row("prelu_common.cc:92", PREPARE, given(SECOND)),
+        Row("prelu_common.cc:94", PREPARE, given(OUTPUT)),
+        Row("prelu_common.cc:101", PREPARE, where(OUTPUT, ("INT16",), typed(SECOND, "INT8"))),
+        Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK),
+    )),
+    ("QUANTIZE", (
+        *ends("quantize_common.cc", 36, 1),
+        Row("quantize_common.cc:42", PREPARE, given(DATA)),
+        Row("quantize_common.cc:44", PREPARE, given(OUTPUT)),
+        Row("quantize_common.cc:48", PREPARE, with_steps(OUTPUT)),
+        Row("quantize_common.cc:54", PREPARE, one_scale),
+        Row("quantize_common.cc:56", PREPARE, typed(DATA, "FLOAT32", "INT32", "INT16", "INT8", "UINT8")),
+        Row("quantize_common.cc:60", PREPARE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT8")),
+        Row("quantize_common.cc:116", INVOKE, quantized_pairs),
+    )),
+    ("REDUCE_ALL", (
+        Row("reduce_common.cc:268", PREPARE, typed(DATA, "BOOL")),
+        *_reduction(types=("BOOL",), types_at=442, same_at=417),
+        Row("reduce_common.cc:429", INVOKE, reduced_axes),
+    )),
+    ("REDUCE_MAX REDUCE_MIN", _EXTREME),
+    ("RELU", (
+        Row("activations_common.cc:95", PREPARE, given(DATA)),
+        Row("activations_common.cc:98", PREPARE, given(OUTPUT)),
+        Row("activations_common.cc:103", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
+        Row("activations_common.cc:104", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+        Row("activations.cc:73", INVOKE, typed(DATA, *NUMBERS)),
+    )),
+    ("RELU6", (
+        Row("activations_common.cc:122", PREPARE, given(DATA)),
+        Row("activations.cc:121", INVOKE, typed(DATA, *NUMBERS)),
+    )),
+    ("RESHAPE", (
+        Row("reshape_common.cc:88", PREPARE, inputs(1, 2)),
+        Row("reshape_common.cc:89", PREPARE, outputs),
+        Row("reshape_common.cc:77", PREPARE, same_type(DATA, OUTPUT)),
+        Row("reshape_common.cc:78", PREPARE, same_elements),
+    )),
+    ("RESIZE_BILINEAR", (
+        *ends("resize_bilinear.cc", 36, 2),
+        Row("resize_bilinear.cc:46", PREPARE, ranked(DATA, 4, 4)),
+        Row("resize_bilinear.cc:47", PREPARE, ranked(SIZES, 1, 1)),
+        Row("resize_bilinear.cc:49", PREPARE, typed(SIZES, "INT32")),
+        Row("resize_bilinear.cc:52", PREPARE, stored(SIZES)),
+        Row("resize_bilinear.cc:58", PREPARE, aligned_once),
+        Row("resize_bilinear.cc:103", INVOKE, typed(OUTPUT, *MOVED)),
+    )),
+    ("RESIZE_NEAREST_NEIGHBOR", (
+        *ends("resize_nearest_neighbor.cc", 38, 2),
+        Row("resize_nearest_neighbor.cc:50", PREPARE, ranked(DATA, 4, 4)),
+        Row("resize_nearest_neighbor.cc:51", PREPARE, ranked(SIZES, 1, 1)),
+        Row("resize_nearest_neighbor.cc:52", PREPARE, typed(SIZES, "INT32")),
+        Row("resize_nearest_neighbor.cc:53", PREPARE, two_sizes),
+        Row("resize_nearest_neighbor.cc:57", PREPARE, stored(SIZES)),
+        Row("resize_nearest_neighbor.cc:108", INVOKE, typed(OUTPUT, *NUMBERS)),
+    )),
+    ("REVERSE_V2", (
+        *ends("reverse.cc", 47, 2),
+        Row("reverse.cc:60", PREPARE, ranked(AXIS, 1, 1)),
+        Row("reverse.cc:61", PREPARE, ranked(DATA, 0, MOST_AXES)),
+        Row(
+            "reverse.cc:62",
+            PREPARE,
+            lambda view: (
+                "more axes than dimensions" if prod(AXIS.of(view).shape) > len(DATA.of(view).shape) else ""
+            ),
+        ),
+        Row("reverse.cc:68", PREPARE, typed(DATA, "INT32", "FLOAT32", "UINT8", "INT8", "INT16", "INT64", "BOOL")),
+        Row("reverse.cc:74", PREPARE, typed(AXIS, "INT32")),
+        Row("reverse.cc:79", PREPARE, same_type(DATA, OUTPUT)),
+        Row("reverse.cc:105", INVOKE, axis_within(AXIS, DATA)),
+        Row("reverse.cc:117", INVOKE, contiguous),
+    )),
+    ("ROUND", _float_curve("round.cc", 38, given_at=(34, 37), type_at=40)),
+    ("RSQRT", (*_ABS_RSQRT, Row("elementwise.cc:358", INVOKE, typed(DATA, *NUMBERS)))),
+    ("SELECT_V2", (
+        *ends("select.cc", 78, 3),
+        Row("select.cc:95", PREPARE, typed(LEFT, "BOOL")),
+        Row("select.cc:96", PREPARE, same_type(SECOND, THIRD)),
+        Row("select.cc:110", PREPARE, selected_shapes),
+        Row("select.cc:176", INVOKE, typed(SECOND, *NUMBERS)),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK),
+    )),
+    ("SHAPE", (*ends("shape.cc", 39, 1), Row("shape.cc:51", INVOKE, typed(OUTPUT, "INT32")))),
+    ("SLICE", (
+        *ends("slice.cc", 50, 3),
+        Row("slice.cc:67", HALTS_PREPARE, same_type(DATA, OUTPUT)),
+        Row("slice.cc:68", HALTS_PREPARE, same_type(SECOND, THIRD)),
+        Row("slice.cc:69", HALTS_PREPARE, typed(SECOND, *INDEX_TYPES)),
+        Row("slice.cc:71", HALTS_PREPARE, ranked(SECOND, 1, 1)),
+        Row("slice.cc:72", HALTS_PREPARE, ranked(THIRD, 1, 1)),
+        Row("slice.cc:73", HALTS_PREPARE, same_shape(SECOND, THIRD)),
+        Row("slice.cc:74", HALTS_PREPARE, ranked(DATA, 0, 5)),
+        Row("slice.cc:109", INVOKE, typed(SECOND, *INDEX_TYPES)),
+        Row("slice.cc:151", INVOKE, typed(DATA, "FLOAT32", "INT32", "INT8", "INT16", "BOOL")),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 5)),
+    )),
+    ("SPACE_TO_BATCH_ND", _blocks("space_to_batch_nd.cc", 51, 64, 109)),
+    ("SPACE_TO_DEPTH", (
+        *ends("space_to_depth.cc", 40, 1),
+        Row("space_to_depth.cc:52", PREPARE, ranked(DATA, 4, 4)),
+        Row("space_to_depth.cc:55", PREPARE, typed(OUTPUT, *MOVED)),
+        Row("space_to_depth.cc:57", PREPARE, same_type(DATA, OUTPUT)),
+        Row("space_to_depth.cc:65", PREPARE, planes_fit),
+    )),
+    ("SPLIT", (
+        Row("split.cc:73", PREPARE, given(LEFT)),
+        Row("split.cc:78", PREPARE, stored(LEFT)),
+        Row("split.cc:94", INVOKE, axis_within(LEFT, SECOND)),
+        Row("split.cc:111", INVOKE, typed(SECOND, *_SPLIT_TYPES)),
+    )),
+    ("SPLIT_V", (
+        Row("split_v.cc:75", PREPARE, inputs(3)),
+        Row("split_v.cc:82", PREPARE, stored(THIRD)),
+        Row("split_v.cc:97", INVOKE, axis_within(THIRD, DATA)),
+        Row("split_v.cc:114", INVOKE, typed(DATA, *_SPLIT_TYPES)),
+    )),
+    ("SQUARED_DIFFERENCE", (
+        *ends("squared_difference.cc", 91, 2),
+        Row("squared_difference.cc:106", PREPARE, same_type(LEFT, SECOND)),
+        *(
+            Row(f"squared_difference.cc:{line}", PREPARE, where(LEFT, ("INT16",), pointed(operand, 0)))
+            for line, operand in enumerate((LEFT, SECOND, OUTPUT), 136)
+        ),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, INTEGER, squared_factors)),
+        Row("squared_difference.cc:254", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8", "INT16")),
+        _STRETCHED,
+    )),
+    ("SQUEEZE", (
+        *ends("squeeze.cc", 48, 1),
+        Row("squeeze.cc:61", PREPARE, ranked(DATA, 0, 8)),
+        Row("squeeze.cc:74", PREPARE, squeezed),
+        Row("squeeze.cc:83", ABORTS_PREPARE, squeezed_output),
+        Row("squeeze.cc:107", INVOKE, same_bytes),
+    )),
+    ("STRIDED_SLICE", (
+        *ends("strided_slice_common.cc", 139, 4),
+        Row("strided_slice_common.cc:142", PREPARE, ranked(DATA, 0, 4)),
+        *(
+            Row(f"strided_slice_common.cc:{line}", PREPARE, stored(KernelOperand(position, f"input {position}")))
+            for position, line in ((1, 144), (2, 146), (3, 148))
+        ),
+        Row("strided_slice_common.cc:119", PREPARE, strided),
+        Row("strided_slice.cc:78", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "BOOL")),
+    )),
+    ("SUB", (
+        Row("sub_common.cc:90", PREPARE, given(LEFT)),
+        Row("sub_common.cc:93", PREPARE, given(SECOND)),
+        Row("sub_common.cc:96", PREPARE, given(OUTPUT)),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, difference_factors)),
+        Row(ACTIVATION, PREPARE, activation_fits),
+        *(
+            Row(f"sub_common.cc:{line}", PREPARE, where(OUTPUT, ("INT32",), no_steps(operand)))
+            for line, operand in ((103, LEFT), (105, SECOND), (107, OUTPUT))
+        ),
+        Row("sub.cc:194", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8", "INT16")),
+    )),
+    ("SUM", (
+        Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
+        *_reduction(types=NUMBERS, types_at=406, same_at=368),
+        Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
+    )),
+    ("TANH", (*ends("tanh.cc", 52, 1), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
+    ("UNPACK", (Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),)),
+    ("WHILE", (Row("while.cc:65", PREPARE, subgraphs_of_while),)),
+    (
+        "ZEROS_LIKE",
+        (*ends("zeros_like.cc", 31, 1), Row("zeros_like.cc:74", INVOKE, typed(DATA, "INT64", "INT32", *MOVED))),
+    ),
+)  # fmt: skip
+"""Operators and the checks of their kernels, in the order of names."""
+
+
+def _decodes(view: OperatorView) -> tuple[bytes, ...]:
+    """The first bytes of the second tensor of each pair that TFLM_DECODE reads: kind and version of the decoding."""
+    pairs = [view.input(position) for position in range(1, len(view.operator.inputs), 2)]
+    spans = (view.model.buffers[tensor.buffer] for tensor in pairs if tensor is not None)
+    return tuple(bytes(view.model.data[span.offset : span.offset + min(span.length, 2)]) for span in spans)
+
+
+def paired(view: OperatorView) -> str:
+    """Two inputs for each output."""
+    inputs_, outputs_ = len(view.operator.inputs), len(view.operator.outputs)
+    text = f"it has {inputs_} inputs and {outputs_} outputs; two inputs for each output are taken"
+    return "" if outputs_ and inputs_ == 2 * outputs_ else text
+
+
+def encoded_constants(view: OperatorView) -> str:
+    """The file holds every input."""
+    tensors = map(view.input, range(len(view.operator.inputs)))
+    return "" if all(map(view.constant, tensors)) else "an input is computed; constants alone are taken"
+
+
+def known_decoding(view: OperatorView) -> str:
+    """Every pair is of version 1 and of a kind that the kernel decodes."""
+    heads = _decodes(view)
+    if any(len(head) < 2 for head in heads):
+        raise Unpredictable("the table of a decoding has less than the 16 bytes that the kernel reads")
+    bad = [head for head in heads if head[1] != 1 or head[0] not in DECODE_STATES]
+    if not bad:
+        return ""
+    return f"its decoding is of kind {bad[0][0]} and version {bad[0][1]}; kinds 0, 1 and 2 of version 1 are taken"
+
+
+DECODE_STATES = {0: 36, 1: 28, 2: 40}
+"""Bytes of DecodeStateLut, DecodeStateHuffman and DecodeStatePrune by the kind of decoding (K/decode_state.h:78)."""
+PRUNE = 2
+
+
+class CustomOperator(NamedTuple):
+    """A custom operator that TensorFlow Lite Micro itself has a kernel for."""
+
+    add: str
+    """Method of MicroMutableOpResolver that registers it (lite/micro/micro_mutable_op_resolver.h)."""
+    since: str
+    """Day of the commit that brought the method, ISO 8601."""
+    limits: tuple[KernelLimit, ...] = ()
+    """What its kernel checks."""
+
+
+CUSTOM: dict[str, CustomOperator] = {
+    "CIRCULAR_BUFFER": CustomOperator("AddCircularBuffer", "2021-04-09"),
+    "SignalDelay": CustomOperator("AddDelay", "2023-07-12"),
+    "SignalEnergy": CustomOperator("AddEnergy", "2023-07-13"),
+    "SignalFftAutoScale": CustomOperator("AddFftAutoScale", "2023-07-19"),
+    "SignalFilterBank": CustomOperator("AddFilterBank", "2023-07-14"),
+    "SignalFilterBankLog": CustomOperator("AddFilterBankLog", "2023-07-14"),
+    "SignalFilterBankSpectralSubtraction": CustomOperator("AddFilterBankSpectralSubtraction", "2023-07-14"),
+    "SignalFilterBankSquareRoot": CustomOperator("AddFilterBankSquareRoot", "2023-07-14"),
+    "SignalFramer": CustomOperator("AddFramer", "2023-07-11"),
+    "SignalIrfft": CustomOperator("AddIrfft", "2023-07-20"),
+    "SignalOverlapAdd": CustomOperator("AddOverlapAdd", "2023-07-11"),
+    "SignalPCAN": CustomOperator("AddPCAN", "2023-08-23"),
+    "SignalRfft": CustomOperator("AddRfft", "2023-06-21"),
+    "SignalStacker": CustomOperator("AddStacker", "2023-07-12"),
+    "SignalWindow": CustomOperator("AddWindow", "2023-06-14"),
+    "TFLM_DECODE": CustomOperator(
+        "AddDecode",
+        "2025-10-17",
+        (
+            Row("decode.cc:56", PREPARE, paired),
+            Row("decode.cc:93", PREPARE, encoded_constants),
+            Row("decode.cc:96", PREPARE, known_decoding),
+        ),
+    ),
+    "TFLite_Detection_PostProcess": CustomOperator("AddDetectionPostprocess", "2021-04-09"),
+}
+"""By the name in the file. Of all but TFLM_DECODE, checks and memory are not written down."""
+
+
+def decode(p: Preparation) -> None:
+    """K/decode.cc:58-126: pointers, then the state of each output, and for pruned channels their zero-points.
+
+    The memory of the other custom operators is not known.
+    """
+    p.memory_known = p.view.operator.custom_code == "TFLM_DECODE"
+    if not p.memory_known:
+        return
+    p.persistent.append(WORD * len(p.view.operator.outputs))
+    for position, head in enumerate(_decodes(p.view)):
+        p.persistent.append(DECODE_STATES[head[0]])
+        output = p.view.output(position)
+        stored = output.quantization if output is not None else None
+        if head[0] == PRUNE and stored is not None and len(stored.scales) > 1 and any(stored.zero_points):
+            p.persistent.append(len(stored.scales))
+
+
+LIMITS: dict[str, tuple[KernelLimit, ...]] = {op: rows for ops, rows in _TABLE for op in ops.split()}
+"""Checks of every operator that runs reference code; a resolver can add these operators and those of CMSIS-NN."""
+
+
+SIZED = Row("tensorflow/lite/micro/memory_helpers.cc:47", PREPARE, sized)
+"""A check of the allocator, for every operator."""
+DYNAMIC = Row("tensorflow/lite/micro/micro_interpreter_graph.cc:167", PREPARE, dynamic, since="2025-08-22")
+"""A check of the interpreter behind every Prepare."""
+SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),)
+"""K/softmax_common.cc, CalculateSoftmaxParams, behind its checks."""
+
+
+def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
+    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214), which float layers do not come to.
+
+    `axis` is that of the channels.
+    """
+    rows = (
+        Row(f"{UTIL}:221", PREPARE, with_steps(data)),
+        Row(f"{UTIL}:223", PREPARE, with_steps(SECOND)),
+        Row(f"{UTIL}:239", PREPARE, lambda view: typed(data, *INTEGER)(view) if _scale_count(view) > 1 else ""),
+        Row(f"{UTIL}:241", PREPARE, lambda view: typed(SECOND, "INT8", "INT4")(view) if _scale_count(view) > 1 else ""),
+        Row(f"{UTIL}:244", PREPARE, lambda view: channel_scales(view, axis)),
+        Row(f"{UTIL}:405", PREPARE, where(data, (*INTEGER, "UINT8"), typed(OUTPUT, *INTEGER, "UINT8"))),
+        Row(ACTIVATION, PREPARE, activation_fits),
+    )
+    return tuple(row._replace(condition=unless(data, FLOAT, row.condition)) for row in rows)
+
+
+CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES = _scales(DATA, 0), _scales(DATA, 3), _scales(THIRD, 0)
+"""Of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV, whose third input is the data."""
+PADDED = (Row("pad.cc:100", INVOKE, typed(DATA, *NUMBERS, "INT32")),)
+"""Eval of PAD and PADV2, in K/cmsis_nn/pad.cc:129 too."""
+MULTIPLIED = (Row("mul.cc:55", INVOKE, typed(LEFT, *NUMBERS, "INT32")),)
+"""Eval of MUL, in K/cmsis_nn/mul.cc:128 too."""
+LARGEST = (Row("maximum_minimum.cc:55", INVOKE, typed(OUTPUT, *NUMBERS, *INDEX_TYPES)),)
+"""Eval of MAXIMUM and MINIMUM, in K/cmsis_nn/maximum_minimum.cc too."""
+DENSE_BIAS = (Row(f"{UTIL}:322", PREPARE, bias_fits),)
+"""GetQuantizedConvolutionMultipler, of a dense layer with one scale."""
+FUSED_ACTIVATION = (Row(ACTIVATION, PREPARE, activation_fits),)
+"""CalculateActivationRangeQuantized."""
+DENSE_ACTIVATION = (Row(f"{UTIL}:405", PREPARE, typed(OUTPUT, *INTEGER, "UINT8")), *FUSED_ACTIVATION)
+"""The same for a dense layer, whose type it asks for too."""
+POOLED_ACTIVATION = (
+    Row(f"{UTIL}:405", WRONG, typed(OUTPUT, *INTEGER, "UINT8")),
+    Row(ACTIVATION, WRONG, activation_fits),
+)
+"""The same in K/pooling_common.cc:82, which drops the error."""
+SUM_FACTORS = (
+    Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, sum_factors)),
+    Row(ACTIVATION, PREPARE, activation_fits),
+)
+"""CalculateOpDataAdd (K/add_common.cc:36) and CalculateOpData (K/cmsis_nn/add.cc:64)."""
+IN_PREPARE = (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.ABORTS_PREPARE, KernelOutcome.HALTS_PREPARE)
+
+
+def broken(view: OperatorView, limit: KernelLimit, revision: TflmRevision) -> str:
+    """What an operator has that a limit does not allow in a revision; empty where it is kept, or not there yet.
+
+    Raises Unpredictable where the kernel reads what is not there.
+    """
+    return limit.condition(view) if holds(revision, limit.since, limit.until) else ""
+
+
+def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
+    """Write down what becomes of an operator that breaks a limit. Raises Refused where Prepare returns an error."""
+    for limit in limits:
+        stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE
+        text = "" if p.fails and stage is Stage.INVOKE else broken(p.view, limit, p.build.revision)
+        if not text:
+            continue
+        advice = f"; {limit.advice}" if limit.advice else ""
+        reason = f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
+        if limit.outcome is KernelOutcome.ALLOCATE_FAILS:
+            raise Refused(reason, stage, limit.kind)
+        if limit.outcome is KernelOutcome.INVOKE_FAILS:
+            p.fails = Refused(reason, stage, limit.kind)
+        elif limit.outcome in (KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE):
+            p.halted = p.halted or (stage, reason)
+        elif limit.outcome is KernelOutcome.REFERENCE:
+            p.reference, p.kind = p.reference or text, p.kind or limit.kind
+        elif limit.outcome is KernelOutcome.WRONG:
+            p.kind = p.kind if p.wrong else limit.kind
+            p.wrong.append(reason)
+        else:
+            p.failed_checks.append((stage, reason))
+
+
+WORD = 4
+INT8_ADD_N, INT8_CUMSUM, INT8_LOG_SOFTMAX = 40, 36, 28
+"""Data of the int8 form (K/add_n.cc, K/cumsum.cc, K/log_softmax.cc)."""
+
+
+def _copies_shape(p: Preparation) -> None:
+    """CreateWritableTensorDimsWithCopy (K/kernel_util.cc:128)."""
+    output = p.view.output()
+    if output is not None:
+        p.persistent.append(WORD * (1 + len(output.shape)))
+
+
+def _reshape(p: Preparation) -> None:
+    output = p.view.output()
+    if output is not None and -1 in output.shape:
+        _copies_shape(p)
+
+
+def _axes_and_place(p: Preparation) -> None:
+    """PrepareMinMax and PrepareAll (K/reduce_common.cc:211, 278)."""
+    data, axes = p.view.input(0), p.view.input(1)
+    if data is not None and axes is not None:
+        p.request(WORD * len(data.shape))
+        p.request(WORD * prod(axes.shape))
+
+
+def _mean_or_sum(p: Preparation) -> None:
+    """PrepareMeanOrSum (K/reduce_common.cc:239)."""
+    data, output = p.view.input(0), p.view.output()
+    if data is not None and output is not None and data.elem_type in INTEGER:
+        p.request(WORD * prod(output.shape))
+    _axes_and_place(p)
+
+
+def _mirror_pad(p: Preparation) -> None:
+    data = p.view.input(0)
+    if data is not None:
+        p.request(WORD * len(data.shape))
+        p.request(WORD * len(data.shape))
+
+
+def _add_n(p: Preparation) -> None:
+    if _is_int8(p.view):
+        p.persistent.append(INT8_ADD_N)
+    p.request(WORD * len(p.view.operator.inputs))
+
+
+def _cumsum(p: Preparation) -> None:
+    if _is_int8(p.view):
+        p.persistent.append(INT8_CUMSUM)
+
+
+def _log_softmax(p: Preparation) -> None:
+    if _is_int8(p.view):
+        p.persistent.append(INT8_LOG_SOFTMAX)
+
+
+def _var_handle(p: Preparation) -> None:
+    variables = p.view.variable.variables if p.view.variable else 0
+    p.reference += (
+        "; AllocateTensors fails unless the application hands the interpreter MicroResourceVariables for"
+        f" {variables} variable{'s' if variables > 1 else ''}"
+    )
+
+
+def _assign_variable(p: Preparation) -> None:
+    use = p.view.variable
+    p.memory_known = not p.view.constant(p.view.input(0))
+    if use is not None and use.allocates:
+        p.persistent.append(use.bytes_)
+
+
+def _is_int8(view: OperatorView) -> bool:
+    output = view.output()
+    return output is not None and output.elem_type == "INT8"
+
+
+REQUESTS: dict[str, Callable[[Preparation], None]] = {
+    "RESHAPE": _reshape,
+    "MEAN": _mean_or_sum,
+    "SUM": _mean_or_sum,
+    "MIRROR_PAD": _mirror_pad,
+    "ADD_N": _add_n,
+    "CUMSUM": _cumsum,
+    "LOG_SOFTMAX": _log_softmax,
+    "VAR_HANDLE": _var_handle,
+    "ASSIGN_VARIABLE": _assign_variable,
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL"), _axes_and_place),
+    **dict.fromkeys(("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "L2_POOL_2D"), _copies_shape),
+}
+"""Operators whose Prepare asks for memory; the others ask for none. That of EMBEDDING_LOOKUP is not known."""
 
 
 def in_file(file: str, *rows: KernelLimit) -> tuple[KernelLimit, ...]:
@@ -471,7 +2072,7 @@ def readable(view: OperatorView) -> str:
     return ""
 
 
-def _scales(view: OperatorView) -> int:
+def several(view: OperatorView) -> int:
     """Scales of weights that have several; else 0."""
     found = FILTER.of(view).quantization
     count = len(found.scales) if found and quantized(FILTER.of(view)) else 0
@@ -480,7 +2081,7 @@ def _scales(view: OperatorView) -> int:
 
 def several_scales(view: OperatorView) -> str:
     """A scale for each output."""
-    return "its weights have a scale for each output" if _scales(view) else ""
+    return "its weights have a scale for each output" if several(view) else ""
 
 
 def scales_of_int16(view: OperatorView) -> str:
@@ -498,12 +2099,12 @@ def one_scale_of_int4(view: OperatorView) -> str:
 @condition
 def with_one_scale(view: OperatorView, rule: Condition) -> str:
     """The condition, of weights that do not have several scales."""
-    return "" if _scales(view) else rule(view)
+    return "" if several(view) else rule(view)
 
 
 def scale_of_each_output(view: OperatorView) -> str:
     """Several scales of weights are as many as the axis that they name is long."""
-    weights, count = FILTER.of(view), _scales(view)
+    weights, count = FILTER.of(view), several(view)
     axis = weights.quantization.axis if weights.quantization else 0
     size = weights.shape[axis] if 0 <= axis < len(weights.shape) else 0
     return f"its weights of shape {list(weights.shape)} have {count} scales" if count not in (0, size) else ""
@@ -517,7 +2118,7 @@ def _on_1x1_route(view: OperatorView) -> bool:
 
 def early_scratch(view: OperatorView) -> str:
     """The 1x1 route asks for scales to be repeated in a scratch buffer, whose number has to be 4 or more."""
-    early = _on_1x1_route(view) and not _scales(view) and view.scratch_before < 4
+    early = _on_1x1_route(view) and not several(view) and view.scratch_before < 4
     return f"its scratch request has number {view.scratch_before}; at least 4 is taken" if early else ""
 
 
@@ -594,8 +2195,8 @@ DENSE_PLAIN = in_file(
 
 def _multipliers(p: Preparation) -> None:
     """Those of weights with several scales."""
-    if DATA.of(p.view).elem_type != "FLOAT32" and _scales(p.view):
-        p.persistent += [4 * _scales(p.view)] * 2
+    if DATA.of(p.view).elem_type != "FLOAT32" and several(p.view):
+        p.persistent += [4 * several(p.view)] * 2
 
 
 def _dense_plain(p: Preparation) -> None:
@@ -616,12 +2217,12 @@ def _dense(p: Preparation) -> None:
     if kind != "s8":
         p.runs(f"arm_fully_connected_{kind}", call)
     elif _on_1x1_route(p.view):
-        if not _scales(p.view):
+        if not several(p.view):
             p.request(8 * channels)
         call = call._replace(entry="convolve_s8", filter_dims=Dims(channels, 1, 1, depth))
         p.runs("arm_convolve_1x1_s8_fast", call)
     else:
-        call = call._replace(per_channel=bool(_scales(p.view)), weight_offset=bool(zero_point(weights)))
+        call = call._replace(per_channel=bool(several(p.view)), weight_offset=bool(zero_point(weights)))
         sums = max(p.routed(call).buffer_size or 0, 0)
         constant = p.view.constant(weights) and (bias is None or p.view.constant(bias))
         if sums and p.build.speed and constant:
@@ -819,7 +2420,7 @@ def values(view: OperatorView, tensor: TfliteTensor, count: int) -> tuple[int, .
     return unpack_from(f"<{count}i", data)
 
 
-def filled(condition: Condition) -> Condition:
+def with_value(condition: Condition) -> Condition:
     """The condition, where there is a value to pad with."""
     return lambda view: condition(view) if view.input(2) is not None else ""
 
@@ -866,8 +2467,8 @@ PAD_PLAIN = in_file(
     *there({41: DATA, 44: AMOUNTS, 51: OUTPUT}),
     Row(":53", PREPARE, same_type(DATA, OUTPUT)),
     Row(":56", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
-    Row(":60", PREPARE, filled(same_type(DATA, FILL))),
-    Row(":62", PREPARE, filled(single_value(FILL))),
+    Row(":60", PREPARE, with_value(same_type(DATA, FILL))),
+    Row(":62", PREPARE, with_value(single_value(FILL))),
     Row(
         ":66",
         PREPARE,
@@ -878,8 +2479,8 @@ PAD_PLAIN = in_file(
     ),
     Row(":72", PREPARE, stored(AMOUNTS)),
     Row(":79", PREPARE, padded_sizes),
-    Row(":110", PREPARE, filled(where(DATA, ("INT8",), same("zero-point", zero_point, OUTPUT, FILL)))),
-    Row(":112", PREPARE, filled(where(DATA, ("INT8",), same("scale", scale, OUTPUT, FILL)))),
+    Row(":110", PREPARE, with_value(where(DATA, ("INT8",), same("zero-point", zero_point, OUTPUT, FILL)))),
+    Row(":112", PREPARE, with_value(where(DATA, ("INT8",), same("scale", scale, OUTPUT, FILL)))),
     *PADDED,
 )
 PAD = in_file(

@@ -6,17 +6,21 @@ row that looks at it has no answer, and holds where CMSIS-NN refuses the layer f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.runtime import RECURRENT, ConditionRow, LayerFacts, RuntimeVerdict, always
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, KernelLimit, KernelOutcome, broken
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_kernels import LIMITS, OPEN, KernelLimit, KernelOutcome, Shape, refusal_of
-from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+
+Shape = Sequence[int | None] | None
+"""Sizes of a tensor of an ONNX model, None in place of an open one; None where its axes are not known."""
 
 C = f"{K}cmsis_nn/"
 RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
@@ -38,34 +42,92 @@ FREE = ("CAST",)
 """Operators of which nothing is said."""
 
 
+class NotYetKnown:
+    """What a converter decides: a check that looks at it has no answer."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unpredictable(f"the converter decides on {name}")
+
+    def _open(self, *_others: object) -> Any:
+        raise Unpredictable("the converter decides on it")
+
+    __len__ = __iter__ = __getitem__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _open
+
+
+OPEN: Any = NotYetKnown()
+SETTINGS = {
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN", "CUMSUM", "GATHER", "MEAN", "MIRROR_PAD", "PRELU"), (0, 1)),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SUM"), (0, 1)),
+    "SPLIT": (1, 1),
+    "STRIDED_SLICE": (0, 3),
+}
+"""Operators with inputs beside their data (axes, sizes, indices): how many of these come first, and how many in all."""
+RESULTS = {**dict.fromkeys(("ARG_MAX", "ARG_MIN"), "INT64"), **dict.fromkeys(("EQUAL", "GREATER", "LESS"), "BOOL")}
+"""Operators whose output has another type than their data, and which one ONNX gives it."""
+PAIRED = ("DIV", "EQUAL", "GREATER", "LESS", "SUB")
+"""Operators of two operands; CONCATENATION has any number, all others one."""
+NOT_ASKED = ("CAST", "SELECT_V2")
+"""Operators whose operands have several types."""
+RESHAPED = ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+"""Operators around which converters reshape, so that no number of axes is asked about."""
+
+
+def _tensor(sizes: Shape, kind: str, unknown: int, steps: StoredQuantization | None = OPEN) -> TfliteTensor:
+    """A tensor of which shape and type are known; `unknown` stands for a size that is left open."""
+    axes = OPEN if sizes is None else tuple(unknown if size is None else size for size in sizes)
+    return TfliteTensor(OPEN, kind, axes, (), OPEN, steps, is_variable=False, encoding=OPEN)
+
+
+def _view(op: str, inputs: Sequence[TfliteTensor], output: TfliteTensor, *omitted: int) -> OperatorView:
+    """An operator of some tensors, alone in its file."""
+    places = tuple(-1 if place in omitted else place for place in range(len(inputs)))
+    operator = TfliteOperator(op, "", 1, places, (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
+    return OperatorView(OPEN, Subgraph("", (*inputs, output), (), (), (operator,)), operator, 0)
+
+
+def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revision: TflmRevision) -> str:
+    """What a kernel refuses of an operator that is yet to be converted, as a clause with its line; empty for nothing.
+
+    `kind` is the element type of its data, `shapes` are those of its data and `result` that of its output; a size that
+    is left open counts as 1. Limits on scales, options and values are not asked: the converter writes these.
+    """
+    if op in NOT_ASKED:
+        return ""
+    first, settings = SETTINGS.get(op, (0, 0))
+    count = len(shapes) if op == "CONCATENATION" else 2 if op in PAIRED else 1
+    data = [_tensor(None if op in RESHAPED else sizes, kind, 1) for sizes in (*shapes, None)[:count]]
+    made = _tensor(None if op in RESHAPED else result, RESULTS.get(op, kind), 1)
+    view = _view(op, [*[OPEN] * first, *data, *[OPEN] * (settings - first)], made)
+    for limit in LIMITS[op]:
+        try:
+            text = broken(view, limit, revision)
+        except Unpredictable:
+            continue
+        if text and VERDICTS.get(limit.outcome) is RuntimeVerdict.REFUSED:
+            advice = f"; {limit.advice}" if limit.advice else ""
+            return f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
+    return ""
+
+
 def on_paper(facts: LayerFacts) -> OperatorView:
     """The operator that converters make of a layer; a size that is not known counts as 0."""
     data, filter_type, made = TYPES.get(facts.type, ("INT8",) * 3)
     if facts.cause is Cause.DYNAMIC_QUANTIZATION:
         data, filter_type, made = "FLOAT32", "INT8", "FLOAT32"
-
-    def tensor(shape: Shape, kind: str, steps: StoredQuantization | None = OPEN) -> TfliteTensor:
-        sizes = OPEN if shape is None else tuple(size or 0 for size in shape)
-        return TfliteTensor(OPEN, kind, sizes, (), OPEN, steps, is_variable=False, encoding=OPEN)
-
     weights, call = facts.record.weights, facts.call
     scales = (weights.scales if weights else None) or (OPEN,) * (2 if call and call.per_channel else 1)
     points = (weights.signed_zero_points if weights else ()) or (OPEN,) * len(scales)
     depth = (call.filter_dims.n if call and facts.op == "FULLY_CONNECTED" else 0) or 1
-    filter_ = tensor((1, depth), filter_type, StoredQuantization(scales, points))
-    inputs = [tensor(shape, data) for shape in facts.shapes] or [tensor(None, data)]
+    filter_ = _tensor((1, depth), filter_type, 0, StoredQuantization(scales, points))
+    inputs = [_tensor(shape, data, 0) for shape in facts.shapes or [None]]
     if facts.op in WEIGHTED:
         inputs = [inputs[0], filter_, OPEN]
     elif facts.op == "TRANSPOSE_CONV":
         inputs = [OPEN, filter_, inputs[0], OPEN]
     elif data != filter_type:
         inputs[1:] = [filter_]
-    tensors = (*inputs, tensor(facts.graph.shape(facts.node.outputs[0]), made))
-    places = list(range(len(inputs)))
-    if facts.op in WEIGHTED and call is not None and not call.bias:
-        places[2] = -1
-    operator = TfliteOperator(facts.op, "", 1, tuple(places), (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
-    return OperatorView(OPEN, Subgraph("", tensors, (), (), (operator,)), operator, 0)
+    omitted = (2,) if facts.op in WEIGHTED and call is not None and not call.bias else ()
+    return _view(facts.op, inputs, _tensor(facts.graph.shape(facts.node.outputs[0]), made, 0), *omitted)
 
 
 def _holds(row: KernelLimit, facts: LayerFacts) -> bool:
