@@ -72,9 +72,9 @@ class LayerReport(NamedTuple):
     fused: tuple[Node, ...] = ()
     """Nodes behind it that its kernel computes too."""
     kernel: str = ""
-    """Kernel that is called; empty where there is none."""
+    """Kernel that is called; empty where there is none. For an operator of a `.tflite` file `effective` too."""
     effective: str = ""
-    """Kernel that does the work; empty where there is none, and for an operator of a `.tflite` file."""
+    """Kernel that does the work; empty where there is none."""
     macs: int | None = None
     """Multiply-accumulates; None where it has none, or a size is unknown."""
     instructions: int | None = None
@@ -127,13 +127,11 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
 
 
 def _operator(model: ModelAnalysis, operator: FileOperator, record: LoweredLayer | None, target: Target) -> LayerReport:
-    row, layer = operator.row, record.layer if record else None
+    row, node, layer = operator.row, operator.node, record.layer if record else None
     taken = model.route(layer.call, target) if layer else None
-    ends = [
-        (tensors or ("",))[0]
-        for tensors in ((operator.node.inputs, operator.node.outputs) if operator.node else ((), ()))
-    ]
-    source, result = (model.graph.shape(name) or () if name else () for name in ends)
+    kernel = row.chain[-1] if row.chain else ""
+    ends = (node.inputs, node.outputs) if node else ((), ())
+    source, result = (model.graph.shape(next(iter(tensors), "")) or () for tensors in ends)
     cost = model.cost(record, target, record.verdict) if record else None
     return LayerReport(
         row.label,
@@ -147,7 +145,8 @@ def _operator(model: ModelAnalysis, operator: FileOperator, record: LoweredLayer
         once=record is not None and record.node.index in model.graph.once,
         input=source,
         output=result,
-        kernel=row.chain[-1] if row.chain else "",
+        kernel=kernel,
+        effective=kernel,
         macs=model.work[record.node.index].macs if record else None,
         instructions=cost.instructions if cost else None,
         instructions_range=cost.range if cost else None,

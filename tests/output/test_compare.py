@@ -12,9 +12,11 @@ import pytest
 
 from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.compare_command import version_of
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
+from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Verdict
@@ -172,6 +174,24 @@ def test_layers_of_tflite_files_are_named_by_operator(capsys: pytest.CaptureFixt
     names = [line.split(" on ")[0].strip() for line in changed if " on cortex-m4" in line]
     assert len(names) > 3
     assert all(re.fullmatch(r"[A-Z0-9_]+#\d+( \(.* before\))?", name) for name in names)
+
+
+NETWORKS = ("kws_ds_cnn_int8_tf.onnx", "tflite/kws_ref_model.tflite")
+"""One network in two formats."""
+
+
+@pytest.mark.skipif(
+    not (paths.SHARED / "models").exists(), reason="needs the models in a folder `shared` beside the project"
+)
+def test_a_layer_that_both_formats_run_alike_has_not_changed() -> None:
+    settings = Configuration(
+        isolated=True, options=SettingsLayer("", "/", {"targets": ["cortex-m4"], "runtime": "tflm"})
+    )
+    before, after = (version_of(str(paths.SHARED / "models" / name), settings)[0] for name in NETWORKS)
+    changed = difference(before, after).layers
+    assert len(changed) < len(before.layers.layers) < len(after.layers.layers)
+    for layer in changed:
+        assert layer.before is None or layer.after is None or layer.before.cost != layer.after.cost, layer
 
 
 @pytest.mark.usefixtures("folder")
