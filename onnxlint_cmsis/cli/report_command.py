@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.output.html import ReportInput
 
 
 DESCRIPTION = (
@@ -85,8 +86,29 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
     return [*found.values()]
 
 
+def report_input(text: str, configured: Configuration) -> ReportInput:
+    """Read and lint a file, or a file of a git commit. Raises UsageError."""
+    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.linting.engine import lint_file
+    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.output.comparison import ModelVersion, operand
+    from onnxlint_cmsis.output.html import ReportInput
+    from onnxlint_cmsis.output.layers import layers_report
+
+    given = operand(text)
+    settings = configured.settings_for(given.path)
+    try:
+        model = open_model(given.path, settings.analysis, given.data)
+        result = lint_file(given.path, settings, given.data, model)
+        layers = layers_report(given.path, settings, given.data, model)
+        memory = tuple(map(model.memory, settings.targets))
+    except ModelError as error:
+        raise UsageError(f"{text}: {error.message}") from None
+    return ReportInput(ModelVersion(text, result, layers), model, memory)
+
+
 def _page(file: str, against: str, settings: Configuration) -> str:
-    from onnxlint_cmsis.output.html import render_page, report_input, report_page, require_jinja2
+    from onnxlint_cmsis.output.html import render_page, report_page, require_jinja2
 
     require_jinja2()
     before = report_input(against, settings) if against else None
@@ -94,7 +116,7 @@ def _page(file: str, against: str, settings: Configuration) -> str:
 
 
 def _overlay(file: str, settings: Configuration) -> str:
-    from onnxlint_cmsis.output.html import node_data, report_input
+    from onnxlint_cmsis.output.html import node_data
 
     given = report_input(file, settings)
     if len(given.model.settings.targets) != 1:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.memory import BufferLife, MemoryReport
     from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
-    from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
@@ -729,26 +728,6 @@ class ReportInput(NamedTuple):
     def names(self) -> Mapping[str, str]:
         """Short forms of names, for people."""
         return self.version.layers.names
-
-
-def report_input(text: str, configuration: Configuration) -> ReportInput:
-    """Read and lint a file, or a file of a git commit. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import open_model
-    from onnxlint_cmsis.linting.engine import lint_file
-    from onnxlint_cmsis.model.graph import ModelError
-    from onnxlint_cmsis.output.comparison import operand
-    from onnxlint_cmsis.output.layers import layers_report
-
-    given = operand(text)
-    settings = configuration.settings_for(given.path)
-    try:
-        model = open_model(given.path, settings.analysis, given.data)
-        result = lint_file(given.path, settings, given.data, model)
-        layers = layers_report(given.path, settings, given.data, model)
-        memory = tuple(map(model.memory, settings.targets))
-    except ModelError as error:
-        raise UsageError(f"{text}: {error.message}") from None
-    return ReportInput(ModelVersion(text, result, layers), model, memory)
 
 
 # The whole page as records, from one version of a model or two.

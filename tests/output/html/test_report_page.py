@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.cli.report_command import report_input
 from onnxlint_cmsis.config.files import Configuration
-from onnxlint_cmsis.output.html import graph_drawing, rails, report_input
+from onnxlint_cmsis.output.html import graph_drawing, rails
 from support.html_pages import HtmlPage
 from support.paths import ROOT
 from support.report_models import NET, write_model, written_report
