@@ -171,16 +171,16 @@ class ModelAnalysis(RuntimeFacts):
 
     def route(self, call: KernelCall, target: Target) -> Route:
         """Kernel that a call takes on a target, also for a call that no layer makes now."""
-        found = self._routes.get((call, target))
-        if found is None:
-            found = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
-        return found
+        taken = self._routes.get((call, target))
+        if taken is None:
+            taken = self._routes[call, target] = route(call, self.settings.runtime.library(call.entry, target))
+        return taken
 
     def refusal(self, record: LoweredLayer, target: Target) -> Decision | None:
         """Why no function of CMSIS-NN computes a layer on a target, or which is open; None where one does."""
         taken = self.route(record.layer.call, target) if record.layer and record.call else None
-        found = on_release(record, taken, target.release)
-        return UNDECIDED_KERNEL if found is None and taken is not None and not taken.kernel else found
+        decision = on_release(record, taken, target.release)
+        return UNDECIDED_KERNEL if decision is None and taken is not None and not taken.kernel else decision
 
     @cached_property
     def asked(self) -> dict[int, KernelCall]:

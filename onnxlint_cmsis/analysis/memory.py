@@ -90,13 +90,17 @@ def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = No
     for buffer, owner in owners.items():
         first, last = blocks.get(owner, lifetimes[buffer])
         blocks[owner] = min(first, lifetimes[buffer][0]), max(last, lifetimes[buffer][1])
-    rooms = {block: _room(sizes[block], guard) for block in blocks}
+    rooms = {block: -(-(sizes[block] + 2 * guard) // ALIGNMENT) * ALIGNMENT for block in blocks}
     placed: dict[int, int] = {}
     alive: dict[int, list[int]] = {}
-    for block in sorted(blocks, key=lambda each: (-sizes[each], each)):
+    for _, block in sorted((-sizes[block], block) for block in blocks):
         moments = range(blocks[block][0], blocks[block][1] + 1)
         others = {other for moment in moments for other in alive.get(moment, ())}
-        placed[block] = _lowest(rooms[block], sorted((placed[one], placed[one] + rooms[one]) for one in others))
+        placed[block] = 0
+        for start, end in sorted((placed[other], placed[other] + rooms[other]) for other in others):
+            if placed[block] + rooms[block] <= start:
+                break
+            placed[block] = max(placed[block], end)
         for moment in moments:
             alive.setdefault(moment, []).append(block)
     size = max((placed[block] + rooms[block] for block in placed), default=0)
@@ -104,20 +108,16 @@ def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = No
     return ArenaPlan(size, guard, offsets, sizes, lifetimes)
 
 
-def _room(size: int, guard: int) -> int:
-    return -(-(size + 2 * guard) // ALIGNMENT) * ALIGNMENT
-
-
 def buffer_lifetimes(uses: ArenaUses) -> Lifetimes:
     """Lifetime of every buffer; what the host writes lives from the start, what it reads to the end."""
-    found: Lifetimes = {}
+    lifetimes: Lifetimes = {}
     moments = [(-1, buffer) for buffer in uses.inputs] + [(len(uses.steps), buffer) for buffer in uses.outputs]
     for number, step in enumerate(uses.steps):
         moments += [(number, buffer) for buffer in (*step.inputs, *step.outputs)]
     for number, buffer in moments:
-        first, last = found.get(buffer, (number, number))
-        found[buffer] = min(first, number), max(last, number)
-    return found
+        first, last = lifetimes.get(buffer, (number, number))
+        lifetimes[buffer] = min(first, number), max(last, number)
+    return lifetimes
 
 
 def buffer_owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetimes) -> dict[int, int]:
@@ -133,16 +133,6 @@ def buffer_owners(uses: ArenaUses, sizes: Mapping[int, int], lifetimes: Lifetime
     return owners
 
 
-def _lowest(room: int, taken: list[tuple[int, int]]) -> int:
-    """The lowest place for a block of a size, between the places taken while it lives, which are in order."""
-    place = 0
-    for start, end in taken:
-        if place + room <= start:
-            break
-        place = max(place, end)
-    return place
-
-
 # Another order of the same layers, in which fewer bytes are alive at a time.
 
 
@@ -154,13 +144,20 @@ def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
     written = set(uses.inputs)
     waiting = Counter(buffer for step in uses.steps for buffer in set(step.inputs))
     kept = set(uses.outputs)
-    made = {buffer for step in uses.steps for buffer in step.outputs}
+    computed = {buffer for step in uses.steps for buffer in step.outputs}
     left, order = list(uses.steps), []
+
+    def growth(step: ArenaStep) -> int:
+        """Bytes by which what is alive grows over a step."""
+        new = sum(uses.sizes[buffer] for buffer in step.outputs if waiting[buffer] or buffer in kept)
+        ended = sum(uses.sizes[buffer] for buffer in set(step.inputs) if waiting[buffer] == 1 and buffer not in kept)
+        return new - ended
+
     while left:
-        ready = [step for step in left if all(buffer in written or buffer not in made for buffer in step.inputs)]
+        ready = [step for step in left if all(buffer in written or buffer not in computed for buffer in step.inputs)]
         if not ready:
             return uses.steps
-        best = min(ready, key=lambda step: _grows(uses, step, waiting, kept))
+        best = min(ready, key=growth)
         left.remove(best)
         order.append(best)
         written |= set(best.outputs)
@@ -168,18 +165,13 @@ def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
     return tuple(order)
 
 
-def _grows(uses: ArenaUses, step: ArenaStep, waiting: Counter[int], kept: set[int]) -> int:
-    """Bytes by which what is alive grows over a step."""
-    new = sum(uses.sizes[buffer] for buffer in step.outputs if waiting[buffer] or buffer in kept)
-    ended = sum(uses.sizes[buffer] for buffer in set(step.inputs) if waiting[buffer] == 1 and buffer not in kept)
-    return new - ended
-
-
 # The activations of a model as buffers: what each layer reads and writes, from its verdicts.
 
 
 IN_PLACE = ("requantize", "lookup")
 """Kinds of plain code that may overwrite what they read."""
+ELEMENTWISE = ("elementwise_", "relu_", "activation_")
+"""Starts of entry points whose kernels read each element before they write the same one."""
 
 
 def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
@@ -200,13 +192,8 @@ def element_bytes(lowered: Lowered) -> int:
     return 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
 
 
-def _elementwise(record: LoweredLayer) -> bool:
-    """Whether a kernel reads each element before it writes the same one."""
-    return record.layer is not None and record.layer.call.entry.startswith(("elementwise_", "relu_", "activation_"))
-
-
 class _Walk:
-    """One walk over the nodes in file order."""
+    """A walk over the nodes in file order."""
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
@@ -223,19 +210,20 @@ class _Walk:
     def visit(self, node: Node) -> None:
         """Take in one node: a step, another name for a buffer, or arithmetic on shapes."""
         read = tuple(dict.fromkeys(self._buffers[name] for name in node.inputs if name in self._buffers))
-        made = [name for name in node.outputs if name and self._graph.elem_type(name) not in INTEGERS]
-        if not read or not made:
+        results = [name for name in node.outputs if name and self._graph.elem_type(name) not in INTEGERS]
+        if not read or not results:
             return
         record = self._records.get(node.index)
         if record is None:
-            self._buffers.update(dict.fromkeys(made, read[0]))
+            self._buffers.update(dict.fromkeys(results, read[0]))
         else:
-            outputs = tuple(self._new(name, record) for name in made)
-            label, could = f"{node.op_type} '{node.label}'", _elementwise(record)
+            outputs = tuple(self._new(name, record) for name in results)
+            label, entry = f"{node.op_type} '{node.label}'", record.layer.call.entry if record.layer else ""
+            could = entry.startswith(ELEMENTWISE)
             self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
 
     def uses(self) -> ArenaUses:
-        """What was found."""
+        """The buffers and steps met."""
         outputs = tuple(dict.fromkeys(self._buffers[name] for name in self._graph.outputs if name in self._buffers))
         return ArenaUses(self._sizes, self._inputs, tuple(self._steps), outputs, self._names, self._channels)
 
@@ -275,12 +263,12 @@ def peak_of(uses: ArenaUses) -> Peak:
     moments: dict[int, dict[int, int]] = {}
     for buffer, (first, last) in lifetimes.items():
         for moment in range(first, last + 1):
-            place = moments.setdefault(moment, {})
+            held_by = moments.setdefault(moment, {})
             owner = owners.get(buffer, buffer)
-            held = place.get(owner)
+            held = held_by.get(owner)
             if held is None or uses.sizes[buffer] > uses.sizes[held]:
-                place[owner] = buffer
-    sums = {moment: sum(uses.sizes[buffer] for buffer in place.values()) for moment, place in moments.items()}
+                held_by[owner] = buffer
+    sums = {moment: sum(uses.sizes[buffer] for buffer in held_by.values()) for moment, held_by in moments.items()}
     step = max(sorted(sums), key=lambda moment: sums[moment], default=-1)
     alive = sorted(moments.get(step, {}).values(), key=lambda buffer: -uses.sizes[buffer])
     return Peak(step, tuple(alive), sums.get(step, 0))
@@ -321,12 +309,12 @@ def best_remedy(uses: ArenaUses, peak: Peak, plan: Plan, room: int, copies: str)
         return None
     now = plan(uses)
     changes = (_order(uses, plan), _in_place(uses, plan, copies), _channels(uses, peak, plan, room))
-    found = [*chain.from_iterable(changes), *_fewer_everywhere(uses, plan, room)]
-    helping = [each for each in found if each.bytes < now]
-    fitting = [each for each in helping if each.bytes <= room]
+    tried = [*chain.from_iterable(changes), *_fewer_everywhere(uses, plan, room)]
+    helping = [remedy for remedy in tried if remedy.bytes < now]
+    fitting = [remedy for remedy in helping if remedy.bytes <= room]
     if fitting:
-        return min(fitting, key=lambda each: (each.cut, each.bytes))
-    return min(helping, key=lambda each: each.bytes, default=None)
+        return min(fitting, key=lambda remedy: (remedy.cut, remedy.bytes))
+    return min(helping, key=lambda remedy: remedy.bytes, default=None)
 
 
 def _order(uses: ArenaUses, plan: Plan) -> Iterator[Remedy]:

@@ -44,10 +44,10 @@ def fraction_bits(values: RealRange, bits: int) -> int | None:
     magnitude = max(abs(values.low), abs(values.high))
     if magnitude == 0:
         return bits - 1
-    found = min(bits - floor(log2(magnitude)), MOST_BITS)
-    while not _fits(values, found, bits):
-        found -= 1
-    return found
+    fraction = min(bits - floor(log2(magnitude)), MOST_BITS)
+    while not _fits(values, fraction, bits):
+        fraction -= 1
+    return fraction
 
 
 def _fits(values: RealRange, fraction: int, bits: int) -> bool:
@@ -150,19 +150,19 @@ class ModelFormats:
         self._records = {record.node.index: record for record in lowered.records if record.call}
         self._read = read
         self._measured = measured
-        self._found: dict[int, LayerFormat] = {}
+        self._formats: dict[int, LayerFormat] = {}
 
     def all(self) -> Mapping[int, LayerFormat]:
         """Formats by the index of the layer's node."""
         for record in self._records.values():
             self._of(record)
-        return self._found
+        return self._formats
 
     def _of(self, record: LoweredLayer) -> LayerFormat:
         index = record.node.index
-        if index not in self._found:
-            self._found[index] = self._weighted(record) if record.weighted else self._plain(record)
-        return self._found[index]
+        if index not in self._formats:
+            self._formats[index] = self._weighted(record) if record.weighted else self._plain(record)
+        return self._formats[index]
 
     def _plain(self, record: LoweredLayer) -> LayerFormat:
         """A layer without weights: it keeps the format, or writes numbers up to 1."""
@@ -171,32 +171,30 @@ class ModelFormats:
         return LayerFormat(source, output=written, unknown="" if source is not None else CALIBRATION)
 
     def _weighted(self, record: LoweredLayer) -> LayerFormat:
-        made, source = folded(self._graph, self._read, record), self._fraction(_operand(record.node), _bits(record))
-        if made is None:
+        layer, source = folded(self._graph, self._read, record), self._fraction(_operand(record.node), _bits(record))
+        if layer is None:
             return LayerFormat(source, unknown=NOT_STORED)
         bits = 16 if _kind(record) == "q15" else 8
         weights, bias = (
-            fraction_bits(RealRange(float(each.min()), float(each.max())), bits) for each in (made.weights, made.bias)
+            fraction_bits(RealRange(float(numbers.min()), float(numbers.max())), bits)
+            for numbers in (layer.weights, layer.bias)
         )
         values = self._written(record)
         written = fraction_bits(values, _bits(record)) if values else None
         if weights is None or bias is None or source is None or written is None:
             return LayerFormat(source, weights, bias, written, unknown=CALIBRATION)
-        return _fitted(source, weights, shifts(source, weights, bias, written))
+        fitting = shifts(source, weights, bias, written)
+        return LayerFormat(source, weights, fitting.bias, fitting.output, fitting.bias_shift, fitting.out_shift)
 
     def _written(self, record: LoweredLayer) -> RealRange | None:
         """Range of a layer's output; at least 0 if a Relu follows."""
         tensor = record.epilogue.tensor if record.epilogue else record.node.outputs[0]
         reader = self._behind(tensor)
-        if reader is not None and self._clamps(reader):
+        clamp = self._records.get(reader.index) if reader is not None else None
+        if reader is not None and clamp is not None and _stem(clamp) == "relu":
             behind = range_of(self._graph, reader.outputs[0], self._measured)
             return behind or range_of(self._graph, tensor, self._measured)
         return range_of(self._graph, tensor, self._measured)
-
-    def _clamps(self, node: Node) -> bool:
-        """Whether a node sets values below 0 to 0."""
-        record = self._records.get(node.index)
-        return record is not None and _stem(record) == "relu"
 
     def _behind(self, tensor: str) -> Node | None:
         """The only reader of a tensor, past nodes that compute nothing."""
@@ -212,7 +210,7 @@ class ModelFormats:
             record = self._maker(node, tensor)
             if record is not None and _stem(record) not in KEEPERS:
                 return self._of(record).output
-            if node is None or not node.inputs or (record is None and not self._moves(node)):
+            if node is None or not node.inputs or (record is None and not operator_of(node).free):
                 break
             tensor = _operand(node)
         values = range_of(self._graph, tensor, self._measured)
@@ -222,17 +220,8 @@ class ModelFormats:
         """The layer that computes a tensor, alone or fused."""
         if node is None:
             return None
-        ends = (each for each in self._records.values() if each.epilogue and each.epilogue.tensor == tensor)
+        ends = (record for record in self._records.values() if record.epilogue and record.epilogue.tensor == tensor)
         return self._records.get(node.index) or next(ends, None)
-
-    def _moves(self, node: Node) -> bool:
-        from onnxlint_cmsis.formats.names import operator_of
-
-        return operator_of(node).free
-
-
-def _fitted(source: int, weights: int, made: Shifts) -> LayerFormat:
-    return LayerFormat(source, weights, made.bias, made.output, made.bias_shift, made.out_shift)
 
 
 def _operand(node: Node) -> str:

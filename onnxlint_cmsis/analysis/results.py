@@ -42,7 +42,7 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
     names = list(dict.fromkeys((*layers, *others)))
     first = list(dict.fromkeys(layers))
     owned, taken = _owned(first), {*names}
-    found: dict[str, str] = {}
+    short_of: dict[str, str] = {}
     for group in (names, first):  # layers last: their forms depend on no other name
         dotted = {name: _dotted(name) for name in group}
         inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
@@ -57,9 +57,11 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
             if short and (len(short) < len(name) or name in modules) and used[short] == 1 and short not in taken
         }
         of_layers = {*forms.values()} if group is first else set()
-        found = {name: short for name, short in found.items() if name not in first and short not in of_layers} | forms
-    cuts = distinct_cuts([found.get(name, name) for name in names], WIDEST, taken)
-    shown = {name: cuts.get(found.get(name, name), found.get(name, name)) for name in names}
+        short_of = {
+            name: short for name, short in short_of.items() if name not in first and short not in of_layers
+        } | forms
+    cuts = distinct_cuts([short_of.get(name, name) for name in names], WIDEST, taken)
+    shown = {name: cuts.get(short_of.get(name, name), short_of.get(name, name)) for name in names}
     return {name: text for name, text in shown.items() if text != name}
 
 
@@ -67,11 +69,11 @@ def distinct_cuts(texts: Iterable[str], width: int, taken: Iterable[str] = ()) -
     """The texts that are too long without their middle, each different from the others and from those `taken`."""
     every = list(dict.fromkeys(texts))
     used = {*taken, *(text for text in every if len(text) <= width)}
-    found: dict[str, str] = {}
+    short: dict[str, str] = {}
     for text in (text for text in every if len(text) > width):
-        found[text] = next(cut for cut in _cuts(text, width) if cut not in used)
-        used.add(found[text])
-    return found
+        short[text] = next(cut for cut in _cuts(text, width) if cut not in used)
+        used.add(short[text])
+    return short
 
 
 def cut(text: str, width: int) -> str:
@@ -101,10 +103,10 @@ def _dotted(name: str) -> tuple[str, str]:
     if not name.startswith("/"):
         return "", ""
     *parts, operator = _ENDING.sub("", name[1:]).split("/")
-    found = ""
+    module = ""
     for part in parts:
-        found = part if not found or part.startswith(f"{found}.") else f"{found}.{part}"
-    return found, operator
+        module = part if not module or part.startswith(f"{module}.") else f"{module}.{part}"
+    return module, operator
 
 
 def _owned(layers: Sequence[str]) -> dict[str, str]:
@@ -116,16 +118,11 @@ def _owned(layers: Sequence[str]) -> dict[str, str]:
             of_part[name] = of_part.get(name, 0) + 1
     best: dict[str, tuple[int, str]] = {}
     for part, of_part in counts.items():
-        owner = _most(of_part)
-        if owner and len(owner) > LONGEST and of_part[owner] >= best.get(owner, (0, ""))[0]:
+        (owner, most), *rest = sorted(of_part.items(), key=lambda item: -item[1])[:2]
+        alone = not rest or rest[0][1] != most
+        if alone and len(owner) > LONGEST and of_part[owner] >= best.get(owner, (0, ""))[0]:
             best[owner] = of_part[owner], part
     return {name: part for name, (_, part) in best.items()}
-
-
-def _most(counts: dict[str, int]) -> str:
-    """The name with the largest count; empty where two have it."""
-    (first, number), *rest = sorted(counts.items(), key=lambda each: -each[1])[:2]
-    return "" if rest and rest[0][1] == number else first
 
 
 def _parts(name: str) -> list[str]:
@@ -149,22 +146,11 @@ def identity(finding: Finding) -> str:
 
     Of findings that are reported as one: hash of the rule and of their cause.
     """
-    return _hash(*_group(finding)) if finding.others else _hash(*_place(finding))
-
-
-def _place(finding: Finding) -> tuple[str, ...]:
-    where, resize = finding.location, finding.resize
-    return (finding.code, where.graph, where.node, where.tensor, resize.variable if resize else "")
-
-
-def _group(finding: Finding) -> tuple[str, ...]:
-    """Identity of a group: its cause, not its places."""
-    return (finding.code, "group", finding.cause)
-
-
-def _hash(*parts: str) -> str:
     import hashlib
 
+    where, resize = finding.location, finding.resize
+    subject = (where.graph, where.node, where.tensor, resize.variable if resize else "")
+    parts = (finding.code, *(("group", finding.cause) if finding.others else subject))
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
@@ -202,15 +188,17 @@ def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
         key = (finding.code, finding.level, finding.cause, finding.targets, promised, *alone)
         groups.setdefault(key, []).append(finding)
-    return tuple(_one(group) for group in groups.values())
+    return tuple(_joint(group) for group in groups.values())
 
 
-def _one(group: list[Finding]) -> Finding:
+def _joint(group: list[Finding]) -> Finding:
+    """The first finding, with a sentence that names the places of the others."""
     first, *others = group
     if not others:
         return first
-    text = f"{first.message.removesuffix('.')}. {_more(others)}"
-    return replace(first, message=" ".join(filter(None, (text, _gain(first, PLAN)))), others=tuple(others))
+    more = f"The same holds {'for ' if _named(others) else ''}{_places(others)}."
+    message = " ".join(filter(None, (f"{first.message.removesuffix('.')}. {more}", _gain(first, PLAN))))
+    return replace(first, message=message, others=tuple(others))
 
 
 def brief_text(finding: Finding) -> str:
@@ -224,11 +212,6 @@ def brief_text(finding: Finding) -> str:
     return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
 
 
-def _more(others: list[Finding]) -> str:
-    """A sentence that names the other places."""
-    return f"The same holds {'for ' if _named(others) else ''}{_places(others)}."
-
-
 def _places(others: list[Finding]) -> str:
     """`'b', 'c', 'd' and 28 more`; `2 more times` where none has a name."""
     named = _named(others)
@@ -240,7 +223,7 @@ def _places(others: list[Finding]) -> str:
 
 def _named(others: list[Finding]) -> list[str]:
     """The first names, in quotes."""
-    names = list(dict.fromkeys(each.location.node or each.location.tensor for each in others))
+    names = list(dict.fromkeys(finding.location.node or finding.location.tensor for finding in others))
     return [f"'{name}'" for name in names if name][:SHOWN]
 
 
@@ -410,11 +393,12 @@ class Proof(NamedTuple):
 
 def shipped_text(proof: Proof) -> str:
     """How far outputs are apart with the optimisers that the runtime is shipped with; empty where they are not."""
-    apart = [one for one in proof.differences if one.apart] if proof.written else []
+    apart = [difference for difference in proof.differences if difference.apart] if proof.written else []
     if not apart:
         return ""
-    worst = max(apart, key=lambda one: one.relative)
-    count = f"{sum(one.apart for one in apart):,} of {sum(one.values for one in proof.differences):,} values differ"
+    worst = max(apart, key=lambda difference: difference.relative)
+    values = sum(difference.values for difference in proof.differences)
+    count = f"{sum(difference.apart for difference in apart):,} of {values:,} values differ"
     return (
         f"with the optimisers that {proof.runtime} is shipped with {count} on {proof.written} inputs, "
         f"by at most {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"

@@ -84,12 +84,12 @@ class TfliteAnalysis(ModelAnalysis):
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the operators, target by target."""
-        found: list[RuntimeRemark] = []
+        told: list[RuntimeRemark] = []
         for target in self.settings.targets:
             strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
-            found += remarks(strict, lax, self.places, target.label)
+            told += remarks(strict, lax, self.places, target.label)
         targets = tuple(target.label for target in self.settings.targets)
-        return (*found, *version_remarks(self.file, self.places, targets))
+        return (*told, *version_remarks(self.file, self.places, targets))
 
     @cached_property
     def places(self) -> list[Location]:
@@ -103,7 +103,7 @@ class TfliteAnalysis(ModelAnalysis):
         ]
 
     def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
-        """The same; unknown in a model that stops, and for an operator that calls several functions (SIZE builds)."""
+        """Cost of a layer; unknown in a model that stops, and where it calls several functions (SIZE builds)."""
         once, rows = record.node.index in self.graph.once, zip(self.report(target).operators, self._nodes, strict=True)
         several = any(len(row.functions) > 1 for row, node in rows if node is record.node)
         unknown = self.stop(target) or (several and not once)
@@ -115,16 +115,16 @@ class TfliteAnalysis(ModelAnalysis):
 
     def operators(self, target: Target, /) -> tuple[FileOperator, ...]:
         """What the runtime does with each operator of the file, in file order, for a build with checks."""
-        found = []
+        operators = []
         for row, node in zip(self.report(target).operators, self._nodes, strict=True):
             if node is not None:
                 tensor = next(iter(node.outputs), "")
             else:
                 subgraph = self.file.subgraphs[row.subgraph]
-                written = [subgraph.tensors[place].name for place in subgraph.operators[row.index].outputs[:1]]
+                written = [subgraph.tensors[number].name for number in subgraph.operators[row.index].outputs[:1]]
                 tensor = f"subgraph{row.subgraph}/{written[0]}" if written else ""
-            found.append(FileOperator(row, node, tensor))
-        return tuple(found)
+            operators.append(FileOperator(row, node, tensor))
+        return tuple(operators)
 
     @cached_property
     def _nodes(self) -> list[Node | None]:
@@ -146,25 +146,25 @@ class TfliteAnalysis(ModelAnalysis):
 
     def runtime_arena(self, target: Target) -> RuntimeArena | None:
         """The arena of a build with checks; None where there is none, and for a model that stops."""
-        found = None if self.stop(target) else self.report(target).arena
-        return RuntimeArena(found.used, found.needed) if found else None
+        arena = None if self.stop(target) else self.report(target).arena
+        return RuntimeArena(arena.used, arena.needed) if arena else None
 
     def memory(self, target: Target) -> MemoryReport:
         """The arena of TensorFlow Lite Micro for a build with checks, or why there is none."""
-        found, stop, model = self.report(target), self.stop(target), self.file
-        if found.arena is None or stop:
-            reasons = (found.no_arena or "it does not run", stop or found.stop)
-            return MemoryReport(target.label, found.status, found.message, ": ".join(filter(None, reasons)))
-        arena = found.arena
+        report, stop, model = self.report(target), self.stop(target), self.file
+        if report.arena is None or stop:
+            reasons = (report.no_arena or "it does not run", stop or report.stop)
+            return MemoryReport(target.label, report.status, report.message, ": ".join(filter(None, reasons)))
+        arena = report.arena
         names, writers = buffer_names(model, arena), buffer_writers(model, arena)
-        main = all(row.subgraph == 0 for row in found.operators)
+        main = all(row.subgraph == 0 for row in report.operators)
         last = max((buffer.last for buffer in arena.plan), default=-1)
         plan = [
             BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)
             for b in arena.plan
         ]
         scratch = [LayerScratch(graph, op, label_of(model, graph, op), size) for graph, op, size in arena.scratch]
-        steps = [f"{row.op} '{row.label}'" for row in found.operators if main]
+        steps = [f"{row.op} '{row.label}'" for row in report.operators if main]
         alive = [sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)]
         laid_out = Arena(
             arena.head,
@@ -176,4 +176,4 @@ class TfliteAnalysis(ModelAnalysis):
             tuple(alive),
             tuple(steps),
         )
-        return MemoryReport(target.label, found.status, found.message, arena=laid_out)
+        return MemoryReport(target.label, report.status, report.message, arena=laid_out)
