@@ -102,6 +102,7 @@ def test_only_formats_and_doors_ask_what_kind_of_file_it_is() -> None:
 @pytest.mark.parametrize("form", FORMATS, ids=[form.name for form in FORMATS])
 def test_what_a_format_names_is_there(form: Format) -> None:
     assert callable(part(form.loads))
+    assert not form.names or all(row.domain == form.domain for row in part(form.names).values())
     assert issubclass(part(form.analysis), ModelAnalysis)
     assert part(form.prover).missing() in ("", MISSING)
     every = tuple(row.name for row in REPAIRS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -39,6 +40,10 @@ class Format(NamedTuple):
     """Ending of the files' names, in lower case."""
     loads: str
     """Function of a path, `input_shapes` and `data` that reads a file as a LoadedFile, and raises ModelError."""
+    domain: str = ""
+    """Domain of the operators in a graph of the format; empty where they are ONNX's, which has several."""
+    names: str = ""
+    """Table of the operators of that domain: record by name."""
     mark: bytes = b""
     """Bytes 4 to 7 of every file; empty where there are none that tell the format."""
     interpreter: str = ""
@@ -68,6 +73,7 @@ class Format(NamedTuple):
         return loaded
 
 
+@cache
 def part(name: str) -> Any:
     """What `module:name` of this package means, imported now."""
     module, _, inside = name.partition(":")
@@ -86,6 +92,8 @@ TFLITE = Format(
     "tflite",
     ".tflite",
     "formats.tflite.to_graph:load_tflite",
+    domain="tflite",
+    names="formats.tflite.names:TFLITE_OPERATORS",
     mark=b"TFL3",
     interpreter="tflm",
     analysis="analysis.tflite_analysis:TfliteAnalysis",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.formats.format import FORMATS, part
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.intervals import is_whole
 from onnxlint_cmsis.model.roles import Sums
 from onnxlint_cmsis.operators.record import Elements, Layout, NotFollowed, Operator, Risk
 
 NOT_KNOWN = NotFollowed("the operator is not known")
+NAMES = {row.domain: row.names for row in FORMATS if row.domain}
+"""Where the table of each format is, by the domain of its operators; the others are ONNX's."""
 UNKNOWN = Operator("", NOT_KNOWN, Elements.COMPUTED, Risk.NONE, Layout.EITHER, new_lane=NOT_KNOWN)
 """Record of every operator that no table has."""
 
@@ -16,12 +19,12 @@ UNKNOWN = Operator("", NOT_KNOWN, Elements.COMPUTED, Risk.NONE, Layout.EITHER, n
 def operator_named(domain: str, name: str) -> Operator:
     """Record of an operator by its format's table, UNKNOWN where there is none; ONNX's default domain is "".
 
-    The table of TensorFlow Lite is loaded with the first of its operators.
+    The table of a format is loaded with the first of its operators.
     """
-    if domain == TFLITE:
-        from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
-
-        return TFLITE_OPERATORS.get(name, UNKNOWN)
+    own = NAMES.get(domain)
+    if own is not None:
+        found: Operator = part(own).get(name, UNKNOWN)
+        return found
     return OPERATORS.get((domain, name), UNKNOWN)
 
 

@@ -9,10 +9,17 @@ import pytest
 from support.tree_copy import TreeCopy
 
 TABLE = "onnxlint_cmsis/formats/format.py"
-ROW = """TOY = Format("toy", ".toy", "formats.toy.read:load_toy", mark=b"TOY1")
+ROW = """TOY = Format("toy", ".toy", "formats.toy.read:load_toy", "toy", "formats.toy.names:NAMES", mark=b"TOY1")
 FORMATS = (ONNX, TFLITE, TOY)
 """
-READER = '''"""A text: `toy TOY1`, then a line for each convolution with its outputs, inputs, rows and columns."""
+NAMES = '''"""Names of its operators."""
+
+from onnxlint_cmsis.operators.record import alias
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
+
+NAMES = {"same": alias("same", "toy", OPERATORS["", "Identity"])}
+'''
+READER = '''"""A text: `toy TOY1`, then a line for each convolution: outputs, inputs, rows and columns."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,10 +56,13 @@ def load_toy(path, *, input_shapes=None, data=None):
         tensors[weights] = Tensor(weights, "float32", (outputs, inputs, 1, 1))
         tensors[result] = Tensor(result, "float32", (1, outputs, rows, columns))
         constants[weights] = Constant(weights, "float32", (outputs, inputs, 1, 1), lambda: None)
-        nodes.append(Node(number, f"conv{number}", "Conv", "", 13, (data, weights), (result,)))
+        same = f"s{number}"
+        tensors[same] = tensors[data]
+        nodes.append(Node(2 * number, f"same{number}", "same", "toy", 1, (data,), (same,)))
+        nodes.append(Node(2 * number + 1, f"conv{number}", "Conv", "", 13, (same, weights), (result,)))
     producers = {node.outputs[0]: node for node in nodes}
     consumers = {name: (node,) for node in nodes for name in node.inputs}
-    ends = ("t0",), (f"t{len(nodes)}",)
+    ends = ("t0",), (f"t{len(nodes) // 2}",)
     return LoadedToy(Graph(path, tuple(nodes), tensors, constants, *ends, producers, consumers))
 '''
 MODEL = "toy TOY1\n32 4 8 8\n10 32 8 8\n"
@@ -65,6 +75,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> TreeCopy:
     copy.replace(TABLE, "FORMATS = (ONNX, TFLITE)\n", ROW)
     (copy.folder / "onnxlint_cmsis/formats/toy").mkdir()
     (copy.folder / "onnxlint_cmsis/formats/toy/__init__.py").touch()
+    (copy.folder / "onnxlint_cmsis/formats/toy/names.py").write_text(NAMES)
     (copy.folder / "onnxlint_cmsis/formats/toy/read.py").write_text(READER)
     (copy.folder / "models").mkdir()
     (copy.folder / "models" / "a.TOY").write_text(MODEL)
