@@ -15,7 +15,7 @@ from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
     from onnxlint_cmsis.ground.types import Target
 

@@ -13,8 +13,7 @@ from firmware_check import reference
 from firmware_check.compilers import Trouble, judges_costs, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
-from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
-from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from firmware_check.run import LayerReport
     from firmware_check.toolchain import SectionSizes
     from firmware_check.verdict import ComparedOutputs, Differences
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.ground.types import Target
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.arena import plan
 from firmware_check.emit import HERE
-from onnxlint_cmsis.cmsis_nn.entry_points import parameters
-from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.cmsis_nn.library import parameters, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -176,4 +175,4 @@ def scratch_of(step: Step, target: Target) -> int:
     if step.call is None or not step.function:
         return step.scratch
     taken = route(step.call, target)
-    return max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+    return taken.scratch

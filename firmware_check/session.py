@@ -30,12 +30,12 @@ from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_ou
 from firmware_check.reports import data, pages, text
 from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, Failure, LayerVerdict, compare
 from onnxlint_cmsis.analysis.memory import activations, peak_of
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.format import format_of
-from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.lower.epilogue import CLAMPS, WEIGHTED
-from onnxlint_cmsis.lower.layer import Verdict, stem_of
+from onnxlint_cmsis.ground.types import WEIGHTED, Function, Target
+from onnxlint_cmsis.lower.epilogue import CLAMPS
+from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.output.plain import json_text
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from firmware_check.keep import Kept
     from firmware_check.library import Library
     from firmware_check.program import Program, Step, Value
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Graph
 
@@ -110,9 +110,7 @@ def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
         return 0
     if not real:
         return peak_of(uses).bytes
-    weighted = {
-        record.node.index for record in lowered.records if record.call and record.call.entry.startswith(WEIGHTED)
-    }
+    weighted = {record.node.index for record in lowered.records if record.call and record.call.function in WEIGHTED}
     steps = [set(step.inputs) | set(step.outputs) for step in uses.steps if step.node in weighted]
     return max((sum(uses.sizes[buffer] for buffer in step) for step in steps), default=0)
 
@@ -124,10 +122,10 @@ def _runs(record: LoweredLayer) -> bool:
     """
     if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
         return False
-    stem = stem_of(record.call.entry) if record.call else ""
+    function = record.call.function if record.call else ""
     fused = record.epilogue.fused if record.epilogue else ()
-    left = stem == "transpose_conv" and not all(node.is_op(*CLAMPS) for node in fused)
-    return not left and (not stem or stem in BUILDS)
+    left = function is Function.TRANSPOSE_CONV and not all(node.is_op(*CLAMPS) for node in fused)
+    return not left and (not function or function in BUILDS)
 
 
 # Layers that the linter flags and that did not run: nothing is known of them.

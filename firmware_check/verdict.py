@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from firmware_check.execution import Observed
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
 
 
 RULES = {

@@ -24,9 +24,9 @@ from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, CPUS, FOLDER
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 COMPILER_VERSION = "gcc 12.2"

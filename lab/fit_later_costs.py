@@ -21,9 +21,9 @@ from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, KERNELS, ends_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import KERNELS as WITHOUT_BIAS
 from onnxlint_cmsis.cmsis_nn.loops import WORD, Counts
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 FILE = Path(__file__).parent.parent / "tests" / "data" / "cost_later.jsonl.gz"

@@ -21,8 +21,8 @@ from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.model.graph import Graph, Node

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
-from onnxlint_cmsis.cmsis_nn.route import route
 
 ROWS = 24
 """Rows kept of a stratum, or a few more."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.families import all_hazards
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES, releases_with
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, Recorded, recorded
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
 from onnxlint_cmsis.ground.types import Isa
@@ -31,7 +30,7 @@ be right; their functions for s8 and s16 are read, not run.
 _CPU = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
 _SHOWN = {
     "## Hazards": tuple(name for name in RELEASES if not name.startswith("cmsis5")),
-    "## Hazards of the legacy API": releases_with("legacy"),
+    "## Hazards of the legacy API": LEGACY.releases,
 }
 
 
@@ -48,15 +47,15 @@ def evidence_page() -> str:
 
 def _hazards(heading: str, releases: tuple[str, ...], runs: tuple[Recorded, ...]) -> list[str]:
     """The table of an API, and the reasons below it."""
-    legacy = releases == releases_with("legacy")
+    legacy = releases == LEGACY.releases
     parts = [f"\n{heading}\n\n`+` seen; `-` the release or the CPU does not have it; else the reason below.\n\n"]
     parts.append(f"| hazard | CPU | {' | '.join(releases)} |\n|---|---|{'---|' * len(releases)}\n")
     reasons: dict[str, None] = {}
     for row in all_hazards():
-        if is_legacy(row.entries[0]) is legacy:
+        if (family_of(row.entries[0]) is LEGACY) is legacy:
             parts += _hazard(row, releases, runs, reasons)
     if not legacy:
-        rows = [row for row in all_hazards() if not is_legacy(row.entries[0])]
+        rows = [row for row in all_hazards() if family_of(row.entries[0]) is not LEGACY]
         old = sum(not any(map(row.origin.spans, releases)) for row in rows)
         reasons[f"{old} hazards that releases inside CMSIS 5 alone have: read in the source"] = None
     return parts + (["\n", *(f"* {reason}\n" for reason in reasons)] if reasons else [])

@@ -21,7 +21,7 @@ from onnxlint_cmsis.checks.facts import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_rule  # noqa: E402
 from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
-from onnxlint_cmsis.cmsis_nn.families import all_hazards  # noqa: E402
+from onnxlint_cmsis.cmsis_nn.library import all_hazards  # noqa: E402
 from onnxlint_cmsis.config.keys import Key  # noqa: E402
 from onnxlint_cmsis.config.settings import (  # noqa: E402
     KEYS,

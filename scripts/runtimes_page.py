@@ -124,7 +124,7 @@ def runtimes_page() -> str:
         sections.get(name, "") + _conditions(name, rows)
         for name, rows in ((name, conditions_of(name)) for name in (TFLM, *REVIEWED))
     )
-    uses = "".join(f"| {', '.join(row.stems)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
+    uses = "".join(f"| {', '.join(row.functions)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
     return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
 
 

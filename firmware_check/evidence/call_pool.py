@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, work
 from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 if TYPE_CHECKING:
@@ -205,16 +205,16 @@ def entries_of(release: str) -> tuple[str, ...]:
 
 def calls_of(entry: str) -> tuple[KernelCall, ...]:
     """Calls of an entry point, smallest first."""
-    return legacy_pool(entry) if is_legacy(entry) else pool(entry)
+    return legacy_pool(entry) if family_of(entry) is LEGACY else pool(entry)
 
 
 def is_called(hazard: Hazard, release: str) -> bool:
     """Whether a row belongs to the API that the evidence of a release calls."""
-    return is_legacy(hazard.entries[0]) is old_api(release)
+    return (family_of(hazard.entries[0]) is LEGACY) is old_api(release)
 
 
 def step_of(label: str, call: KernelCall, bench: Bench) -> CallStep:
     """A call as a layer of firmware."""
-    if is_legacy(call.entry):
+    if family_of(call.entry) is LEGACY:
         return legacy_step(label, call, bench.target)
     return call_step(label, call, bench.library)

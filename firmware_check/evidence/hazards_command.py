@@ -18,8 +18,7 @@ from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_tex
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, board_named, count, say, seconds
 from onnxlint_cmsis.cmsis_nn.families import all_hazards, wrapper_for
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
 from onnxlint_cmsis.ground.atomic import write_text
 from onnxlint_cmsis.output.plain import printable
@@ -82,7 +81,7 @@ def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
     for entry, entry_calls in calls.items():
         wrapper = wrapper_for(entry)
         branches = wrapper.branches_for(target) if wrapper else ()
-        if len(branches) < 2 and not (branches and is_legacy(entry)):
+        if len(branches) < 2 and not (branches and family_of(entry) is LEGACY):
             continue
         for number, branch in enumerate(branches):
             yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, entry_calls)

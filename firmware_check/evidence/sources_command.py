@@ -12,8 +12,7 @@ from firmware_check.options import CheckParser, say
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, c_name
 from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRY_POINTS
 from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES, all_hazards, wrapper_for
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import holds, older
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, holds, older
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Origin, Wrapper
 from onnxlint_cmsis.output.plain import printable
 
@@ -185,7 +184,7 @@ def citations(release: str) -> Iterator[Citation]:
                 words=(row.callee, *GUARDS, *(["if"] if row.static else []))
             )
     for hazard in all_hazards():
-        if hazard.origin.spans(release) and is_legacy(hazard.entries[0]):
+        if hazard.origin.spans(release) and family_of(hazard.entries[0]) is LEGACY:
             yield _of_legacy_hazard(hazard, release)
         elif hazard.origin.spans(release):
             words = GUARDS if hazard.kind == "returns-error" else HAZARD_WORDS.get(hazard.origin.function, ())
@@ -212,13 +211,13 @@ def _of_wrapper(wrapper: Wrapper, release: str) -> Iterator[Citation]:
 
 def _of_branch(name: str, branch: Branch, wrapper: Wrapper, release: str) -> Iterator[Citation]:
     """The line with the rest of the condition, and each outer test's."""
-    tests = [test for test in branch.tests if test.lines or not is_legacy(wrapper.entry)]
+    tests = [test for test in branch.tests if test.lines or family_of(wrapper.entry) is not LEGACY]
     outer = [part for test in branch.tests for part in (test.when, *test.when.parts)]
     rest = all_of(*(part for part in (branch.when.parts or (branch.when,)) if part not in outer))
     own = _cite(name, branch.origin, release, rest)
     alone = branch.origin.function == branch.kernel  # no wrapper yet: the kernel itself is called
     called = CALLED_AS.get(branch.kernel, branch.kernel)
-    if alone and is_legacy(wrapper.entry) and rest != TRUE:
+    if alone and family_of(wrapper.entry) is LEGACY and rest != TRUE:
         yield own._replace(whole=True)
     elif alone:
         yield own._replace(asks=TRUE, words=(branch.kernel,))

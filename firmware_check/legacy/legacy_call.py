@@ -13,8 +13,7 @@ import numpy as np
 from firmware_check.evidence.call_runs import CallStep, value_of, weights_shape, work
 from firmware_check.legacy.cmsis_5 import QNumbers, interleaved, q_computed
 from firmware_check.program import Array, Step
-from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
-from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.cmsis_nn.library import route, runs_dsp_body
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 if TYPE_CHECKING:

@@ -165,9 +165,9 @@ def formed(step: Step, library: Library) -> Step:
 
 def _type(step: Step) -> str:
     """Type of a layer's function."""
-    if step.call is not None and step.call.entry.endswith("_s4"):
+    if step.call is not None and step.call.types == "s4":
         return "s4"
-    if step.call is not None and step.call.entry.endswith("_s8_s16"):
+    if step.call is not None and step.call.types == "s8_s16":
         return "s8_s16"
     return f"s{step.output.quantization.bits}"
 

@@ -25,7 +25,7 @@ from firmware_check.program import (
 from firmware_check.reading.forms import CODES, Unsupported
 from firmware_check.reading.stored_numbers import LayerResult, copy_step, like, on_device, result_of
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.types import Dims
+from onnxlint_cmsis.ground.types import Dims, Function
 from onnxlint_cmsis.lower.checks import softmax_axes
 from onnxlint_cmsis.lower.layer import (
     Assumptions,
@@ -35,7 +35,6 @@ from onnxlint_cmsis.lower.layer import (
     channels_last,
     is_image,
     reshaped,
-    stem_of,
     strides_of,
 )
 from onnxlint_cmsis.lower.quantization import STORED, of_input
@@ -133,7 +132,7 @@ def build_elementwise(space: Workspace, record: LoweredLayer, reason: str) -> No
         "output": quantize_multiplier(scales[0] * scales[1] / scales[2]),
     }
     inputs = (first,) if arrays else (first, second)
-    form = CODES[record.code or stem_of(record.call.entry if record.call else "")]
+    form = CODES[record.code or (record.call.function if record.call else "")]
     step = Step(
         node.label, node.op_type, form, inputs, like(space, node, result, first), record.call, "", arrays, numbers,
         reason, True,
@@ -167,7 +166,7 @@ def build_extreme(space: Workspace, record: LoweredLayer, reason: str) -> None:
     output = like(space, node, result, replace(values[0], shape=shape, order=order, folded_from=None))
     numbers = {"limits": result.limits, "constant": next(iter(fixed), None)}
     step = Step(
-        node.label, node.op_type, stem_of(call.entry), tuple(values), output, call, "", tuple(arrays), numbers, reason
+        node.label, node.op_type, call.function, tuple(values), output, call, "", tuple(arrays), numbers, reason
     )  # fmt: skip
     space.add(step)
 
@@ -305,7 +304,7 @@ def build_pool(space: Workspace, record: LoweredLayer, reason: str) -> None:
     rescale = quantize_multiplier(source.quantization.scale / result.quantization.scale)
     whole = record.cause is Cause.ATTRIBUTE
     step = Step(
-        node.label, node.op_type, CODES[stem_of(call.entry)], (source,), like(space, node, result), call, "", (),
+        node.label, node.op_type, CODES[call.function], (source,), like(space, node, result), call, "", (),
         {"limits": result.limits, "rescale": rescale, "whole": whole}, reason,
     )  # fmt: skip
     space.add(step)
@@ -431,7 +430,7 @@ def build_convolution(space: Workspace, record: LoweredLayer, reason: str) -> No
     source = _input(space, node, layer)
     weights = space.stored.weights(node.inputs[1])
     result = result_of(space, record)
-    depthwise = layer.call.entry.startswith("depthwise")
+    depthwise = layer.call.function is Function.DEPTHWISE
     integers = _two_dimensional(weights.integers)
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[0])

@@ -28,11 +28,11 @@ from firmware_check.reading.layers import (
     build_transpose,
 )
 from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, on_device
-from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.ground.types import Isa, Target, entry_parts
 from onnxlint_cmsis.lower.checks import on_release
-from onnxlint_cmsis.lower.layer import Cause, Verdict, channels_last, reshaped, stem_of, transposed
+from onnxlint_cmsis.lower.layer import Cause, Verdict, channels_last, reshaped, transposed
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
 from onnxlint_cmsis.operators.movement import TRANSPOSE
@@ -216,7 +216,7 @@ class _Walk:
         if decision is not None and decision.verdict is not Verdict.PLAIN:
             raise Unsupported(decision.reason)
         entry = record.call.entry if record.call else ""
-        build = BUILDS.get(decision.code if decision else stem_of(entry))
+        build = BUILDS.get(decision.code if decision else entry_parts(entry)[0])
         if build is None:
             raise Unsupported(f"this firmware has no call of arm_{entry}")
         build(self._space, record, decision.reason if decision else "")

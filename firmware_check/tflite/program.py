@@ -27,7 +27,7 @@ from firmware_check.reading.forms import Unsupported, formed
 from firmware_check.reading.layers import BIAS
 from onnxlint_cmsis.formats.tflite.tensors import array_of
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
-from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.checks import WIDENING
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -211,7 +211,7 @@ def dense(layer: TfliteLayer) -> None:
     channels = weights.shape[0]
     scales = layer.space.scales(layer.operator.inputs[1], channels)
     several = len(set(scales)) > 1
-    convolves = layer.row.call is not None and layer.row.call.entry.startswith("convolve")
+    convolves = layer.row.call is not None and layer.row.call.function is Function.CONVOLVE
     if not several:
         real = source.quantization.scale * scales[0] / layer.space.quantization(layer.output).scale
         multiplier = quantize_multiplier(real)

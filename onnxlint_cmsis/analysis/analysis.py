@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.library import Route, route
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.formats.format import format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
@@ -190,7 +191,7 @@ class ModelAnalysis(RuntimeFacts):
     def instructions(self, call: KernelCall, target: Target) -> int | None:
         """Predicted instructions of a call on a target; None where nothing was measured that says."""
         if (call, target) not in self._costs:
-            from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+            from onnxlint_cmsis.cmsis_nn.library import cost_of_route
 
             library = self.settings.runtime.library(call.entry, target)
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
@@ -204,7 +205,7 @@ class ModelAnalysis(RuntimeFacts):
             return LayerCost(None, self.plain_range(record, target))
         if verdict is not Verdict.CMSIS_NN or record.layer is None:
             return LayerCost()
-        from onnxlint_cmsis.cmsis_nn.cost_records import instructions_range
+        from onnxlint_cmsis.cmsis_nn.library import instructions_range
 
         call = record.layer.call
         library = self.settings.runtime.library(call.entry, target)
@@ -219,7 +220,7 @@ class ModelAnalysis(RuntimeFacts):
             from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
 
             return layer_range(self.graph, self.judgements[record.node.index], target, self.settings.runtime)
-        from onnxlint_cmsis.cmsis_nn.cost import plain_range
+        from onnxlint_cmsis.cmsis_nn.library import plain_range
 
         if not self._by_application or not record.code:
             return None
@@ -232,7 +233,7 @@ class ModelAnalysis(RuntimeFacts):
 
     def copy_range(self, copy: LayoutCopy, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of a copy between memory orders."""
-        from onnxlint_cmsis.cmsis_nn.cost import copy_range
+        from onnxlint_cmsis.cmsis_nn.library import copy_range
 
         return copy_range(target, copy.places, self._width)
 
@@ -253,10 +254,7 @@ class ModelAnalysis(RuntimeFacts):
     def scratch(self, target: Target) -> dict[int, int]:
         """Bytes of scratch of each layer, by its node's index."""
         routes = {layer.node.index: self.route(layer.call, target) for layer in self.lowered.layers}
-        return {
-            index: max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
-            for index, taken in routes.items()
-        }
+        return {index: taken.scratch for index, taken in routes.items()}
 
     def memory(self, target: Target) -> MemoryReport:
         """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound."""
@@ -271,13 +269,14 @@ class ModelAnalysis(RuntimeFacts):
     @property
     def _by_application(self) -> bool:
         """Whether the application calls the functions of CMSIS-NN, and has the code beside them."""
-        return not self.settings.runtime.judges and not self.settings.assume.startswith("q")
+        return not self.settings.runtime.judges and self.settings.assume not in LEGACY.types
 
     @property
     def _width(self) -> int:
-        """Bytes of an activation: the widest that a layer reads."""
-        kinds = (record.layer.call.entry for record in self.lowered.records if record.layer)
-        return 2 if any(entry.endswith("_s16") for entry in kinds) else 1
+        """Bytes of an element of every activation."""
+        from onnxlint_cmsis.analysis.memory import element_bytes
+
+        return element_bytes(self.lowered)
 
     def routes(self, layer: Layer) -> tuple[tuple[Target, Route], ...]:
         """Each target with the route of a layer there."""

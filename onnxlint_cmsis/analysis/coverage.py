@@ -15,8 +15,7 @@ from onnxlint_cmsis.analysis.memory import (
     plan_arena,
 )
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
-from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
-from onnxlint_cmsis.cmsis_nn.entry_points import parameters
+from onnxlint_cmsis.cmsis_nn.library import measured_build, parameters
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.q_formats import ModelFormats
-from onnxlint_cmsis.cmsis_nn.entry_points import parameters
+from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Size
 from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict, dims_of, operands_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import MemoryRoom
+from onnxlint_cmsis.ground.types import Function, MemoryRoom
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.lower.work import INTEGERS
 
@@ -170,8 +170,8 @@ def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
 
 IN_PLACE = ("requantize", "lookup")
 """Kinds of plain code that may overwrite what they read."""
-ELEMENTWISE = ("elementwise_", "relu_", "activation_")
-"""Starts of entry points whose kernels read each element before they write the same one."""
+ELEMENTWISE = (Function.ADD, Function.MUL, Function.RELU, Function.ACTIVATION)
+"""Functions that read each element before they write the same one."""
 
 
 def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
@@ -188,8 +188,8 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
 
 def element_bytes(lowered: Lowered) -> int:
     """Bytes of an element of every activation: 2 where layers are s16 or q15, 1 elsewhere."""
-    calls = [record.layer.call.entry for record in lowered.records if record.layer]
-    return 2 if any(entry.endswith(("s16", "q15")) for entry in calls) else 1
+    calls = [record.layer.call for record in lowered.records if record.layer]
+    return 2 if any(call.types.endswith(("s16", "q15")) for call in calls) else 1
 
 
 class _Walk:
@@ -218,8 +218,8 @@ class _Walk:
             self._buffers.update(dict.fromkeys(results, read[0]))
         else:
             outputs = tuple(self._new(name, record) for name in results)
-            label, entry = f"{node.op_type} '{node.label}'", record.layer.call.entry if record.layer else ""
-            could = entry.startswith(ELEMENTWISE)
+            label = f"{node.op_type} '{node.label}'"
+            could = record.layer is not None and record.layer.call.function in ELEMENTWISE
             self._steps.append(ArenaStep(read, outputs, record.code in IN_PLACE, label, node.index, could))
 
     def uses(self) -> ArenaUses:

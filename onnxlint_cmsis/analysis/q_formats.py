@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.quantization import STORED, of_integers, of_result, quantizes
@@ -115,10 +116,10 @@ def only_reader(graph: Graph, tensor: str) -> Node | None:
 # The Q-formats of every layer of a model: fraction bits of its tensors, and shifts.
 
 
-KEEPERS = ("relu", "max_pool", "avgpool")
-"""Stems of entry points whose output has the Q-format of the input."""
-PROBABILITIES = ("softmax", "activation")
-"""Stems of entry points that write numbers up to 1."""
+KEEPERS = (Function.RELU, Function.MAX_POOL, Function.AVERAGE_POOL)
+"""Functions whose output has the Q-format of the input."""
+PROBABILITIES = (Function.SOFTMAX, Function.ACTIVATION)
+"""Functions that write numbers up to 1."""
 CALIBRATION = "the ranges of activations are not known; --calibration measures them"
 NOT_STORED = "weights are not in the file, or not as numbers that a layer reads"
 
@@ -167,7 +168,7 @@ class ModelFormats:
     def _plain(self, record: LoweredLayer) -> LayerFormat:
         """A layer without weights: it keeps the format, or writes numbers up to 1."""
         source = self._fraction(_operand(record.node), _bits(record))
-        written = _bits(record) - 1 if _stem(record) in PROBABILITIES else source
+        written = _bits(record) - 1 if _function(record) in PROBABILITIES else source
         return LayerFormat(source, output=written, unknown="" if source is not None else CALIBRATION)
 
     def _weighted(self, record: LoweredLayer) -> LayerFormat:
@@ -191,7 +192,7 @@ class ModelFormats:
         tensor = record.epilogue.tensor if record.epilogue else record.node.outputs[0]
         reader = self._behind(tensor)
         clamp = self._records.get(reader.index) if reader is not None else None
-        if reader is not None and clamp is not None and _stem(clamp) == "relu":
+        if reader is not None and clamp is not None and _function(clamp) is Function.RELU:
             behind = range_of(self._graph, reader.outputs[0], self._measured)
             return behind or range_of(self._graph, tensor, self._measured)
         return range_of(self._graph, tensor, self._measured)
@@ -208,7 +209,7 @@ class ModelFormats:
         for _ in range(len(self._graph.nodes) + 1):
             node = self._graph.producers.get(tensor)
             record = self._maker(node, tensor)
-            if record is not None and _stem(record) not in KEEPERS:
+            if record is not None and _function(record) not in KEEPERS:
                 return self._of(record).output
             if node is None or not node.inputs or (record is None and not operator_of(node).free):
                 break
@@ -228,12 +229,12 @@ def _operand(node: Node) -> str:
     return node.inputs[operands(node.domain, node.op_type).activation]
 
 
-def _stem(record: LoweredLayer) -> str:
-    return record.call.entry.rpartition("_")[0] if record.call else ""
+def _function(record: LoweredLayer) -> str:
+    return record.call.function if record.call else ""
 
 
 def _kind(record: LoweredLayer) -> str:
-    return record.call.entry.rpartition("_")[2] if record.call else ""
+    return record.call.types if record.call else ""
 
 
 def _bits(record: LoweredLayer) -> int:

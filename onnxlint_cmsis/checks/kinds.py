@@ -20,8 +20,7 @@ from onnxlint_cmsis.checks.near_by import (
 )
 from onnxlint_cmsis.checks.rule import ModelSubject, Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
-from onnxlint_cmsis.cmsis_nn.entry_points import delegations_of
-from onnxlint_cmsis.cmsis_nn.route import Route, evidence
+from onnxlint_cmsis.cmsis_nn.library import Route, delegations_of, evidence
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin
 from onnxlint_cmsis.ground.findings import MEASURED, Content, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

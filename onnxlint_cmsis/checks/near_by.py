@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, Term, all_of, at_least, at_most
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import older, releases_with
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, older
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Level, Pair, Size, Target
+from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
 from onnxlint_cmsis.runtimes.runtime import handed_over
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Subject
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
 
@@ -39,7 +38,7 @@ def other_sizes(call: KernelCall, names: Collection[str]) -> Iterator[tuple[str,
         single = call._replace(input_dims=call.input_dims._replace(n=1), output_dims=call.output_dims._replace(n=1))
         yield "A batch of 1", single
     have = call.output_dims.c
-    if "output_dims.c" in names and have and call.entry.startswith(("convolve", "transpose_conv")):
+    if "output_dims.c" in names and have and call.function in (Function.CONVOLVE, Function.TRANSPOSE_CONV):
         for step in (sign * far for far in range(1, MOST_CHANNELS + 1) for sign in (1, -1)):
             if have + step > 0:
                 changed = call.output_dims._replace(c=have + step)
@@ -150,7 +149,7 @@ def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> E
 
 def _evidence(entry: str) -> tuple[Evidence, ...]:
     """The measured pairs of the API that an entry point belongs to."""
-    if is_legacy(entry):
+    if family_of(entry) is LEGACY:
         from onnxlint_cmsis.checks.measured_legacy_pairs import LEGACY_EVIDENCE
 
         return LEGACY_EVIDENCE
@@ -264,7 +263,7 @@ def right_releases(subject: Subject) -> tuple[str, ...]:
 
 def _releases(subject: Subject) -> tuple[str, ...]:
     """Releases that have the functions of a layer's API, oldest first."""
-    return releases_with("legacy" if is_legacy(subject.layer.call.entry) else "current")
+    return family_of(subject.layer.call.entry).releases
 
 
 def _works(subject: Subject, call: KernelCall) -> bool:
@@ -282,7 +281,7 @@ def _one_row(call: KernelCall) -> bool:
 
 
 def _transposed(call: KernelCall) -> bool:
-    return call.entry.startswith("transpose_conv")
+    return call.function is Function.TRANSPOSE_CONV
 
 
 def _taken_over(call: KernelCall) -> bool:

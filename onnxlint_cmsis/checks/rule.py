@@ -10,9 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.facts import FixAction
-from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.families import wrapper_for
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.library import Route, route, wrapper_of
 from onnxlint_cmsis.ground.findings import Content, Finding, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level, Source, Target
@@ -172,7 +170,7 @@ class Subject(NamedTuple):
 
     def entry_sources(self) -> tuple[Source, ...]:
         """Where the nearest release that has the call's entry point has it; nothing where none does."""
-        wrapper = wrapper_for(self.layer.call.entry) or single_branch(self.layer.call.entry)
+        wrapper = wrapper_of(self.layer.call.entry)
         source = wrapper.source_near(self.target.release)
         return (source,) if source else ()
 

@@ -357,7 +357,7 @@ def _model(path: str, settings: Settings) -> ModelAnalysis:
 
 def _staircases(model: ModelAnalysis, settings: Settings, reach: float, work: int) -> list[Staircase]:
     from onnxlint_cmsis.cli.options import ProgressLine
-    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.cmsis_nn.library import predicted
     from onnxlint_cmsis.planning.problem import Prices, planning_input
     from onnxlint_cmsis.planning.solve import staircases
 

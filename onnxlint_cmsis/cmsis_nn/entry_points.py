@@ -19,8 +19,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     term,
 )
-from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT, is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before, holds
+from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, V5_6, V5_8, V5_9, before, family_of, holds
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
     CONVOLUTION,
@@ -287,7 +287,7 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
     for size in sizes:
         elements *= size or 0
     weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
-    if is_legacy(call.entry):
+    if family_of(call.entry) is LEGACY:
         return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
     pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
     bias = BIAS_BYTES[kind] * out_c if call.bias else 0

@@ -6,7 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
+from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, Family, family_of
 from onnxlint_cmsis.cmsis_nn.rows import Hazard, Wrapper
 from onnxlint_cmsis.ground.types import Target
 
@@ -57,18 +58,23 @@ def wrapper_for(entry: str) -> Wrapper | None:
     return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
 
 
+def wrapper_of(entry: str) -> Wrapper:
+    """The same of any entry point: one without branches has its one function."""
+    return wrapper_for(entry) or single_branch(entry)
+
+
 def all_hazards() -> tuple[Hazard, ...]:
     """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
-    return (*_current(), *_legacy())
+    return (*_integer(), *_legacy())
 
 
-def hazards_near(entry: str) -> tuple[Hazard, ...]:
-    """The rows of the API that an entry point belongs to."""
-    return _legacy() if is_legacy(entry) else _current()
+def hazards(family: Family) -> tuple[Hazard, ...]:
+    """The rows of a family."""
+    return _legacy() if family is LEGACY else _integer()
 
 
 @cache
-def _current() -> tuple[Hazard, ...]:
+def _integer() -> tuple[Hazard, ...]:
     from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
 
     return (
@@ -85,9 +91,9 @@ def _current() -> tuple[Hazard, ...]:
 
 @cache
 def _legacy() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.legacy import hazards
+    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
 
-    return (*hazards.LEGACY_HAZARDS, *hazards.LEGACY_WRONG_RESULTS)
+    return (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)
 
 
 @cache
@@ -95,7 +101,7 @@ def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
     """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
     return tuple(
         hazard
-        for hazard in hazards_near(entry)
+        for hazard in hazards(family_of(entry))
         if entry in hazard.entries
         and (kernel in hazard.kernels if kernel else not hazard.kernels)
         and hazard.on(target) is not False

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.cmsis_nn.cost import cost
 from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target, refuse_without
+from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.types import NO_FRONT, Dims, KernelCall, Pair, Target
@@ -114,8 +113,8 @@ def route_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
             raise ValueError(f"field '{name}' is not known{did_you_mean(name, _ROUTE_KEYS)}")
     entry = _FUNCTIONS.get(str(record.get("wrapper")))
     target, call = target_of(record, default), _call({**record, "wrapper": entry} if entry else record)
-    if not is_legacy(call.entry):
-        refuse_without("current", target.release)
+    if family_of(call.entry) is INTEGER:
+        INTEGER.refuse_without(target.release)
     kept = {name: value for name, value in record.items() if name not in _ANSWERS}
     taken, values = route(call, target), call.variables()
     answer: dict[str, object] = {

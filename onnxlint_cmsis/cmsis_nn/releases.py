@@ -1,4 +1,4 @@
-"""The two APIs of CMSIS-NN, the releases that have each, and the targets that people name."""
+"""The families of functions of CMSIS-NN, the releases that have each, and the targets that people name."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ class Release(NamedTuple):
     measured_on: str = ""
     """Release whose measured instructions are taken for it; its own where empty."""
     apis: tuple[str, ...] = ("current",)
-    """APIs whose rows were reviewed: `current` (wrappers for s8, s16 and s4), `legacy` (functions for q7 and q15)."""
+    """APIs whose rows were reviewed: those of families."""
 
 
-APIS = ("current", "legacy")
 RELEASE_ROWS = (
     Release("cmsis5-5.6.0", reviewed="2026-11-22", apis=("legacy",)),
     Release("cmsis5-5.7.0", reviewed="2026-11-22", apis=("legacy",)),
-    Release("cmsis5-5.8.0", reviewed="2026-11-21", apis=APIS),
-    Release("cmsis5-5.9.0", reviewed="2026-11-21", apis=APIS),
+    Release("cmsis5-5.8.0", reviewed="2026-11-21", apis=("current", "legacy")),
+    Release("cmsis5-5.9.0", reviewed="2026-11-21", apis=("current", "legacy")),
     Release("4.0.0", reviewed="2026-11-21"),
     Release("4.1.0", reviewed="2026-11-21"),
     Release("5.0.0", reviewed="2026-11-21"),
@@ -221,25 +220,49 @@ def _having(isa: Isa) -> str:
     return ", ".join(cpu for cpu, own in CPUS.items() if own is isa)
 
 
-# The two APIs of CMSIS-NN, and the releases that have each.
+# The families of functions, and the releases that have each.
 
 
-DEFAULT_LEGACY_RELEASE = V5_9
-"""The last release with functions for q7 and q15."""
+class Family(NamedTuple):
+    """Functions that are called in one way."""
+
+    api: str
+    """What users call the family, with the setting `api`."""
+    types: tuple[str, ...]
+    """What a float model may become, the usual one first; an entry point ends in it."""
+    release: str
+    """Release where none is named."""
+    what: str
+    """Its functions, for messages."""
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Reviewed releases that have it, oldest first."""
+        return tuple(row.name for row in RELEASE_ROWS if row.reviewed and self.api in row.apis)
+
+    def refuse_without(self, release: str) -> None:
+        """Refuse a release without reviewed rows of the family.
+
+        Raises:
+            ValueError: the release is not one of those allowed, which the message names.
+
+        """
+        if release not in self.releases:
+            allowed = ", ".join(self.releases)
+            raise ValueError(f"CMSIS-NN {release} has no {self.what}; allowed: {allowed}")
 
 
-def releases_with(api: str) -> tuple[str, ...]:
-    """Reviewed releases that have an API, oldest first."""
-    return tuple(row.name for row in RELEASE_ROWS if row.reviewed and api in row.apis)
+INTEGER = Family("current", ("s8", "s16", "s4"), DEFAULT_RELEASE, "wrappers for s8, s16 and s4")
+LEGACY = Family("legacy", ("q7", "q15", "q7q15"), V5_9, "functions for q7 and q15")
+"""Functions of CMSIS 5 with powers of two as scales; q7q15 has weights of 8 bits and activations of 16."""
+FAMILIES = (INTEGER, LEGACY)
 
 
-def refuse_without(api: str, release: str) -> None:
-    """Refuse a release without reviewed rows for an API.
+def family_named(api: str) -> Family:
+    """The family of a setting `api`."""
+    return next(family for family in FAMILIES if family.api == api)
 
-    Raises:
-        ValueError: the release is not one of those allowed, which the message names.
 
-    """
-    if release not in releases_with(api):
-        functions = "functions for q7 and q15" if api == "legacy" else "wrappers for s8, s16 and s4"
-        raise ValueError(f"CMSIS-NN {release} has no {functions}; allowed: {', '.join(releases_with(api))}")
+def family_of(entry: str) -> Family:
+    """The family that an entry point belongs to."""
+    return LEGACY if "_q7" in entry or "_q15" in entry else INTEGER

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Term, Values, term
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of, single_branch
-from onnxlint_cmsis.cmsis_nn.families import hazards_near, hazards_of, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of
+from onnxlint_cmsis.cmsis_nn.families import hazards, hazards_of, wrapper_for, wrapper_of
+from onnxlint_cmsis.cmsis_nn.releases import family_of
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Target
@@ -150,6 +151,11 @@ class Route(NamedTuple):
     reason: str = ""
     """Why there is no kernel."""
 
+    @property
+    def scratch(self) -> int:
+        """Bytes of both buffers, as far as they are known."""
+        return max(self.buffer_size or 0, 0) + max(self.reverse_buffer_size or 0, 0)
+
 
 class _Ways(NamedTuple):
     """The ways out of a wrapper that the known sizes leave, each a kernel and the values it sees."""
@@ -173,7 +179,7 @@ def route(call: KernelCall, target: Target) -> Route:
     An entry point without branches has its one function as kernel; one that the release, or the library, does not
     have gives an empty kernel and the reason.
     """
-    wrapper, values = wrapper_for(call.entry) or single_branch(call.entry), call.variables()
+    wrapper, values = wrapper_of(call.entry), call.variables()
     ways = _ways(wrapper, values, target)
     if not ways.ways:
         absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
@@ -339,13 +345,13 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
 
     All in terms of the call's own variables.
     """
-    wrapper = wrapper_for(entry) or single_branch(entry)
+    wrapper = wrapper_of(entry)
     sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
-    hazards = [row for row in hazards_near(entry) if entry in row.entries and row.origin.covers(target)]
+    rows = [row for row in hazards(family_of(entry)) if entry in row.entries and row.origin.covers(target)]
     conditions = [
         *(branch.when for branch in _branches(wrapper, target)),
         *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
-        *(condition for row in hazards for condition in (row.when, row.unsized) if condition),
+        *(condition for row in rows for condition in (row.when, row.unsized) if condition),
         *(size.when for size in sizes),
     ]
     scratch = [term(-1), *(size.size for size in sizes)]

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.legacy.builds import KINDS
-from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_LEGACY_RELEASE, parse_target, refuse_without
+from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_named, parse_target
 from onnxlint_cmsis.config import settings
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Place, Settings
@@ -189,22 +188,23 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
 
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
-    """Release and data type of the legacy API where they are not set; ConfigError for what is of another API."""
-    legacy, origin = value["api"] == "legacy", _key_at(origins["api"], _BY_NAME["api"])
-    if legacy and runtime.name != DIRECT.name:
-        raise ConfigError(f"{origin}: no runtime calls the legacy functions; {runtime.name} calls the current ones")
-    for name, meant in (("release", DEFAULT_LEGACY_RELEASE), ("assume", KINDS[0])) if legacy else ():
+    """Release and data type of the API where they are not set; ConfigError for what is of another API."""
+    family, origin = family_named(value["api"]), _key_at(origins["api"], _BY_NAME["api"])
+    if family is not INTEGER and runtime.name != DIRECT.name:
+        raise ConfigError(
+            f"{origin}: no runtime calls the {family.api} functions; {runtime.name} calls the {INTEGER.api} ones"
+        )
+    for name, meant in (("release", family.release), ("assume", family.types[0])) if family is not INTEGER else ():
         if origins[name] == "default":
             value[name] = raw[name] = meant
             origins[name] = origins["api"]
-    allowed = KINDS if legacy else tuple(kind for kind in _BY_NAME["assume"].allowed if kind not in KINDS)
-    if value["assume"] not in allowed:
+    if value["assume"] not in family.types:
         origin = _key_at(origins["assume"], _BY_NAME["assume"])
         raise ConfigError(
-            f"{origin}: {value['assume']} is of another API; allowed with {value['api']}: {', '.join(allowed)}"
+            f"{origin}: {value['assume']} is of another API; allowed with {family.api}: {', '.join(family.types)}"
         )
     try:
-        refuse_without(value["api"], value["release"])
+        family.refuse_without(value["release"])
     except ValueError as error:
         raise ConfigError(f"{_key_at(origins['release'], _BY_NAME['release'])}: {error}") from None
 

@@ -8,12 +8,11 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.legacy.builds import KINDS
 from onnxlint_cmsis.cmsis_nn.releases import (
-    APIS,
     COMPILERS,
     CPUS,
     DEFAULT_RELEASE,
+    FAMILIES,
     REVIEWED,
     WRITTEN,
     normalise_release,
@@ -246,11 +245,11 @@ class Settings:
     release: str = setting("release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE")
     api: str = setting(
         "choice",
-        APIS[0],
+        FAMILIES[0].api,
         "Functions that the application calls: current (wrappers for s8, s16 and s4) or legacy (functions for q7 and "
         "q15, which cmsis5-5.6.0 to cmsis5-5.9.0 have). With legacy, `release` is cmsis5-5.9.0 and `assume` is q7, "
         "unless they are set.",
-        allowed=APIS,
+        allowed=tuple(family.api for family in FAMILIES),
         option="--api",
     )
     runtime: Runtime = setting(
@@ -336,7 +335,7 @@ class Settings:
         "s8",
         "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights); with "
         "--api legacy q7, q15 or q7q15 (16-bit activations, 8-bit weights in fully connected layers).",
-        allowed=("s8", "s16", "s4", *KINDS),
+        allowed=tuple(kind for family in FAMILIES for kind in family.types),
         option="--assume",
     )
     one_channel: str = setting(

@@ -22,7 +22,7 @@ from onnxlint_cmsis.analysis.results import (
     shipped_text,
 )
 from onnxlint_cmsis.checks.facts import missing_sizes
-from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
+from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved

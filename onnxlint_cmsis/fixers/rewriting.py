@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, open_model
-from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
 from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
 from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
@@ -32,7 +32,7 @@ from onnxlint_cmsis.planning.solve import (
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall

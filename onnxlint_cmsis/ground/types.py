@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, IntEnum
+from functools import cache
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -126,11 +127,60 @@ class Pair(NamedTuple):
     """Along the width."""
 
 
-def entry_parts(entry: str) -> tuple[str, str]:
-    """What an entry point computes, and its types: `("softmax", "s8_s16")` of `softmax_s8_s16`."""
-    stem, _, kind = entry.rpartition("_")
+class Function(str, Enum):
+    """What an entry point of CMSIS-NN computes, whatever its types: the first part of its name."""
+
+    CONVOLVE = "convolve"
+    DEPTHWISE = "depthwise"
+    TRANSPOSE_CONV = "transpose_conv"
+    FULLY_CONNECTED = "fully_connected"
+    BATCH_MATMUL = "batch_matmul"
+    AVERAGE_POOL = "avgpool"
+    MAX_POOL = "max_pool"
+    ADD = "elementwise_add"
+    MUL = "elementwise_mul"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+    SOFTMAX = "softmax"
+    CONCATENATION = "concatenation"
+    RESHAPE = "reshape"
+    PAD = "pad"
+    TRANSPOSE = "transpose"
+    LSTM = "lstm_unidirectional"
+    SVDF = "svdf"
+    RELU = "relu"
+    ACTIVATION = "activation"
+
+    def __str__(self) -> str:
+        return self.value
+
+    def entry(self, types: str) -> str:
+        """Entry point for types: `softmax_s8_s16` for `s8_s16`."""
+        return f"{self}_{types}"
+
+
+WEIGHTED = (Function.CONVOLVE, Function.DEPTHWISE, Function.TRANSPOSE_CONV, Function.FULLY_CONNECTED)
+"""What has weights."""
+POINTWISE = (
+    *(Function.AVERAGE_POOL, Function.MAX_POOL, Function.ADD, Function.MUL, Function.MAXIMUM, Function.MINIMUM),
+)
+"""What makes each channel of the same channel of its operands."""
+
+
+@cache
+def entry_parts(entry: str) -> tuple[Function | str, str]:
+    """What an entry point computes, and its types: `(Function.SOFTMAX, "s8_s16")` of `softmax_s8_s16`.
+
+    A function of CMSIS-NN that is no Function goes by its name.
+    """
+    stem, _, types = entry.rpartition("_")
     front, _, first = stem.rpartition("_")
-    return (front, f"{first}_{kind}") if first in ("s8", "s16") else (stem, kind)
+    if first in ("s8", "s16"):
+        stem, types = front, f"{first}_{types}"
+    return (Function(stem) if stem in _FUNCTIONS else stem), types
+
+
+_FUNCTIONS = frozenset(Function)
 
 
 _CALL_VARIABLES = (
@@ -177,6 +227,16 @@ class KernelCall(NamedTuple):
     """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
     pad_front: Dims = NO_FRONT
     """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
+
+    @property
+    def function(self) -> Function | str:
+        """What is computed, whatever the types."""
+        return entry_parts(self.entry)[0]
+
+    @property
+    def types(self) -> str:
+        """Types of the entry point: `s8`, `s16`, `s4`, `s8_s16`, `q7`, `q15`, `q7q15`."""
+        return entry_parts(self.entry)[1]
 
     def variables(self) -> dict[str, Size]:
         """Every number of the call under its CMSIS-NN name."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.settings import adjust, enabled
 from onnxlint_cmsis.ground.findings import Finding, Location
@@ -191,7 +192,7 @@ def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:
     weights = "weights per output channel in convolutions, one scale in fully connected layers"
     if settings.assume == "s16":
         weights = "s8 weights in convolutions, one scale in fully connected layers"
-    if settings.api == "legacy":
+    if settings.api == LEGACY.api:
         weights = "one Q-format for each tensor"
     count = "All" if lowered.assumed == len(lowered.layers) else f"{lowered.assumed} of {len(lowered.layers)}"
     return (

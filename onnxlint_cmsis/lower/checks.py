@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
-from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.cmsis_nn.library import Route, computes_groups_as_dense, reads_weight_offset
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, entry_parts
+from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall, entry_parts
 from onnxlint_cmsis.lower.elementwise import unweighted_layer
-from onnxlint_cmsis.lower.epilogue import CLAMPING, WEIGHTED, Epilogue, along_channels
+from onnxlint_cmsis.lower.epilogue import CLAMPING, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import (
     ARITHMETIC,
     UNDECIDED,
@@ -29,7 +28,6 @@ from onnxlint_cmsis.lower.layer import (
     operands,
     refused,
     shape_text,
-    stem_of,
 )
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import (
@@ -130,14 +128,14 @@ def _numbers(graph: Graph, record: LoweredLayer) -> _Numbers | None:
     if not count or not shape or not weights.scales or len(weights.scales) not in (1, count) or not result.scale:
         return None
     columns = math.prod(shape) // count
-    if layer.call.entry.startswith("transpose_conv"):
+    if layer.call.function is Function.TRANSPOSE_CONV:
         columns = math.prod(shape) // shape[1]
     lowest, highest = (-(2 ** (source.bits - 1)), 2 ** (source.bits - 1) - 1)
     zero = source.signed_zero_points[0]
     reach = lowest - zero, highest - zero
     wide, dims = source.bits == 16, layer.call.output_dims
     odd = dims.h and dims.w and dims.h * dims.w % 2
-    if wide and not (record.call.entry == "convolve_s16" and columns > FAST_COLUMNS and odd):
+    if wide and not (record.call.function is Function.CONVOLVE and columns > FAST_COLUMNS and odd):
         return None
     guess = columns * 128 * max(map(abs, reach))
     if wide:
@@ -201,10 +199,10 @@ def _rows_of_weights(record: LoweredLayer, values: NDArray[Any], channels: int) 
     """Weights as one row for each output channel."""
     import numpy as np
 
-    entry = record.call.entry if record.call else ""
-    if entry.startswith("transpose_conv"):
+    function = record.call.function if record.call else ""
+    if function is Function.TRANSPOSE_CONV:
         return np.moveaxis(values, 1, 0).reshape(channels, -1)
-    dense = entry.startswith("fully_connected")
+    dense = function is Function.FULLY_CONNECTED
     if dense and not record.node.int("transB"):
         return np.moveaxis(values, -1, 0).reshape(channels, -1)
     return values.reshape(channels, -1)
@@ -213,49 +211,43 @@ def _rows_of_weights(record: LoweredLayer, values: NDArray[Any], channels: int) 
 # The verdict on a node in one release: the model's own facts, and the limits of that release's functions.
 
 
-AS_DENSE = ("conv-grouped-as-dense", "conv-s16-grouped-as-dense", "conv-s4-grouped-as-dense")
-"""Hazards of releases that compute a grouped convolution as a dense one."""
-FILTER_OFFSET_SINCE = "6.0.0"
-"""First release whose fully connected functions read the zero-point of the weights (arm_nn_vec_mat_mult_t_s8.c)."""
-
-
 def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decision | None:
     """Why no function of a release computes a node; None where one does. `route` is that of its call, if any."""
     if record.verdict is not Verdict.CMSIS_NN or record.layer is None or route is None:
         return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
-    stem, kind = entry_parts(record.layer.call.entry)
+    function, kind = record.layer.call.function, record.layer.call.types
     if route.reason:
-        several = stem == "fully_connected" and record.layer.call.per_channel
+        several = function is Function.FULLY_CONNECTED and record.layer.call.per_channel
         cause = Cause.NO_PER_CHANNEL if several else Cause.NO_FUNCTION
-        return in_plain_code(kind, stem, cause, route.reason)
-    if any(hazard.id in AS_DENSE for hazard in route.hazards):
+        return in_plain_code(kind, function, cause, route.reason)
+    if computes_groups_as_dense(route):
         text = f"CMSIS-NN {release} computes a grouped convolution as a dense one"
-        return in_plain_code(kind, stem, Cause.GROUPS, text)
+        return in_plain_code(kind, function, Cause.GROUPS, text)
     if _ignores_zero_point(record, release):
         text = f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
-        return in_plain_code(kind, stem, Cause.WEIGHT_ZERO_POINT, text)
+        return in_plain_code(kind, function, Cause.WEIGHT_ZERO_POINT, text)
     return None
 
 
 def _ignores_zero_point(record: LoweredLayer, release: str) -> bool:
-    dense = record.layer is not None and stem_of(record.layer.call.entry) == "fully_connected"
+    dense = record.layer is not None and record.layer.call.function is Function.FULLY_CONNECTED
     offset = record.weights is not None and any(record.weights.signed_zero_points)
-    return dense and offset and RELEASES.index(release) < RELEASES.index(FILTER_OFFSET_SINCE)
+    return dense and offset and not reads_weight_offset(release)
 
 
 # Operators on two activations, or on one and a constant: Add, Sub, Mul, Div, Max and Min.
 
 
 FUNCTIONS = {
-    "Add": "elementwise_add",
-    "Sum": "elementwise_add",
-    "QLinearAdd": "elementwise_add",
-    "Mul": "elementwise_mul",
-    "QLinearMul": "elementwise_mul",
-    "Max": "maximum",
-    "Min": "minimum",
+    "Add": Function.ADD,
+    "Sum": Function.ADD,
+    "QLinearAdd": Function.ADD,
+    "Mul": Function.MUL,
+    "QLinearMul": Function.MUL,
+    "Max": Function.MAXIMUM,
+    "Min": Function.MINIMUM,
 }
-"""Operator to the stem of its entry point."""
+"""Operator to its function."""
 VARIADIC = ("Max", "Min", "Sum")
 """Operators of any number of operands."""
 NO_FUNCTION = "CMSIS-NN has no function for it"
@@ -272,7 +264,7 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     fixed = [computed_from_constants(graph, name) for name in (left, right)]
     kind, assumed = activation_type(graph, right if fixed[0] else left, assume)
     if node.op_type in VARIADIC and len(node.inputs) > 2:
-        entry = f"{FUNCTIONS[node.op_type]}_{kind}"
+        entry = FUNCTIONS[node.op_type].entry(kind)
         return refused(Cause.ATTRIBUTE, f"it has {len(node.inputs)} operands; arm_{entry} takes two")
     shapes = graph.shape(left), graph.shape(right)
     computed = [shape for shape, constant in zip(shapes, fixed, strict=True) if not constant]
@@ -284,11 +276,11 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     elif node.op_type not in FUNCTIONS:
         decision = refused(Cause.NO_FUNCTION, NO_FUNCTION)
     else:
-        decision = _two_activations(f"{FUNCTIONS[node.op_type]}_{kind}", *shapes)
+        decision = _two_activations(FUNCTIONS[node.op_type], kind, *shapes)
     if decision is not None:
         return decision
     first, second, result = broadcast_dims(graph, left, right, node.outputs[0])
-    return Layer(node, KernelCall(f"{FUNCTIONS[node.op_type]}_{kind}", first, second, result), {}, 1, assumed)
+    return Layer(node, KernelCall(FUNCTIONS[node.op_type].entry(kind), first, second, result), {}, 1, assumed)
 
 
 def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> bool:
@@ -323,18 +315,17 @@ def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind
     return in_plain_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
 
 
-def _two_activations(entry: str, first: Shape | None, second: Shape | None) -> Decision | None:
+def _two_activations(function: Function, kind: str, first: Shape | None, second: Shape | None) -> Decision | None:
     """Why no function takes the two operands, or cannot be judged; None where one does."""
     if first is None or second is None:
         return UNDECIDED
-    same = _same(first, second) if entry.startswith("elementwise") else True
+    same = _same(first, second) if function in (Function.ADD, Function.MUL) else True
     if same is None:
         return UNDECIDED
     if same:
         return None
-    stem, _, kind = entry.rpartition("_")
-    reason = f"its operands have shapes {shape_text(first)} and {shape_text(second)}; arm_{entry} does not broadcast"
-    return in_plain_code(kind, stem, Cause.BROADCAST, reason)
+    have = f"its operands have shapes {shape_text(first)} and {shape_text(second)}"
+    return in_plain_code(kind, function, Cause.BROADCAST, f"{have}; arm_{function.entry(kind)} does not broadcast")
 
 
 def _same(first: Shape, second: Shape) -> bool | None:
@@ -355,7 +346,7 @@ ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
 STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool")
 """Operators whose s16 functions work on stored integers, whatever their zero-point (arm_max_pool_s16.c)."""
-WIDENING = ("softmax_s8_s16",)
+WIDENING = (Function.SOFTMAX.entry("s8_s16"),)
 """Entry points of int8 input and int16 output; their output has a zero-point, which the function gives it."""
 _INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
@@ -481,7 +472,7 @@ def vanished(record: LoweredLayer) -> tuple[int, int]:
 
 def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
     """Quantization of a layer's weights; None where it has none or they are float."""
-    if not layer.call.entry.startswith(WEIGHTED):
+    if layer.call.function not in WEIGHTED:
         return None
     return of_weights(graph, layer.node, operands(layer.node.domain, layer.node.op_type).weights)
 
@@ -508,24 +499,23 @@ def check_weights(
     )  # fmt: skip
     return (
         next((refused(cause, text) for met, cause, text in facts if met), None)
-        or _zero_point_refusal(layer.call.entry, weights)
+        or _zero_point_refusal(layer.call, weights)
         or _scale_refusal(layer, weights)
         or _bias_refusal(graph, layer, ending)
         or _multiplier_refusal(numbers, weights, ending)
     )
 
 
-def _zero_point_refusal(entry: str, weights: AffineQuantization) -> Decision | None:
+def _zero_point_refusal(call: KernelCall, weights: AffineQuantization) -> Decision | None:
     """Convolutions have no filter offset; fully connected s8 functions have one for all outputs, s16 and s4 none."""
     zeros = set(weights.signed_zero_points)
     if not any(zeros):
         return None
-    if not entry.startswith("fully_connected"):
+    if call.function is not Function.FULLY_CONNECTED:
         text = "its weights have a zero-point other than 0; CMSIS-NN's convolutions take 0"
         return refused(Cause.WEIGHT_ZERO_POINT, text)
-    kind = entry.rpartition("_")[2]
-    if kind != "s8":
-        text = f"its weights have a zero-point other than 0; arm_fully_connected_{kind} takes 0"
+    if call.types != "s8":
+        text = f"its weights have a zero-point other than 0; arm_{call.entry} takes 0"
         return refused(Cause.WEIGHT_ZERO_POINT, text)
     if len(zeros) > 1:
         return refused(
@@ -541,18 +531,17 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
         return refused(Cause.WEIGHT_SCALES, text)
     if len(weights.scales or ()) == 1:
         return None
-    node, entry = layer.node, layer.call.entry
-    dense = entry.startswith("fully_connected")
-    axis = (0 if node.int("transB") else 1) if dense else int(entry.startswith("transpose_conv"))
+    node, call = layer.node, layer.call
+    dense = call.function is Function.FULLY_CONNECTED
+    axis = (0 if node.int("transB") else 1) if dense else int(call.function is Function.TRANSPOSE_CONV)
     if weights.axis != OUTPUT and weights.axis % 2 != axis if dense else weights.axis not in (OUTPUT, axis):
         text = "its weights have scales along another axis than that of the output channels"
         return refused(Cause.WEIGHT_SCALES, text)
-    if len(weights.scales or ()) != layer.call.output_dims.c and layer.call.output_dims.c is not None:
+    if len(weights.scales or ()) != call.output_dims.c and call.output_dims.c is not None:
         return refused(Cause.WEIGHT_SCALES, "its weights do not have one scale for each output channel")
-    kind = entry.rpartition("_")[2]
-    if dense and kind != "s8":
-        text = f"its weights have a scale for each output; arm_fully_connected_{kind} takes one"
-        return in_plain_code(kind, "fully_connected", Cause.WEIGHT_SCALES, text)
+    if dense and call.types != "s8":
+        text = f"its weights have a scale for each output; arm_{call.entry} takes one"
+        return in_plain_code(call.types, Function.FULLY_CONNECTED, Cause.WEIGHT_SCALES, text)
     return None
 
 
@@ -564,7 +553,7 @@ def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | No
     if ending.added is None:
         return None
     name = next(name for name in ending.added.inputs if weights_behind(graph, name) is not None)
-    dense = layer.call.entry.startswith("fully_connected")
+    dense = layer.call.function is Function.FULLY_CONNECTED
     rank = len(graph.shape(node.outputs[0]) or ())
     if along_channels(graph.shape(name), -1 if dense else 1 - rank, layer.call.output_dims.c):
         return None
@@ -631,8 +620,8 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
         stored = "as stored (NHWC)" if image else "in memory"
         text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
         kind, _ = activation_type(graph, node.inputs[0], assume)
-        return in_plain_code(kind, "softmax", Cause.AXIS, text)
-    return unweighted_layer("softmax", graph, node, assume)
+        return in_plain_code(kind, Function.SOFTMAX, Cause.AXIS, text)
+    return unweighted_layer(Function.SOFTMAX, graph, node, assume)
 
 
 def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
@@ -651,21 +640,21 @@ def _softmax_rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
 def widened(layer: Layer, numbers: StoredNumbers, result: AffineQuantization | None) -> Layer:
     """The layer; as a call of arm_softmax_s8_s16 if its input is int8 or uint8 and its output int16."""
     narrow = all(quantization is not None and quantization.bits == 8 for quantization in numbers)
-    if layer.call.entry != "softmax_s8" or not narrow or result is None or result.elem_type != "int16":
+    if layer.call.entry != Function.SOFTMAX.entry("s8") or not narrow or result is None or result.elem_type != "int16":
         return layer
-    return layer._replace(call=layer.call._replace(entry="softmax_s8_s16"))
+    return layer._replace(call=layer.call._replace(entry=WIDENING[0]))
 
 
 def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQuantization) -> Decision | None:
     """Why the output of a softmax differs from the model's integers; None where it does not."""
-    stem, kind = entry_parts(entry)
+    function, kind = entry_parts(entry)
     if kind != "s16" and source is not None and source.scale <= SMALLEST_SOFTMAX_INPUT:
         return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
     scale, zero_point, words, tolerance = SOFTMAX_OUTPUT[kind]
     if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
         return None
     has = f"scale {result.scale:.6g} and zero-point {result.signed_zero_points[0]}"
-    return in_plain_code(kind, stem, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
+    return in_plain_code(kind, function, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
 
 
 def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | None:
@@ -676,7 +665,7 @@ def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | No
     elem_type = record.output.elem_type if record.output else ""
     if record.layer is None or elem_type not in ("int8", "uint8", "int16"):
         return None
-    fixed = SOFTMAX_OUTPUT[entry_parts(record.layer.call.entry)[1]]
+    fixed = SOFTMAX_OUTPUT[record.layer.call.types]
     zero = fixed.zero_point + (UNSIGNED_OFFSET if elem_type == "uint8" else 0)
     return AffineQuantization(elem_type, (fixed.scale,), (zero,)), fixed.words
 
@@ -688,26 +677,29 @@ def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | No
 
 
 UNEQUAL = "its input and output have different scales or zero-points"
-SAME_SCALE = ("avgpool", "max_pool", "concatenation", "pad", "transpose", "maximum", "minimum")
-"""Stems whose functions leave integers as they are."""
+SAME_SCALE = (
+    *(Function.AVERAGE_POOL, Function.MAX_POOL, Function.CONCATENATION, Function.PAD, Function.TRANSPOSE),
+    *(Function.MAXIMUM, Function.MINIMUM),
+)
+"""Functions that leave integers as they are."""
 
 
 def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Decision | None:
     """Why a function's result differs from the model's integers; None where it does not."""
-    stem, kind = entry_parts(layer.call.entry)
+    function, kind = layer.call.function, layer.call.types
     result = ending.quantization
     if result is None:
         return None
-    if stem in SAME_SCALE and not all(
+    if function in SAME_SCALE and not all(
         quantization is not None and quantization.equals(result) for quantization in numbers
     ):
-        return in_plain_code(kind, stem, Cause.UNEQUAL_SCALES, UNEQUAL)
-    if stem == "softmax" and (refusal := check_softmax(layer.call.entry, numbers[0], result)) is not None:
+        return in_plain_code(kind, function, Cause.UNEQUAL_SCALES, UNEQUAL)
+    if function is Function.SOFTMAX and (refusal := check_softmax(layer.call.entry, numbers[0], result)) is not None:
         return refusal
-    if ending.clamps and stem not in CLAMPING:
-        text = f"a clamp follows before its result is quantized; arm_{stem}_{kind} has none"
-        clamps = stem == "concatenation"  # the plain code of a concatenation clamps, that of others does not
-        return in_plain_code(kind, stem, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
+    if ending.clamps and function not in CLAMPING:
+        text = f"a clamp follows before its result is quantized; arm_{layer.call.entry} has none"
+        clamps = function is Function.CONCATENATION  # the plain code of a concatenation clamps, that of others does not
+        return in_plain_code(kind, function, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
     return None
 
 
@@ -760,7 +752,7 @@ def linked_groups(
 
 def _linked(record: LoweredLayer, name: Callable[[str], str]) -> ScaleNumbers:
     """Operands and result of a node whose function copies integers; nothing where one of them is not known well."""
-    if record.layer is None or record.output is None or record.layer.call.entry.rpartition("_")[0] not in SAME_SCALE:
+    if record.layer is None or record.output is None or record.layer.call.function not in SAME_SCALE:
         return {}
     pairs = zip(activations_of(record.node), record.inputs, strict=False)
     linked = {name(record.node.inputs[position]): numbers for position, numbers in pairs if numbers is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite, nan
 
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Size
+from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.layer import (
     NO_DIMS,
@@ -59,7 +59,8 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     kind, assumed = data_type(graph, left, right, assume)
     weights = of_weights(graph, node, where.weights)
     call = KernelCall(
-        f"fully_connected_{kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
+        Function.FULLY_CONNECTED.entry(kind),
+        Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
         per_channel=per_channel(graph, node, where.weights, out_c) if kind == "s8" else None,
         weight_offset=weights is not None and any(weights.signed_zero_points),
     )  # fmt: skip
@@ -98,7 +99,9 @@ def _batch_product(
     a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
     batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
-    call = KernelCall(f"batch_matmul_{kind}", Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3]))
+    call = KernelCall(
+        Function.BATCH_MATMUL.entry(kind), Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3])
+    )
     return Layer(node, call, {}, 1, assumed, product_of(batch, height, a[2], a[3], b[3]))
 
 
@@ -139,7 +142,7 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     call = KernelCall(
-        f"lstm_unidirectional_{kind}", Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
+        Function.LSTM.entry(kind), Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
         initial_state=_initial_state(graph, node),
     )  # fmt: skip
     columns = None if features is None or hidden is None else features + hidden

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.layer import (
     NO_DIMS,
     UNDECIDED,
@@ -94,13 +94,13 @@ LARGEST_U16 = 0xFFFF
 def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
     """Lower Concat of up to four axes, whose copies have up to 65535 elements."""
     too_many = _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]")
-    layer = unweighted_layer("concatenation", graph, node, assume)
-    kind = layer.call.entry.rpartition("_")[2]
+    layer = unweighted_layer(Function.CONCATENATION, graph, node, assume)
+    kind = layer.call.types
     if too_many:
-        return in_plain_code(kind, "concatenation", too_many.cause, too_many.reason)
+        return in_plain_code(kind, Function.CONCATENATION, too_many.cause, too_many.reason)
     if _long_rows(graph, node):
         text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
-        return in_plain_code(kind, "concatenation", Cause.RANK, text)
+        return in_plain_code(kind, Function.CONCATENATION, Cause.RANK, text)
     return layer
 
 
@@ -131,9 +131,9 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     too_many = _too_many_axes(graph, node, "arm_transpose_s8")
     if too_many:
-        return in_plain_code(kind, "transpose", too_many.cause, too_many.reason)
+        return in_plain_code(kind, Function.TRANSPOSE, too_many.cause, too_many.reason)
     result = ordered(graph.shape(node.outputs[0]))
-    call = KernelCall(f"transpose_{kind}", ordered(shape), NO_DIMS, result, permutation=order)
+    call = KernelCall(Function.TRANSPOSE.entry(kind), ordered(shape), NO_DIMS, result, permutation=order)
     return Layer(node, call, {}, 1, assumed)
 
 
@@ -144,10 +144,10 @@ def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
     return refused(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
 
 
-def unweighted_layer(stem: str, graph: Graph, node: Node, assume: Assumptions) -> Layer:
+def unweighted_layer(function: Function, graph: Graph, node: Node, assume: Assumptions) -> Layer:
     """A call with an input and an output alone."""
     data = node.inputs[operands(node.domain, node.op_type).activation]
     kind, assumed = activation_type(graph, data, assume)
     source, result = dims_of(graph, data, node.outputs[0])
-    call = KernelCall(f"{stem}_{kind}", source, NO_DIMS, result)
+    call = KernelCall(function.entry(kind), source, NO_DIMS, result)
     return Layer(node, call, {}, 1, assumed)

@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import WEIGHTED, Function
 from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, operands, refused
 from onnxlint_cmsis.lower.quantization import (
     STORED,
@@ -26,10 +27,11 @@ from onnxlint_cmsis.lower.quantization import (
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.record import Elements
 
-WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
-"""Stems of entry points with weights and a bias."""
-CLAMPING = (*WEIGHTED, "batch_matmul", "elementwise_add", "elementwise_mul", "avgpool", "max_pool")
-"""Stems of entry points whose parameters have a clamp."""
+CLAMPING = (
+    *WEIGHTED,
+    *(Function.BATCH_MATMUL, Function.ADD, Function.MUL, Function.AVERAGE_POOL, Function.MAX_POOL),
+)
+"""Functions whose parameters have a clamp."""
 CLAMPS = ("Relu", "Clip")
 LINEAR = ("Add", "Sub", "Mul", "Div")
 _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
@@ -87,14 +89,14 @@ def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epi
 
     `derived` are the values that are computed from constants alone.
     """
-    if not layer.call.entry.startswith(CLAMPING):
+    if layer.call.function not in CLAMPING:
         return Epilogue(layer.node.outputs[0])
     return _followed(graph, layer, derived, clamping=True)
 
 
 def linear_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
     """Follow a float layer into a kernel without a clamp: what goes into its weights and bias."""
-    if not layer.call.entry.startswith(WEIGHTED):
+    if layer.call.function not in WEIGHTED:
         return Epilogue(layer.node.outputs[0])
     return _followed(graph, layer, derived, clamping=False)
 
@@ -103,7 +105,7 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
     tensor = layer.node.outputs[0]
     fused: list[Node] = []
     absorbed: list[Node] = []
-    weighted = layer.call.entry.startswith(WEIGHTED)
+    weighted = layer.call.function in WEIGHTED
     while (node := _only_reader(graph, tensor)) is not None:
         clamp = is_clamp(graph, node)
         if clamp and not clamping:
@@ -192,7 +194,7 @@ def _per_channel(graph: Graph, layer: Layer, node: Node, tensor: str, derived: A
         return False
     if others[0] not in graph.constants and others[0] not in derived:
         return False
-    dense = layer.call.entry.startswith("fully_connected")
+    dense = layer.call.function is Function.FULLY_CONNECTED
     rank = len(graph.shape(layer.node.outputs[0]) or graph.shape(tensor) or ())
     return along_channels(graph.shape(others[0]), -1 if dense else 1 - rank, layer.call.output_dims.c)
 

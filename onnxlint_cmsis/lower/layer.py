@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from onnxlint_cmsis.formats.names import operator_named, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Size, entry_parts
+from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Quantized
 from onnxlint_cmsis.operators.record import Layout
@@ -65,7 +65,7 @@ class Layer(NamedTuple):
         depthwise layer its output channels, `output_dims.c` the filter's count.
         """
         call, dims = self.call, self.call.input_dims
-        depthwise = call.entry.startswith("depthwise")
+        depthwise = call.function is Function.DEPTHWISE
         if variable == "output_dims.c":
             return _with_output(call, size, depthwise)
         if variable == "ch_mult":
@@ -75,13 +75,13 @@ class Layer(NamedTuple):
         call = call._replace(input_dims=dims._replace(c=size))
         if depthwise:
             return _with_output(call, size * (call.ch_mult or 1), depthwise)
-        if call.entry.startswith("fully_connected"):
+        if call.function is Function.FULLY_CONNECTED:
             return call._replace(filter_dims=call.filter_dims._replace(n=size))
         return call._replace(filter_dims=call.filter_dims._replace(c=size // self.groups))
 
 
 def _with_output(call: KernelCall, size: int, depthwise: bool) -> KernelCall:
-    last = depthwise or call.entry.startswith("fully_connected")
+    last = depthwise or call.function is Function.FULLY_CONNECTED
     filter_dims = call.filter_dims._replace(c=size) if last else call.filter_dims._replace(n=size)
     return call._replace(output_dims=call.output_dims._replace(c=size), filter_dims=filter_dims)
 
@@ -451,22 +451,22 @@ UNDECIDED = Decision(Verdict.UNDECIDED, Cause.SHAPE, "the rank or sizes of its o
 
 
 PLAIN_TYPES: dict[str, tuple[str, ...]] = {
-    "convolve": ("s8",),
-    "transpose_conv": ("s8",),
-    "fully_connected": ("s8",),
-    "avgpool": ("s8",),
-    "max_pool": ("s8",),
-    "elementwise_add": ("s8",),
-    "elementwise_mul": ("s8",),
-    "softmax": ("s8",),
-    "concatenation": ("s8",),
-    "pad": ("s8",),
+    Function.CONVOLVE: ("s8",),
+    Function.TRANSPOSE_CONV: ("s8",),
+    Function.FULLY_CONNECTED: ("s8",),
+    Function.AVERAGE_POOL: ("s8",),
+    Function.MAX_POOL: ("s8",),
+    Function.ADD: ("s8",),
+    Function.MUL: ("s8",),
+    Function.SOFTMAX: ("s8",),
+    Function.CONCATENATION: ("s8",),
+    Function.PAD: ("s8",),
     "requantize": ("s8", "s16"),
     "lookup": ("s8",),
     "move": ("s8", "s16"),
-    "transpose": ("s8", "s16"),
+    Function.TRANSPOSE: ("s8", "s16"),
 }
-"""Stem of an entry point, or kind of plain code, to the types it is for."""
+"""Function, or kind of plain code, to the types it is for."""
 
 CURVES = frozenset(
     {
@@ -480,11 +480,6 @@ ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
 """Operators that become such a function with one number as the other operand."""
 
 
-def stem_of(entry: str) -> str:
-    """`elementwise_add` of `elementwise_add_s8`, `softmax` of `softmax_s8_s16`."""
-    return entry_parts(entry)[0]
-
-
-def in_plain_code(kind: str, stem: str, cause: Cause, reason: str) -> Decision:
-    """Plain code where there is any for the type (`s8`, `s16`), else refused."""
-    return plain(cause, reason, stem) if kind in PLAIN_TYPES.get(stem, ()) else refused(cause, reason)
+def in_plain_code(kind: str, code: str, cause: Cause, reason: str) -> Decision:
+    """Plain code where there is any for the type (`s8`, `s16`), else refused; `code` is a key of PLAIN_TYPES."""
+    return plain(cause, reason, str(code)) if kind in PLAIN_TYPES.get(code, ()) else refused(cause, reason)

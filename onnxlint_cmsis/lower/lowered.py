@@ -11,7 +11,7 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, Verdict, operands, parameters_of
 from onnxlint_cmsis.lower.quantization import (
@@ -164,7 +164,7 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None
     weights = _stored_weights(graph, read, node, where.weights)
     if weights is None or layer is None:
         return None
-    dense = layer.call.entry.startswith("fully_connected")
+    dense = layer.call.function is Function.FULLY_CONNECTED
     if dense and not node.int("transB"):
         weights = weights.T
     channels = weights.shape[0]

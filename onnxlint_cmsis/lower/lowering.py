@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.formats.names import derived_values, operator_of
-from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall
 from onnxlint_cmsis.lower.checks import (
     UNEQUAL,
     check_activations,
@@ -25,7 +26,6 @@ from onnxlint_cmsis.lower.elementwise import lower_concat, lower_transpose_axes
 from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
-    WEIGHTED,
     float_epilogue,
     has_bias,
     linear_epilogue,
@@ -69,11 +69,11 @@ SUM = f"{NO_FUNCTION}; CMSIS-DSP's arm_add_q7 and arm_add_q15 add tensors of one
 GROUPS = "the functions for q7 and q15 have no groups but one for each channel"
 ONLY_AT_ZERO = "arm_relu_q7 and arm_relu_q15 clamp at 0 alone"
 WIDE = {
-    "depthwise": "CMSIS 5 has no depthwise convolution in q15",
-    "max_pool": "CMSIS 5 has no pooling in q15",
-    "avgpool": "CMSIS 5 has no pooling in q15",
+    Function.DEPTHWISE: "CMSIS 5 has no depthwise convolution in q15",
+    Function.MAX_POOL: "CMSIS 5 has no pooling in q15",
+    Function.AVERAGE_POOL: "CMSIS 5 has no pooling in q15",
 }
-"""Stems of entry points for q7 alone, each with the reason why wider types are refused."""
+"""Functions for q7 alone, each with the reason why wider types are refused."""
 CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv", "FusedConv")
 PRODUCTS = ("Gemm", "FusedGemm", "QGemm", "MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul")
 POOLS = ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "QLinearAveragePool")
@@ -111,26 +111,26 @@ def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
 
 def _in_q(graph: Graph, layer: Layer, assumed: str) -> Layer | Decision:
     """A layer of s8 as the one of q7 or q15 that its activations ask for."""
-    stem = layer.call.entry.rpartition("_")[0]
+    function = Function(layer.call.function)
     kind, _ = activation_type(graph, layer.node.inputs[0], Assumptions(assumed))
     kind = {"s8": "q7", "s16": "q7q15"}.get(kind, kind)
-    if stem == "convolve" and layer.groups != 1:
+    if function is Function.CONVOLVE and layer.groups != 1:
         return refused(Cause.GROUPS, GROUPS)
-    if stem in ("batch_matmul", "transpose_conv"):
+    if function in (Function.BATCH_MATMUL, Function.TRANSPOSE_CONV):
         return refused(Cause.NO_FUNCTION, NO_FUNCTION)
-    if kind != "q7" and stem in WIDE:
-        return refused(Cause.NO_FUNCTION, WIDE[stem])
-    kind = "q15" if kind == "q7q15" and stem != "fully_connected" else kind
-    return layer._replace(call=layer.call._replace(entry=f"{stem}_{kind}", per_channel=None))
+    if kind != "q7" and function in WIDE:
+        return refused(Cause.NO_FUNCTION, WIDE[function])
+    kind = "q15" if kind == "q7q15" and function is not Function.FULLY_CONNECTED else kind
+    return layer._replace(call=layer.call._replace(entry=function.entry(kind), per_channel=None))
 
 
-def _elementwise(stem: str) -> Rule:
+def _elementwise(function: Function) -> Rule:
     """A function that works on each element, in place."""
 
     def run(graph: Graph, node: Node, assume: Assumptions) -> Layer:
         kind, assumed = activation_type(graph, node.inputs[0], assume)
         source, result = dims_of(graph, node.inputs[0], node.outputs[0])
-        return Layer(node, KernelCall(f"{stem}_{kind}", source, NO_DIMS, result), {}, 1, assumed)
+        return Layer(node, KernelCall(function.entry(kind), source, NO_DIMS, result), {}, 1, assumed)
 
     return run
 
@@ -154,9 +154,9 @@ LEGACY_LOWERINGS: dict[str, Rule] = {
     **dict.fromkeys(CONVOLUTIONS, lower_convolution),
     **dict.fromkeys(PRODUCTS, lower_dense),
     **dict.fromkeys(POOLS, lower_pool),
-    **dict.fromkeys(CURVES, _elementwise("activation")),
+    **dict.fromkeys(CURVES, _elementwise(Function.ACTIVATION)),
     **dict.fromkeys(("Add", "Sum"), _refusing(Cause.NO_FUNCTION, SUM)),
-    "Relu": _elementwise("relu"),
+    "Relu": _elementwise(Function.RELU),
     "Clip": _refusing(Cause.ATTRIBUTE, ONLY_AT_ZERO),
     "Softmax": lower_softmax,
     "Pad": _copied(lower_pad),
@@ -225,7 +225,7 @@ def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") ->
     of CMSIS 5 are called: `q7`, `q15` or `q7q15`; `one_channel` is what a convolution with one group over one input
     channel becomes: `convolution` or `depthwise`.
     """
-    if assume.startswith("q"):
+    if assume in LEGACY.types:
         return Lowered(tuple(legacy_records(graph, assume)))
     return Lowered(tuple(_Lowering(graph, Assumptions(assume, one_channel)).records()))
 
@@ -254,7 +254,7 @@ class _Lowering:
                     record = LoweredLayer(node, UNDECIDED.verdict, UNDECIDED.cause, NOT_READ)
                 if record.epilogue:
                     self._absorbed.update(behind.index for behind in record.epilogue.absorbed)
-                    if record.call is not None and record.call.entry.startswith(CLAMPING):
+                    if record.call is not None and record.call.function in CLAMPING:
                         self._clampable.add(record.epilogue.tensor)
                 yield record
 
@@ -286,12 +286,12 @@ class _Lowering:
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
         """The record of a node in a quantized model, decided by its quantization."""
         graph, node, layer = self._graph, record.node, record.layer
-        entry = layer.call.entry if layer else ""
-        weighted = entry.startswith(WEIGHTED)
+        function = layer.call.function if layer else ""
+        weighted = function in WEIGHTED
         numbers = numbers_of(graph, node, weighted)
         weights = weights_of(graph, layer) if layer else None
         record = record._replace(inputs=numbers, weights=weights)
-        ending = quantized_epilogue(graph, node, entry.startswith(CLAMPING), weighted)
+        ending = quantized_epilogue(graph, node, function in CLAMPING, weighted)
         if isinstance(ending, Decision):
             return decided(record, check_activations(graph, node, numbers, None) or ending)
         record = record._replace(epilogue=ending)

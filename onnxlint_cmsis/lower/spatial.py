@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, Size
+from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Pair, Size
 from onnxlint_cmsis.lower.layer import (
     NO_DIMS,
     UNDECIDED,
@@ -140,7 +140,7 @@ def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     source, result = dims_of(graph, node.inputs[0], node.outputs[0])
     front = amounts_of(graph, node.outputs[0], pads[: len(shape)])
-    call = KernelCall(f"pad_{kind}", source, NO_DIMS, result, pad_front=front)
+    call = KernelCall(Function.PAD.entry(kind), source, NO_DIMS, result, pad_front=front)
     return Layer(node, call, {}, 1, assumed)
 
 
@@ -327,7 +327,7 @@ def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     in_c = shape[1] if shape[1] is not None or filter_shape[1] is None else filter_shape[1] * groups
     depthwise = groups == in_c and (groups > 1 or assume.one_channel == "depthwise")
     call = _call(plane, (shape[0], in_c), filter_shape, depthwise)
-    call = call._replace(entry=f"{'depthwise' if depthwise else 'convolve'}_{kind}")
+    call = call._replace(entry=(Function.DEPTHWISE if depthwise else Function.CONVOLVE).entry(kind))
     channels = _channels(tensor, weights, groups, depthwise)
     macs = product_of(call.output_dims.n, plane.output.h, plane.output.w, *filter_shape)
     return Layer(node, call, channels, 1 if depthwise else groups, assumed, macs, folded.labels() if folded else ())
@@ -348,7 +348,7 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
     plane, pads = _transposed_plane(node, shape, filter_shape)
     kernel, stride = pair(filter_shape[2:], 1), pair(node.ints("strides") or (1,) * (len(shape) - 2), 1)
     call = KernelCall(
-        f"transpose_conv_{kind}",
+        Function.TRANSPOSE_CONV.entry(kind),
         _dims(shape[0], pair(shape[2:], 1), shape[1]),
         _dims(filter_shape[1], kernel, filter_shape[0]),
         _dims(shape[0], plane, filter_shape[1]),
@@ -464,7 +464,7 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
     plane = plane._replace(output=Pair(1, 1)) if whole else plane
     kind, _ = activation_type(graph, node.inputs[0], assume)
     return KernelCall(
-        f"{'avgpool' if average else 'max_pool'}_{kind}",
+        (Function.AVERAGE_POOL if average else Function.MAX_POOL).entry(kind),
         Dims(shape[0], plane.size.h, plane.size.w, shape[1]),
         Dims(1, plane.kernel.h, plane.kernel.w, 1),
         Dims(shape[0], plane.output.h, plane.output.w, shape[1]),
@@ -484,5 +484,5 @@ def _not_expressible(graph: Graph, node: Node, call: KernelCall, kind: str) -> D
         text = "it counts padding in the average (count_include_pad); CMSIS-NN divides by the inputs in the window"
         if node.int("ceil_mode"):
             return refused(Cause.ATTRIBUTE, f"{text}, and its ceil_mode rounds the output's size up")
-        return in_plain_code(kind, "avgpool", Cause.ATTRIBUTE, text)
+        return in_plain_code(kind, Function.AVERAGE_POOL, Cause.ATTRIBUTE, text)
     return None

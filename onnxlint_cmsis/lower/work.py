@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.checks import computed_from_constants, softmax_axes
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.epilogue import is_clamp
@@ -27,7 +28,6 @@ from onnxlint_cmsis.lower.layer import (
     refused,
     reshaped,
     row_major,
-    stem_of,
     transposed,
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -206,14 +206,14 @@ def _tflite_recurrent(graph: Graph, node: Node) -> int | None:
 # images are NHWC, rows of a Reshape or a MatMul are in ONNX's order. Inputs of the model lie as they need the fewest.
 
 
-IMAGES = ("convolve", "depthwise", "transpose_conv", "avgpool", "max_pool")
-"""Stems of functions that read and write NHWC."""
+IMAGES = (*(Function.CONVOLVE, Function.DEPTHWISE, Function.TRANSPOSE_CONV, Function.AVERAGE_POOL, Function.MAX_POOL),)
+"""Functions that read and write NHWC."""
 KEEPS = ("lookup", "requantize")
 """Plain code that goes over memory, whatever its order."""
-ANY_ORDER = ("softmax", "pad", "move", "transpose")
-"""Stems of what takes every order of axes and writes the same; a softmax wants the axes of its rows last."""
-SEVERAL = ("elementwise", "maximum", "minimum", "concatenation")
-"""First words of stems with several activations, which lie in one order."""
+ANY_ORDER = (Function.SOFTMAX, Function.PAD, Function.TRANSPOSE, "move")
+"""What takes every order of axes and writes the same; a softmax wants the axes of its rows last."""
+SEVERAL = (Function.ADD, Function.MUL, Function.MAXIMUM, Function.MINIMUM, Function.CONCATENATION)
+"""Functions of several activations, which lie in one order."""
 MAY_GO = "a converter such as onnx2tf may remove the copy"
 CHANNELS_LAST = "CMSIS-NN wants channels last here"
 ONNX_ORDER = "ONNX counts elements in another order here"
@@ -299,21 +299,21 @@ class _Walk:
     def _computed(self, node: Node, record: LoweredLayer, values: list[Stored], shape: tuple[int, ...]) -> Stored:
         """What a layer makes of its inputs, copied where it wants another order."""
         first, own = values[0], tuple(range(len(shape)))
-        stem = record.code or (stem_of(record.layer.call.entry) if record.layer else "")
-        if stem.startswith(SEVERAL):
+        function = record.code or (record.layer.call.function if record.layer else "")
+        if function in SEVERAL:
             return self._together(node, values, shape)
-        if stem in IMAGES:
+        if function in IMAGES:
             self._ordered(node, first, channels_last(len(first.shape)))
             return Stored(shape, channels_last(len(shape)))
-        if stem in KEEPS and first.shape == shape:
+        if function in KEEPS and first.shape == shape:
             return first
-        if stem in (*KEEPS, *ANY_ORDER):
+        if function in (*KEEPS, *ANY_ORDER):
             first = self._plain(node, first)
-            if stem == "softmax" and len(first.shape) == len(shape):
+            if function == Function.SOFTMAX and len(first.shape) == len(shape):
                 axes = softmax_axes(node, len(shape))
                 first = self._ordered(node, first, (*(axis for axis in first.order if axis not in axes), *axes))
             return Stored(shape, first.order if len(first.order) == len(shape) else own)
-        if stem != "fully_connected" or not _rows_in_memory(first):
+        if function != Function.FULLY_CONNECTED or not _rows_in_memory(first):
             for value in values:
                 self._ordered(node, value, tuple(range(len(value.shape))))
         return Stored(shape, own)

@@ -19,14 +19,13 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope, Subject
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of, codes_of_policy
 from onnxlint_cmsis.checks.run_checks import layer_subject
-from onnxlint_cmsis.cmsis_nn.cost import Prediction
-from onnxlint_cmsis.cmsis_nn.route import Route, route, route_classes
+from onnxlint_cmsis.cmsis_nn.library import Prediction, Route, route, route_classes
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Target
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.model.axes import Axis, AxisForm, leaves, resized
@@ -45,7 +44,6 @@ Numbers = NDArray[np.int64]
 Channels = tuple[int, int]
 """Input and output channels of a call."""
 
-_POINTWISE = ("avgpool", "max_pool", "elementwise", "maximum", "minimum")
 """Entry points whose output has the channels of the input, lying along axis 1 (the last one below rank 3)."""
 
 
@@ -94,17 +92,17 @@ class Site(NamedTuple):
         """The call with these channel counts and every number that follows from them."""
         inputs, outputs = channels
         layer = self.layer
-        if layer.call.entry.startswith(_POINTWISE):
+        if layer.call.function in POINTWISE:
             return _pointwise(layer.call, inputs)
         layer = layer._replace(call=layer.resized("input_dims.c", inputs))
-        if layer.call.entry.startswith("depthwise"):
+        if layer.call.function is Function.DEPTHWISE:
             return layer.resized("ch_mult", outputs // inputs)
         return layer.resized("output_dims.c", outputs)
 
 
 def site_of(layer: Layer, dimensions: Dimensions) -> Site | None:
     """The layer's channel axes; None where they are not known."""
-    if layer.call.entry.startswith(_POINTWISE):
+    if layer.call.function in POINTWISE:
         axis = _channel_axis(layer, dimensions.axes(layer.node.inputs[0]))
         return None if axis is None else _checked(Site(layer, axis, axis, 1))
     places = [layer.channels.get(name) for name in ("input_dims.c", "output_dims.c")]
@@ -139,7 +137,7 @@ def _channel_axis(layer: Layer, axes: tuple[Axis, ...] | None) -> Axis | None:
 def _pointwise(call: KernelCall, channels: int) -> KernelCall:
     """The call with other channels; a second operand of one channel that is spread over them keeps it."""
     spread = call.filter_dims.c != call.input_dims.c
-    one_operand = call.entry.startswith(("avgpool", "max_pool"))
+    one_operand = call.function in (Function.AVERAGE_POOL, Function.MAX_POOL)
     call = call._replace(
         input_dims=call.input_dims._replace(c=channels), output_dims=call.output_dims._replace(c=channels)
     )

@@ -34,7 +34,7 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     if not _sizing(model.path, settings) or not model.lowered.layers:
         return NO_SIZES
     from onnxlint_cmsis.checks.facts import unpromised
-    from onnxlint_cmsis.cmsis_nn.cost import predicted
+    from onnxlint_cmsis.cmsis_nn.library import predicted
     from onnxlint_cmsis.config.accepted import Consent, fix_options
     from onnxlint_cmsis.planning.layouts import refused
     from onnxlint_cmsis.planning.problem import Prices

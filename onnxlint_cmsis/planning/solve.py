@@ -22,7 +22,7 @@ from onnxlint_cmsis.checks.kinds import HazardCheck, RoutingCheck
 from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of, codes_of, rule
 from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
-from onnxlint_cmsis.cmsis_nn.cost_records import measured_build
+from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.formats.names import operator_of
@@ -68,7 +68,7 @@ from onnxlint_cmsis.planning.problem import (
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.cmsis_nn.route import Route
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.model.axes import Axis
 

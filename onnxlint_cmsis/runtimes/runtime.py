@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.format import Format, format_read_by
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Level, Pair, Size, Target, entry_parts
+from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target, entry_parts
 from onnxlint_cmsis.lower.layer import Cause, activations_of, operands_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
@@ -317,8 +317,8 @@ K = "tensorflow/lite/micro/kernels/cmsis_nn/"
 class StatusUse(NamedTuple):
     """What a kernel of a runtime does with the status of a function."""
 
-    stems: tuple[str, ...]
-    """Entry points without their type."""
+    functions: tuple[Function, ...]
+    """Functions, whatever their types."""
     text: str
     """What the user sees, as a sentence."""
     source: str
@@ -335,28 +335,28 @@ _RETURNED = "In TensorFlow Lite Micro, Invoke returns an error"
 _UNSEEN = "TensorFlow Lite Micro never looks at the status: the output keeps old bytes and Invoke returns kTfLiteOk"
 
 STATUS_OF_TFLM = (
-    StatusUse(("convolve", "convolve_1x1"), _DROPPED, f"{K}conv.cc:313", halts=True),
-    StatusUse(("depthwise",), _DROPPED, f"{K}depthwise_conv.cc:292", halts=True),
-    StatusUse(("transpose_conv",), _DROPPED, f"{K}transpose_conv.cc:382", halts=True),
-    StatusUse(("avgpool", "max_pool"), _DROPPED, f"{K}pooling.cc:96-141", halts=True),
-    StatusUse(("softmax",), _DROPPED, f"{K}softmax.cc:129", halts=True),
-    StatusUse(("transpose",), _DROPPED, f"{K}transpose.cc:48", halts=True),
-    StatusUse(("fully_connected",), _RETURNED, f"{K}fully_connected.cc:255-398"),
-    StatusUse(("batch_matmul",), _RETURNED, f"{K}batch_matmul.cc:399, 469"),
-    StatusUse(("elementwise_add",), _UNSEEN, f"{K}add.cc"),
-    StatusUse(("elementwise_mul",), _UNSEEN, f"{K}mul.cc"),
-    StatusUse(("maximum", "minimum"), _UNSEEN, f"{K}maximum_minimum.cc"),
-    StatusUse(("pad",), _UNSEEN, f"{K}pad.cc"),
-    StatusUse(("svdf",), _UNSEEN, f"{K}svdf.cc"),
-    StatusUse(("lstm_unidirectional",), _UNSEEN, f"{K}unidirectional_sequence_lstm.cc:451, 468"),
+    StatusUse((Function.CONVOLVE,), _DROPPED, f"{K}conv.cc:313", halts=True),
+    StatusUse((Function.DEPTHWISE,), _DROPPED, f"{K}depthwise_conv.cc:292", halts=True),
+    StatusUse((Function.TRANSPOSE_CONV,), _DROPPED, f"{K}transpose_conv.cc:382", halts=True),
+    StatusUse((Function.AVERAGE_POOL, Function.MAX_POOL), _DROPPED, f"{K}pooling.cc:96-141", halts=True),
+    StatusUse((Function.SOFTMAX,), _DROPPED, f"{K}softmax.cc:129", halts=True),
+    StatusUse((Function.TRANSPOSE,), _DROPPED, f"{K}transpose.cc:48", halts=True),
+    StatusUse((Function.FULLY_CONNECTED,), _RETURNED, f"{K}fully_connected.cc:255-398"),
+    StatusUse((Function.BATCH_MATMUL,), _RETURNED, f"{K}batch_matmul.cc:399, 469"),
+    StatusUse((Function.ADD,), _UNSEEN, f"{K}add.cc"),
+    StatusUse((Function.MUL,), _UNSEEN, f"{K}mul.cc"),
+    StatusUse((Function.MAXIMUM, Function.MINIMUM), _UNSEEN, f"{K}maximum_minimum.cc"),
+    StatusUse((Function.PAD,), _UNSEEN, f"{K}pad.cc"),
+    StatusUse((Function.SVDF,), _UNSEEN, f"{K}svdf.cc"),
+    StatusUse((Function.LSTM,), _UNSEEN, f"{K}unidirectional_sequence_lstm.cc:451, 468"),
 )
 """Read at 90b983c2; conv.cc and depthwise_conv.cc were also run."""
 
 
 def status_use(entry: str) -> StatusUse | None:
     """What TensorFlow Lite Micro does with the status of an entry point; None where that was not read."""
-    stem, _ = entry_parts(entry)
-    return next((row for row in STATUS_OF_TFLM if stem in row.stems), None)
+    function, _ = entry_parts(entry)
+    return next((row for row in STATUS_OF_TFLM if function in row.functions), None)
 
 
 def status_text(runtime: str, entry: str) -> str:
@@ -405,13 +405,12 @@ BY_MODE = {
 """Operator for an ONNX operator with a mode, where it is another one than without."""
 MODES = {"Resize": "nearest", "Upsample": "nearest"}
 """Mode of an operator that names none."""
-_BY_CALL = {"depthwise": "DEPTHWISE_CONV_2D", "batch_matmul": "BATCH_MATMUL"}
+_BY_CALL: dict[str, str] = {Function.DEPTHWISE: "DEPTHWISE_CONV_2D", Function.BATCH_MATMUL: "BATCH_MATMUL"}
 
 
 def tflite_name(record: LoweredLayer) -> str:
     """Operator of TensorFlow Lite for a layer; empty where converters write several, or none is known."""
-    stem = record.layer.call.entry.rpartition("_")[0] if record.layer else ""
-    return _BY_CALL.get(stem) or _of_node(record.node)
+    return (record.layer and _BY_CALL.get(record.layer.call.function)) or _of_node(record.node)
 
 
 def _of_node(node: Node) -> str:
@@ -454,7 +453,7 @@ class LayerFacts:
         if self.cause in (Cause.FLOAT, Cause.FLOAT_RESULT):
             return "float"
         if self.call:
-            return entry_parts(self.call.entry)[1]
+            return self.call.types
         first = self.record.inputs[0] if self.record.inputs else None
         return {8: "s8", 16: "s16", 4: "s4"}[first.bits] if first else "s8"
 
@@ -601,13 +600,13 @@ def build_for(runtime: Runtime, target: Target, cmsis_nn_build: str = "SPEED", *
 # Padding as TensorFlow Lite knows it: SAME, VALID, a PAD operator in front, or a SLICE behind.
 
 
-PADDED = ("convolve", "depthwise", "max_pool")
-"""Entry points, without their type, of layers in front of which a PAD can stand for their padding."""
+PADDED = (Function.CONVOLVE, Function.DEPTHWISE, Function.MAX_POOL)
+"""Functions of layers in front of which a PAD can stand for their padding."""
 
 
 def becomes_pad(call: KernelCall) -> bool:
     """Whether the padding of a call is known to be neither SAME nor VALID."""
-    if not call.entry.startswith(PADDED) or not any((*call.padding, *call.pad_after)):
+    if call.function not in PADDED or not any((*call.padding, *call.pad_after)):
         return False
     return not all(_same(call, axis) for axis in (0, 1))
 
@@ -623,7 +622,7 @@ def expressible(call: KernelCall) -> bool:
     """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
     pairs = zip(call.padding, call.pad_after, strict=True)
     known = [(before, after) for before, after in pairs if before is not None and after is not None]
-    return not call.entry.startswith("transpose_conv") or all(b == (b + a) // 2 for b, a in known)
+    return call.function is not Function.TRANSPOSE_CONV or all(b == (b + a) // 2 for b, a in known)
 
 
 def _same(call: KernelCall, axis: int) -> bool:
@@ -639,13 +638,13 @@ def _same(call: KernelCall, axis: int) -> bool:
 
 def loses_padding(call: KernelCall) -> bool:
     """Whether an average pool has a padding that is neither SAME nor VALID; the zeros of a PAD would count along."""
-    padded = call.entry.startswith("avgpool") and any((*call.padding, *call.pad_after))
+    padded = call.function is Function.AVERAGE_POOL and any((*call.padding, *call.pad_after))
     return padded and not all(_same(call, axis) for axis in (0, 1))
 
 
 def becomes_slice(call: KernelCall) -> bool:
     """Whether a transposed convolution is cut in a way that neither SAME nor VALID is (lite/kernels/padding.h)."""
-    if not call.entry.startswith("transpose_conv") or not any((*call.padding, *call.pad_after)):
+    if call.function is not Function.TRANSPOSE_CONV or not any((*call.padding, *call.pad_after)):
         return False
     return not all(_same_transposed(call, axis) for axis in (0, 1))
 

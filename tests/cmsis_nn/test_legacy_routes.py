@@ -6,8 +6,8 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.families import LEGACY_ENTRIES, all_hazards, wrapper_for
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
-from onnxlint_cmsis.cmsis_nn.legacy.builds import is_legacy
-from onnxlint_cmsis.cmsis_nn.releases import parse_target, refuse_without, releases_with
+from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY as FAMILY
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
@@ -146,10 +146,10 @@ def test_other_releases_and_dilations_have_no_function() -> None:
 
 
 def test_releases_by_api() -> None:
-    assert releases_with("legacy") == LEGACY
-    assert releases_with("current")[0] == "cmsis5-5.8.0"
+    assert FAMILY.releases == LEGACY
+    assert INTEGER.releases[0] == "cmsis5-5.8.0"
     with pytest.raises(ValueError, match=r"cmsis5-5\.7\.0 has no wrappers .* allowed: cmsis5-5\.8\.0"):
-        refuse_without("current", "cmsis5-5.7.0")
+        INTEGER.refuse_without("cmsis5-5.7.0")
     record = {"wrapper": "convolve_s8", "in": [1, 8, 8, 4], "filter": [4, 1, 1, 4], "out": [1, 8, 8, 4]}
     old = parse_target("m4", "cmsis5-5.7.0")
     with pytest.raises(ValueError, match="has no wrappers"):
@@ -159,9 +159,9 @@ def test_releases_by_api() -> None:
 
 
 def test_every_row_of_the_legacy_api_is_told_apart_from_the_others() -> None:
-    assert all(is_legacy(entry) and wrapper_for(entry) for entry in LEGACY_ENTRIES)
+    assert all(family_of(entry) is FAMILY and wrapper_for(entry) for entry in LEGACY_ENTRIES)
     for row in all_hazards():
-        assert len({is_legacy(entry) for entry in row.entries}) == 1, row.id
+        assert len({family_of(entry) for entry in row.entries}) == 1, row.id
 
 
 def pool(entry: str, height: int = 8, width: int = 8, window: tuple[int, int] = (2, 2), stride: int = 2) -> KernelCall:

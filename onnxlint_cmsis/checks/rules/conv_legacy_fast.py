@@ -34,7 +34,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     at_most,
     var,
 )
-from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
+from onnxlint_cmsis.cmsis_nn.library import runs_dsp_body
 from onnxlint_cmsis.ground.types import Level
 
 _WANTED_IN, _WANTED_OUT = var("want.input_dims.c"), var("want.output_dims.c")

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.ground.findings import Statement
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.layer import Cause
 
 RULE = Rule(
@@ -54,6 +54,6 @@ g (int8[1, 3] x) => (int8[1, 5] y)
 def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
     call = subject.layer.call
-    if call.entry == "fully_connected_s8" and call.per_channel and subject.route.reason:
+    if call.function is Function.FULLY_CONNECTED and call.per_channel and subject.route.reason:
         text = f"its weights have {call.output_dims.c} scales: {subject.route.reason}."
         yield replace(subject.say(text), sources=subject.entry_sources(), cause=subject.route.reason)

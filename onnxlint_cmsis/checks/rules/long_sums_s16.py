@@ -15,13 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.library import adds_in_blocks
 from onnxlint_cmsis.ground.findings import Statement
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.checks import FAST_COLUMNS
-
-SINCE = "6.0.0"
-"""First release whose arm_convolve_s16 goes on in 64 bits."""
 
 _MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
@@ -51,7 +48,7 @@ def run(subject: Subject) -> Iterator[Statement]:
     columns = _columns(subject)
     if columns is None or columns <= FAST_COLUMNS or not subject.route.kernel:
         return
-    if call.entry == "convolve_s16" and RELEASES.index(subject.target.release) < RELEASES.index(SINCE):
+    if not adds_in_blocks(call, subject.target.release):
         return
     slow = columns - FAST_COLUMNS
     text = f"{columns:,} products make one sum; {subject.route.effective} adds {slow:,} of them one by one in 64 bits."
@@ -61,9 +58,11 @@ def run(subject: Subject) -> Iterator[Statement]:
 def _columns(subject: Subject) -> int | None:
     """Products of one sum; None for layers of another kind, and where a size is unknown."""
     call = subject.layer.call
-    if call.entry == "fully_connected_s16":
+    if call.types != "s16":
+        return None
+    if call.function is Function.FULLY_CONNECTED:
         return call.filter_dims.n
     height, width, channels = call.filter_dims.h, call.filter_dims.w, call.input_dims.c
-    if call.entry != "convolve_s16" or height is None or width is None or channels is None:
+    if call.function is not Function.CONVOLVE or height is None or width is None or channels is None:
         return None
     return height * width * channels

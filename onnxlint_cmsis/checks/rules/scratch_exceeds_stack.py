@@ -37,7 +37,7 @@ RULE = Rule(
 def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a layer whose buffer does not fit; none where a runtime has the buffer."""
     settings, taken = subject.model.settings, subject.route
-    needed = max(taken.buffer_size or 0, 0) + max(taken.reverse_buffer_size or 0, 0)
+    needed = taken.scratch
     rooms = dict(zip(settings.targets, settings.rooms, strict=False))
     stack = rooms[subject.target].stack if subject.target in rooms else None
     if settings.runtime.judges or stack is None or needed <= stack:

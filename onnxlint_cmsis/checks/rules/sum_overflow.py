@@ -22,13 +22,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.library import sums_in_32_bits
 from onnxlint_cmsis.ground.findings import Statement
-from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import SumBound, overflow_of
-
-S16_SINCE = "6.0.0"
-"""First release whose arm_convolve_s16 adds in 32 bits."""
 
 REMEDY = "Give its weights a larger scale, or its bias a smaller value."
 
@@ -71,10 +68,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 def _in_32_bits(layer: Subject) -> bool:
     """Whether a layer's kernel keeps some sum in 32 bits to the end."""
-    if layer.layer.call.entry != "convolve_s16":
-        return True
-    since = RELEASES.index(layer.target.release) >= RELEASES.index(S16_SINCE)
-    return since and layer.target.isa is not Isa.MVE
+    return sums_in_32_bits(layer.layer.call, layer.target)
 
 
 def _text(bound: SumBound) -> str:

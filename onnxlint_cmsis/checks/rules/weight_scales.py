@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.layer import Cause, operands
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import Graph
@@ -50,9 +50,9 @@ def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     first = records[0]
     if first.weights and first.weights.blocks:
         return advice(graph, "Quantize the weights with one scale for each output channel", "quantize_static")
-    if first.layer and first.layer.call.entry in ("fully_connected_s16", "fully_connected_s4"):
+    if first.layer and first.layer.call.function is Function.FULLY_CONNECTED and first.layer.call.types != "s8":
         weights = float_name(first.node.inputs[operands(first.node.domain, first.node.op_type).weights])
-        kind = "QInt4" if first.layer.call.entry.endswith("s4") else "QInt8"
+        kind = "QInt4" if first.layer.call.types == "s4" else "QInt8"
         option = f'"{weights}": [{{"quant_type": QuantType.{kind}, "symmetric": True}}]'
         option = f'extra_options={{"TensorQuantOverrides": {{{option}}}}}'
         return advice(graph, "Quantize its weights with one scale", option)

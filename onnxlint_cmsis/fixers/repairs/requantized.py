@@ -222,7 +222,7 @@ def keep_clamp(
     the names of the new scale and zero-point. Raises NotAppliedError.
     """
     record = next((record for record in edit.records if record.epilogue and record.epilogue.tensor == tensor), None)
-    if record is None or record.layer is None or not record.layer.call.entry.startswith(CLAMPING):
+    if record is None or record.layer is None or record.layer.call.function not in CLAMPING:
         return
     bounds = _bounds(edit.graph, record, old, wanted)
     producer = edit.graph.producers[tensor]

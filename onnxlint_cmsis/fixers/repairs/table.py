@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import bias_slot
-from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
+from onnxlint_cmsis.cmsis_nn.library import LEGACY, hazards
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
 from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit, apply_to_tflite
@@ -131,7 +131,7 @@ UNREPAIRED: Mapping[str, str] = MappingProxyType(
         "svdf-null-context": _CALLER,
         "batch-matmul-null-context": _CALLER,
         "avgpool-null-context": _CALLER,
-        **{row.id: _LEGACY for row in (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)},
+        **{row.id: _LEGACY for row in hazards(LEGACY)},
     }
 )
 """Names of hazards, each with the reason as a clause."""

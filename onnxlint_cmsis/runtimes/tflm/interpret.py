@@ -9,7 +9,7 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Level
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level
 from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import macs_of
@@ -261,7 +261,6 @@ VERDICTS = {
     RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
 }
 """Verdicts on operators that call no function; the others are refused."""
-POINTWISE = ("avgpool", "max_pool", "elementwise", "maximum", "minimum")
 """Entry points whose output has the channels of the input, along the last axis of both."""
 
 
@@ -315,7 +314,7 @@ def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[s
     A dense layer with a result of more than two axes is one: which function takes it depends on its depth.
     """
     form = operator_of(node).roles.form
-    if call.entry.startswith(POINTWISE):
+    if call.function in POINTWISE:
         return _last_axes(graph, node.inputs[0], node.outputs[0])
     if form is None:
         return {}
@@ -325,7 +324,7 @@ def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[s
     if form is Form.DEPTHWISE_LAST:
         outputs = Channel(weights, 3)
         return {"input_dims.c": Channel(node.inputs[0], 3), "output_dims.c": outputs, "ch_mult": outputs}
-    if form is Form.ROWS and not call.entry.startswith("fully_connected"):
+    if form is Form.ROWS and call.function is not Function.FULLY_CONNECTED:
         return {}
     columns = Channel(weights, 1 if form is Form.ROWS else 3, groups)
     return {"input_dims.c": columns, "output_dims.c": Channel(weights, 0)}

@@ -6,7 +6,7 @@ from enum import Enum
 from math import copysign, inf, isfinite, prod
 from struct import pack, unpack
 
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair

@@ -12,7 +12,7 @@ from itertools import groupby
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER
+from onnxlint_cmsis.cmsis_nn.library import COMPILER
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.layer import operands_of
