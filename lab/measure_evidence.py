@@ -1,4 +1,4 @@
-"""Makes onnxlint_cmsis/checks/measured_pairs.py from cost vectors: python lab/measure_evidence.py FOLDER [--check].
+"""Makes cmsis_nn/integer/measured_pairs.py from cost vectors: python lab/measure_evidence.py FOLDER [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
 library (see onnxlint_cmsis/checks/near_by.py for how they were counted). A pair is two rows that differ in one channel
@@ -16,18 +16,18 @@ from pathlib import Path
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.near_by import COMPILER, pair_values
-from onnxlint_cmsis.checks.rule import Evidence
+from onnxlint_cmsis.checks.near_by import pair_values
 from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
-from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, route
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.model.graph import Graph, Node
 
-TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "measured_pairs.py"
+TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "cmsis_nn" / "integer" / "measured_pairs.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
 NO_MODEL = ModelAnalysis("", AnalysisSettings(()), graph=Graph("", (), {}, {}, (), (), {}, {}))
 NO_NODE = Node(0, "", "", "", 0, (), ())
@@ -86,7 +86,7 @@ def text(folder: Path) -> str:
     """Text of the module."""
     head = (
         '"""Measured pairs behind the routing checks; made by lab/measure_evidence.py, see near_by.py."""\n\n'
-        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
+        "from __future__ import annotations\n\nfrom onnxlint_cmsis.cmsis_nn.rows import Evidence\n\n"
         "EVIDENCE: tuple[Evidence, ...] = (\n"
     )
     body = sorted(rows(folder), key=lambda row: (row.rule, row.entry, not row.inside))

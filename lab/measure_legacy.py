@@ -1,4 +1,4 @@
-"""Measures the fast functions for q7 and q15 against the basic ones; writes checks/measured_legacy_pairs.py.
+"""Measures the fast functions for q7 and q15 against the basic ones; writes cmsis_nn/legacy/measured_pairs.py.
 
 `python lab/measure_legacy.py DIR...` with checkouts of CMSIS 5; needs arm-none-eabi-gcc and qemu-system-arm.
 """
@@ -18,11 +18,11 @@ from firmware_check.legacy.legacy_call import legacy_step
 from firmware_check.options import board_named
 from firmware_check.program import side_by_side
 from onnxlint_cmsis.checks.near_by import pair_values
-from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.checks.rules.conv_legacy_fast import RULE, run
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
-TARGET = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "checks" / "measured_legacy_pairs.py"
+TARGET = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "cmsis_nn" / "legacy" / "measured_pairs.py"
 CPU = "cortex-m4"
 WIDER = {
     "q7": (

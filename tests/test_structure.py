@@ -71,6 +71,66 @@ def test_no_import_runs_upward() -> None:
             assert {here, there} not in TWINS, f"{path} imports {there}"
 
 
+FACE = ("library", "releases", "rows", "conditions", "time", "json_records")
+"""Modules of cmsis_nn that other rooms import: what a call does, and the words for it; the tables lie behind."""
+NAMED = re.compile(
+    r"\barm_[a-z]\w+|\b(convolve|depthwise|transpose_conv|fully_connected|batch_matmul|avgpool|max_pool|softmax|"
+    r"elementwise_(add|mul)|maximum|minimum|pad|transpose|svdf|lstm_unidirectional|concatenation|reshape|relu|activation)"
+    r"(_s8|_s16|_s4|_q7|_q15)+\b"
+)
+"""A function of CMSIS-NN, or an entry point."""
+RELEASE = re.compile(r"(\d\.\d\.\d|cmsis5-\d\.\d\.\d|main)")
+TYPES_OF_2018 = re.compile(r"\bq(7|15|7q15)\b|_q(7|15)\b")
+TEXTS_AND_ROWS: Mapping[str, set[str]] = {
+    "functions": {
+        "checks/rules/conv_1x1.py", "checks/rules/conv_1x1_fast.py", "checks/rules/conv_1xn.py",
+        "checks/rules/conv_legacy_fast.py", "checks/rules/conv_s16_fast.py", "checks/rules/conv_s4_even.py",
+        "checks/rules/depthwise_3x3.py", "checks/rules/depthwise_multiplier_tile.py", "checks/rules/depthwise_opt.py",
+        "checks/rules/depthwise_s16_fast.py", "checks/rules/depthwise_to_conv.py",
+        "checks/rules/transpose_conv_reversed.py", "cli/route_command.py", "lower/checks.py", "lower/elementwise.py",
+        "lower/lowering.py", "lower/spatial.py", "lower/work.py", "runtimes/conditions.py", "runtimes/runtime.py",
+        "runtimes/tflm/kernels.py", "runtimes/tflm/revisions.py",
+    },
+    "releases": {"runtimes/runtime.py", "runtimes/tflm/revisions.py"},
+    "q7": {
+        "analysis/memory.py", "analysis/q_formats.py", "checks/rules/conv_legacy_fast.py", "config/settings.py",
+        "lower/lowering.py", "lower/work.py",
+    },
+}  # fmt: skip
+"""Files outside cmsis_nn with such a name in code: rows on one kernel, messages, facts about runtimes. They only
+become fewer."""
+
+
+def test_no_other_room_looks_behind_the_face_of_cmsis_nn() -> None:
+    for path in MODULES:
+        if room(path) != "cmsis_nn":
+            behind = {name.split(".")[2] for name in imported(path) if name.startswith("onnxlint_cmsis.cmsis_nn.")}
+            assert behind <= {*FACE}, path
+
+
+def test_no_more_files_name_functions_and_releases_of_cmsis_nn() -> None:
+    found: dict[str, set[str]] = {name: set() for name in TEXTS_AND_ROWS}
+    for path in MODULES:
+        if room(path) == "cmsis_nn":
+            continue
+        name, texts = path.relative_to(PACKAGE).as_posix(), strings(path)
+        found["functions"] |= {name for text in texts if NAMED.search(text)}
+        found["releases"] |= {name for text in texts if RELEASE.fullmatch(text)} - {
+            "ground/version.py",
+            "output/sarif.py",
+        }
+        found["q7"] |= {name for text in texts if TYPES_OF_2018.search(text)}
+    assert found == TEXTS_AND_ROWS
+
+
+def strings(path: Path) -> list[str]:
+    """Texts in the code of a file, docstrings excluded."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
 def test_no_room_imports_the_package_as_a_whole() -> None:
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.rule import Evidence
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, Term, all_of, at_least, at_most
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, older
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, measured_pairs
+from onnxlint_cmsis.cmsis_nn.releases import family_of, older
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
 from onnxlint_cmsis.runtimes.runtime import handed_over
@@ -87,12 +88,9 @@ def _shape_words_shown(size: Size) -> str:
 # layer before and after its channel count took the kernel a check wants. A row speaks of one entry point, and so of
 # one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers are instructions retired
 # by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3), not cycles. They are in
-# `measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in `measured_legacy_pairs.py`, which
-# `lab/measure_legacy.py` makes.
+# `cmsis_nn/integer/measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in
+# `cmsis_nn/legacy/measured_pairs.py`, which `lab/measure_legacy.py` makes.
 
-
-COMPILER = "gcc"
-"""Compiler of the measured library; nothing is said of another."""
 
 ENOUGH = 10
 """Fewer pairs than this prove nothing."""
@@ -140,22 +138,11 @@ def judge(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> 
 def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> Evidence | None:
     if target.compiler != COMPILER or not gain.rule:
         return None
-    rows = _evidence(before.entry)
+    rows = measured_pairs(before.entry)
     inside = gain.region.evaluate(pair_values(before, after)) is True
     isa = target.isa.value
     wanted = [(gain.rule, before.entry, release, isa, inside) for release in older(target.release)]
     return next((row for key in wanted for row in rows if row[:5] == key), None)
-
-
-def _evidence(entry: str) -> tuple[Evidence, ...]:
-    """The measured pairs of the API that an entry point belongs to."""
-    if family_of(entry) is LEGACY:
-        from onnxlint_cmsis.checks.measured_legacy_pairs import LEGACY_EVIDENCE
-
-        return LEGACY_EVIDENCE
-    from onnxlint_cmsis.checks.measured_pairs import EVIDENCE
-
-    return EVIDENCE
 
 
 # What a model's author can change about a layer: paddings and sizes near by, each tried with `route`.

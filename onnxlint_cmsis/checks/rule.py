@@ -94,32 +94,6 @@ def stamped(rule: Rule, said: Statement) -> Finding:
     return Finding(rule.code, rule.name, level, asks=rule.asks, **content)
 
 
-# The row of the table of measured pairs.
-
-
-class Evidence(NamedTuple):
-    """What was measured for one check and entry point on one release and instruction set."""
-
-    rule: str
-    """Kebab name of the rule."""
-    entry: str
-    """Entry point measured, `convolve_s8`."""
-    release: str
-    """CMSIS-NN release."""
-    isa: str
-    """Instruction set."""
-    inside: bool
-    """Pairs inside the check's region, or outside it."""
-    pairs: int
-    """Pairs measured."""
-    faster: int
-    """Pairs with fewer instructions after."""
-    median: float
-    """Median change in percent; negative is fewer instructions."""
-    worst: float
-    """Largest change in percent."""
-
-
 # What checks look at: one layer on one target with its route and channel counts, or a whole model.
 
 

@@ -205,7 +205,7 @@ def _painted(text: str, mark: str, color: bool) -> str:
 
 def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str]:
     """What the marks that occur mean, which hazards there are, and why no kernel computes a layer."""
-    from onnxlint_cmsis.cmsis_nn.cost_records import KERNELS
+    from onnxlint_cmsis.cmsis_nn.library import range_reason
 
     seen = {mark_of(layer) for layer in layers}
     marks = RUNTIME_MARKS if any(layer.operator or layer.judged for layer in layers) else MARKS
@@ -216,8 +216,9 @@ def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str
         if layer.hazards:
             yield f"  {names.get(layer.node, layer.node)}: {', '.join(layer.hazards)}"
     for layer in layers:
-        if layer.instructions_range and layer.computed_by in KERNELS:
-            (least, most), why = layer.instructions_range, KERNELS[layer.computed_by].decides
+        why = range_reason(layer.computed_by) if layer.instructions_range else ""
+        if layer.instructions_range and why:
+            least, most = layer.instructions_range
             yield f"  {names.get(layer.node, layer.node)}: {least:,} to {most:,} instructions, {why}"
     reasons: dict[str, list[str]] = {}
     for layer in layers:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
-from onnxlint_cmsis.cmsis_nn.releases import measured_on
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
@@ -137,3 +138,23 @@ KERNELS = {
     "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
+
+
+def range_reason(kernel: str) -> str:
+    """What decides between the least and the most instructions of a kernel, as a clause; empty for one number."""
+    row = KERNELS.get(kernel)
+    return row.decides if row else ""
+
+
+# Pairs of layers that were measured before and after a change of a channel count.
+
+
+def measured_pairs(entry: str) -> tuple[Evidence, ...]:
+    """The measured pairs of the family that an entry point belongs to."""
+    if family_of(entry) is LEGACY:
+        from onnxlint_cmsis.cmsis_nn.legacy.measured_pairs import LEGACY_EVIDENCE
+
+        return LEGACY_EVIDENCE
+    from onnxlint_cmsis.cmsis_nn.integer.measured_pairs import EVIDENCE
+
+    return EVIDENCE

@@ -7,7 +7,13 @@ its route. What else sets releases apart is asked here in words, so that no othe
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost import Prediction, copy_range, cost, cost_of_route, plain_range, predicted
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, instructions_range, measured_build
+from onnxlint_cmsis.cmsis_nn.cost_records import (
+    COMPILER,
+    instructions_range,
+    measured_build,
+    measured_pairs,
+    range_reason,
+)
 from onnxlint_cmsis.cmsis_nn.entry_points import Parameters, delegations_of, parameters
 from onnxlint_cmsis.cmsis_nn.families import all_hazards, hazards, wrapper_of
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
@@ -34,9 +40,11 @@ __all__ = [
     "hazards",
     "instructions_range",
     "measured_build",
+    "measured_pairs",
     "parameters",
     "plain_range",
     "predicted",
+    "range_reason",
     "route",
     "route_classes",
     "runs_dsp_body",

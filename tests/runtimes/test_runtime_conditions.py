@@ -460,8 +460,8 @@ def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
     assert "Invoke returns kTfLiteOk" in status_text("tflm", "convolve_s8")
     assert "Invoke returns an error" in status_text("tflm", "fully_connected_s8")
     assert status_text("executorch", "convolve_s8") == status_text("direct", "convolve_s8") == ""
-    stems = [stem for row in STATUS_OF_TFLM for stem in row.stems]
-    assert len(stems) == len(set(stems))
+    functions = [function for row in STATUS_OF_TFLM for function in row.functions]
+    assert len(functions) == len(set(functions))
 
 
 def test_dense_layers_of_rank_two_are_left_alone():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.rule import Evidence
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 
 LEGACY_EVIDENCE: tuple[Evidence, ...] = (
     Evidence("conv-legacy-fast", "convolve_q7", "cmsis5-5.7.0", "dsp", True, 63, 63, -23.7, -7.6),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.rule import Evidence
+from onnxlint_cmsis.cmsis_nn.rows import Evidence
 
 EVIDENCE: tuple[Evidence, ...] = (
     Evidence("conv-1xn", "convolve_s8", "main", "mve", True, 38, 38, -19.4, -3.6),
