@@ -175,7 +175,7 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         tuple(_layers(before.layers, after.layers)),
         {**before.layers.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
-        all(total.arena_used is not None for each in (before, after) for total in each.layers.totals),
+        all(total.arena_used is not None for version in (before, after) for total in version.layers.totals),
         tuple(_times(before.layers, after.layers, left_out)),
     )
 
@@ -205,12 +205,12 @@ def _figures(
     before: ModelVersion, after: ModelVersion, left_out: Mapping[str, tuple[LeftOut, ...]]
 ) -> Iterator[Figure]:
     yield Figure("findings", "", len(before.result.told), len(after.result.told))
-    old, new = (_by_cpu(each.layers) for each in (before, after))
+    old, new = (_by_cpu(version.layers) for version in (before, after))
     for cpu in dict.fromkeys((*old, *new)):
         target = (new.get(cpu) or old[cpu]).target
         rest = left_out.get(cpu, ())
-        first = _numbers(old.get(cpu), sum(one.before or 0 for one in rest))
-        pairs = zip(first, _numbers(new.get(cpu), sum(one.after or 0 for one in rest)), strict=True)
+        first = _numbers(old.get(cpu), sum(layer.before or 0 for layer in rest))
+        pairs = zip(first, _numbers(new.get(cpu), sum(layer.after or 0 for layer in rest)), strict=True)
         ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
         for metric, pair in zip(METRICS[1:], pairs, strict=True):
             if metric != "most_instructions" or (ranges and not rest):
@@ -223,17 +223,17 @@ def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[Left
     Those are layers of both versions, and new or gone ones that may stand for a gone or new one of the same operator
     and of unknown cost, as what a repair makes of a layer does.
     """
-    found: dict[str, list[LeftOut]] = {}
+    left_out: dict[str, list[LeftOut]] = {}
     old, new = _sides(before, after)
-    single = {place: row for place, row in (*old.items(), *new.items()) if (place in old) != (place in new)}
-    unknown = {(place in old, place[1], row.op) for place, row in single.items() if row.instructions is None}
-    for place in dict.fromkeys((*new, *old)):
-        row = new.get(place) or old[place]
-        pair = [side[place].instructions if place in side else None for side in (old, new)]
-        replaced = place in single and (place not in old, place[1], row.op) in unknown
-        if pair.count(None) == 1 and (place not in single or replaced):
-            found.setdefault(place[1], []).append(LeftOut(row.node, *pair))
-    return {cpu: tuple(rows) for cpu, rows in found.items()}
+    single = {key: row for key, row in (*old.items(), *new.items()) if (key in old) != (key in new)}
+    unknown = {(key in old, key[1], row.op) for key, row in single.items() if row.instructions is None}
+    for key in dict.fromkeys((*new, *old)):
+        row = new.get(key) or old[key]
+        pair = [side[key].instructions if key in side else None for side in (old, new)]
+        replaced = key in single and (key not in old, key[1], row.op) in unknown
+        if pair.count(None) == 1 and (key not in single or replaced):
+            left_out.setdefault(key[1], []).append(LeftOut(row.node, *pair))
+    return {cpu: tuple(rows) for cpu, rows in left_out.items()}
 
 
 def _by_cpu(layers: LayersReport) -> dict[str, Total]:
@@ -246,8 +246,8 @@ def _times(
     old, new = _by_cpu(before), _by_cpu(after)
     for cpu in dict.fromkeys((*old, *new)):
         rest = left_out.get(cpu, ())
-        sums = (sum(one.before or 0 for one in rest), sum(one.after or 0 for one in rest))
-        counts = (sum(one.before is not None for one in rest), sum(one.after is not None for one in rest))
+        sums = (sum(layer.before or 0 for layer in rest), sum(layer.after or 0 for layer in rest))
+        counts = (sum(layer.before is not None for layer in rest), sum(layer.after is not None for layer in rest))
         times = [side[cpu].time if cpu in side else None for side in (old, new)]
         pair = [time and time.without(cost, count) for time, cost, count in zip(times, sums, counts, strict=True)]
         if any(pair):
@@ -266,16 +266,16 @@ def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
 
 def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
     old, new = _sides(before, after)
-    for place in dict.fromkeys((*new, *old)):
-        pair = old.get(place), new.get(place)
+    for key in dict.fromkeys((*new, *old)):
+        pair = old.get(key), new.get(key)
         if _seen(pair[0]) != _seen(pair[1]):
-            yield LayerDifference(place[0], (pair[1] or old[place]).target, *pair)
+            yield LayerDifference(key[0], (pair[1] or old[key]).target, *pair)
 
 
 def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], LayerReport]]:
     """The layers of both versions, under names that both share."""
     two_formats = any(row.operator for row in before.layers) != any(row.operator for row in after.layers)
-    return [_by_place(each.layers, each.names if two_formats else {}) for each in (before, after)]
+    return [_by_place(side.layers, side.names if two_formats else {}) for side in (before, after)]
 
 
 def _by_place(rows: Sequence[LayerReport], names: Mapping[str, str]) -> dict[tuple[str, str, int], LayerReport]:
@@ -284,15 +284,15 @@ def _by_place(rows: Sequence[LayerReport], names: Mapping[str, str]) -> dict[tup
     An operator of a `.tflite` file goes by the tensor it writes, since its number moves. `names` are those that two
     formats share.
     """
-    found: dict[tuple[str, str, int], LayerReport] = {}
+    numbered: dict[tuple[str, str, int], LayerReport] = {}
     for row in rows:
         if not row.computes:
             continue
         name, cpu = row.tensor if row.operator else row.node, _cpu(row.target)
         name = names.get(name, name)
-        number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in found)
-        found[name, cpu, number] = row
-    return found
+        number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in numbered)
+        numbered[name, cpu, number] = row
+    return numbered
 
 
 def _seen(row: LayerReport | None) -> tuple[object, ...] | None:
@@ -322,7 +322,7 @@ class GrowthLimit(NamedTuple):
         """Whether a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
         if figure.metric != self.metric or figure.before is None:
             return False
-        if figure.after is None or any(one.after is None for one in figure.left_out):
+        if figure.after is None or any(layer.after is None for layer in figure.left_out):
             return True
         allowed = figure.before * self.most / 100 if self.percent else self.most
         return figure.after - figure.before > allowed
@@ -334,10 +334,10 @@ def growth_limits(texts: list[str]) -> tuple[GrowthLimit, ...]:
 
 
 def _limit(text: str) -> GrowthLimit:
-    found = _LIMIT.fullmatch(text)
-    if not found:
+    match = _LIMIT.fullmatch(text)
+    if not match:
         raise UsageError(f"--fail-on-increase: {text!r} is not METRIC=NUMBER or METRIC=NUMBER%")
-    metric, number, percent = found.groups()
+    metric, number, percent = match.groups()
     if metric not in METRICS:
         near = difflib.get_close_matches(metric, METRICS, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(METRICS)}"
@@ -345,6 +345,6 @@ def _limit(text: str) -> GrowthLimit:
     return GrowthLimit(metric, float(number), percent == "%")
 
 
-def exceeded(found: ModelDifference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
+def exceeded(compared: ModelDifference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
     """Figures that grew by more than a limit allows."""
-    return tuple(figure for figure in found.figures if any(limit.exceeded(figure) for limit in limits))
+    return tuple(figure for figure in compared.figures if any(limit.exceeded(figure) for limit in limits))

@@ -34,13 +34,13 @@ SHOWN = 3
 EXCEEDED = "more than --fail-on-increase allows"
 """Behind a figure that grew too much."""
 EXACT_ARENA = "bytes of arena"
-"""The same of the arena where it is known to the byte."""
+"""What the arena counts where it is known to the byte."""
 
 
-def comparison_text(found: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
+def comparison_text(difference: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
-    title = (f"{found.before} -> {found.after}", *library_lines(found))
-    lines = [*title, *_text_figures(found, over), *_text_findings(found), *_text_layers(found)]
+    title = (f"{difference.before} -> {difference.after}", *library_lines(difference))
+    lines = [*title, *_text_figures(difference, over), *_text_findings(difference), *_text_layers(difference)]
     return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
 
 
@@ -54,16 +54,16 @@ def _painted(text: str, color: bool) -> str:
     return paint(text, "good", color) if text.startswith("  - ") else text
 
 
-def library_lines(found: ModelDifference) -> Iterator[str]:
+def library_lines(difference: ModelDifference) -> Iterator[str]:
     """Which library each version is judged for, where these are two."""
-    old, new = found.libraries
+    old, new = difference.libraries
     if old and new and old != new:
         yield f"judged for two libraries, whose numbers differ by themselves: {old} -> {new}"
 
 
-def word(found: ModelDifference, metric: str) -> str:
+def word(difference: ModelDifference, metric: str) -> str:
     """What a figure counts."""
-    return EXACT_ARENA if metric == "arena" and found.arena_exact else WORDS[metric]
+    return EXACT_ARENA if metric == "arena" and difference.arena_exact else WORDS[metric]
 
 
 def change_text(figure: Figure) -> str:
@@ -86,15 +86,15 @@ def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
     """`; left out, with a cost that is known in one version alone: 'conv' (unknown -> 1,595)`; empty for no layer."""
     if not figure.left_out:
         return ""
-    rows = [f"{called(one.layer)} ({_one_unknown(one.before, one.after)})" for one in figure.left_out]
+    rows = [f"{called(layer.layer)} ({_one_unknown(layer.before, layer.after)})" for layer in figure.left_out]
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     return f"; left out, with a cost that is known in one version alone: {', '.join(rows[:SHOWN])}{more}"
 
 
 def time_text(pair: TimePair) -> str:
     """`predicted 10 to 12 ms -> predicted 9 to 11 ms at 120 MHz (...)`; once where both are the same."""
-    shown = dict.fromkeys("unknown" if each is None else each.range for each in (pair.before, pair.after))
-    told = next((each for each in (pair.after, pair.before) if each is not None and each.milliseconds), None)
+    shown = dict.fromkeys("unknown" if time is None else time.range for time in (pair.before, pair.after))
+    told = next((time for time in (pair.after, pair.before) if time is not None and time.milliseconds), None)
     return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
 
 
@@ -103,9 +103,9 @@ def kernel_text(layer: LayerReport | None) -> str:
     return layer.computed_by if layer else "none"
 
 
-def cost_text(each: LayerDifference, arrow: str) -> str:
+def cost_text(changed: LayerDifference, arrow: str) -> str:
     """Predicted instructions before and after; multiply-accumulates where these alone changed."""
-    sides = each.before, each.after
+    sides = changed.before, changed.after
     costs = [layer.cost if layer else "unknown" for layer in sides]
     if costs[0] != costs[1]:
         return f" {arrow} ".join(costs)
@@ -113,57 +113,54 @@ def cost_text(each: LayerDifference, arrow: str) -> str:
     return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
 
 
-def finding_text(found: ModelDifference, finding: Finding) -> str:
+def finding_text(difference: ModelDifference, finding: Finding) -> str:
     """What a finding says, with the CPUs where it does not hold on all."""
     cpus = [label.partition(", ")[0] for label in finding.targets]
-    every = {figure.target.partition(", ")[0] for figure in found.figures if figure.target}
-    there = f" [on {', '.join(cpus)}]" if cpus and set(cpus) < every else ""
-    return f"{in_short(finding.text, found.names)}{there}"
+    cpus_of_all = {figure.target.partition(", ")[0] for figure in difference.figures if figure.target}
+    there = f" [on {', '.join(cpus)}]" if cpus and set(cpus) < cpus_of_all else ""
+    return f"{in_short(finding.text, difference.names)}{there}"
 
 
-def layer_name(each: LayerDifference, names: Mapping[str, str]) -> str:
+def layer_name(changed: LayerDifference, names: Mapping[str, str]) -> str:
     """What findings call the layer; both names where the versions have two: `CONV_2D#3 (CONV_2D#2 before)`."""
-    before, after = (names.get(row.node, row.node) if row else "" for row in (each.before, each.after))
+    before, after = (names.get(row.node, row.node) if row else "" for row in (changed.before, changed.after))
     return f"{after} ({before} before)" if before and after and before != after else after or before
 
 
-def _text_figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
-    for figure in found.figures:
+def _text_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    for figure in difference.figures:
         if figure.before == figure.after == 0:
             continue
         where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
         mark = f": {EXCEEDED}" if figure in over else ""
-        rest = left_out_text(figure, lambda name: f"'{found.names.get(name, name)}'")
-        yield f"  {word(found, figure.metric)}{where}: {change_text(figure)}{rest}{mark}"
-    for pair in found.times:
+        rest = left_out_text(figure, lambda name: f"'{difference.names.get(name, name)}'")
+        yield f"  {word(difference, figure.metric)}{where}: {change_text(figure)}{rest}{mark}"
+    for pair in difference.times:
         yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
 
 
-def _text_findings(found: ModelDifference) -> Iterator[str]:
-    yield f"{_number(found.went)} gone, {_number(found.came)} new, {found.stayed} as before"
-    yield from (_finding("+", finding, found) for finding in found.came)
-    yield from (_finding("-", finding, found) for finding in found.went)
+def _text_findings(difference: ModelDifference) -> Iterator[str]:
+    yield f"{_number(difference.went)} gone, {_number(difference.came)} new, {difference.stayed} as before"
+    yield from (_finding("+", finding, difference) for finding in difference.came)
+    yield from (_finding("-", finding, difference) for finding in difference.went)
 
 
 def _number(findings: tuple[Finding, ...]) -> str:
     return counted(sum(1 + len(finding.others) for finding in findings), "finding")
 
 
-def _finding(sign: str, finding: Finding, found: ModelDifference) -> str:
-    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(found, finding)}"
+def _finding(sign: str, finding: Finding, difference: ModelDifference) -> str:
+    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(difference, finding)}"
 
 
-def _text_layers(found: ModelDifference) -> Iterator[str]:
-    if found.layers:
-        yield f"{counted(len(found.layers), 'layer')} changed"
-    yield from (_text_layer(each, layer_name(each, found.names)) for each in found.layers)
-
-
-def _text_layer(each: LayerDifference, name: str) -> str:
-    old, new = (kernel_text(row) for row in (each.before, each.after))
-    kernels = new if old == new else f"{old} -> {new}"
-    cost = cost_text(each, "->")
-    return f"  {name} on {each.target.partition(', ')[0]}: {kernels}; predicted instructions {cost}"
+def _text_layers(difference: ModelDifference) -> Iterator[str]:
+    if difference.layers:
+        yield f"{counted(len(difference.layers), 'layer')} changed"
+    for changed in difference.layers:
+        old, new = (kernel_text(row) for row in (changed.before, changed.after))
+        kernels = new if old == new else f"{old} -> {new}"
+        where = f"{layer_name(changed, difference.names)} on {changed.target.partition(', ')[0]}"
+        yield f"  {where}: {kernels}; predicted instructions {cost_text(changed, '->')}"
 
 
 # A difference as plain data for JSON.
@@ -173,43 +170,43 @@ VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning."""
 
 
-def comparison_json(found: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
+def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
     """Every figure, finding and layer."""
     return {
         "version": VERSION,
-        "before": found.before,
-        "after": found.after,
+        "before": difference.before,
+        "after": difference.after,
         "figures": [
             {
-                **each._asdict(),
-                "left_out": [one._asdict() for one in each.left_out],
-                "change": each.change,
-                "exceeded": each in over,
+                **figure._asdict(),
+                "left_out": [layer._asdict() for layer in figure.left_out],
+                "change": figure.change,
+                "exceeded": figure in over,
             }
-            for each in found.figures
+            for figure in difference.figures
         ],
-        **({"times": [_time(each) for each in found.times]} if found.times else {}),
-        "came": [finding for each in found.came for finding in _json_findings(each, found.after)],
-        "went": [finding for each in found.went for finding in _json_findings(each, found.before)],
-        "stayed": found.stayed,
-        "layers": [_layer(each) for each in found.layers],
+        **({"times": [_time(pair) for pair in difference.times]} if difference.times else {}),
+        "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],
+        "went": [fields for finding in difference.went for fields in _json_findings(finding, difference.before)],
+        "stayed": difference.stayed,
+        "layers": [_layer(changed) for changed in difference.layers],
     }
 
 
 def _json_findings(finding: Finding, path: str) -> list[dict[str, object]]:
     """A finding and those of equal cause that it stands for."""
     every = (finding, *finding.others)
-    return [{**finding_fields(each), "location": location_fields(each, path)} for each in every]
+    return [{**finding_fields(same), "location": location_fields(same, path)} for same in every]
 
 
 def _time(pair: TimePair) -> dict[str, object]:
-    before, after = (None if each is None else each.fields for each in (pair.before, pair.after))
+    before, after = (None if time is None else time.fields for time in (pair.before, pair.after))
     return {"target": pair.target, "before": before, "after": after}
 
 
-def _layer(each: LayerDifference) -> dict[str, object]:
-    before, after = (layer_fields(row) if row else None for row in (each.before, each.after))
-    return {"layer": each.layer, "target": each.target, "before": before, "after": after}
+def _layer(changed: LayerDifference) -> dict[str, object]:
+    before, after = (layer_fields(row) if row else None for row in (changed.before, changed.after))
+    return {"layer": changed.layer, "target": changed.target, "before": before, "after": after}
 
 
 # A difference as Markdown, for a pull request's summary.
@@ -219,51 +216,51 @@ MOST_LAYERS = 50
 """Rows of the longest table of layers."""
 
 
-def comparison_markdown(found: ModelDifference, over: tuple[Figure, ...]) -> str:
+def comparison_markdown(difference: ModelDifference, over: tuple[Figure, ...]) -> str:
     """A heading, a table of figures, the findings, and the layers folded away."""
     parts = [
-        f"### {markdown_code(found.before)} → {markdown_code(found.after)}\n",
-        *(f"{markdown(line)}\n" for line in library_lines(found)),
+        f"### {markdown_code(difference.before)} → {markdown_code(difference.after)}\n",
+        *(f"{markdown(line)}\n" for line in library_lines(difference)),
     ]
-    parts += _markdown_figures(found, over)
-    parts += [*_markdown_findings("New findings", found.came, found)]
-    parts += _markdown_findings("Findings that are gone", found.went, found)
-    return "\n".join([*parts, *_markdown_layers(found)]) + "\n"
+    parts += _markdown_figures(difference, over)
+    parts += [*_markdown_findings("New findings", difference.came, difference)]
+    parts += _markdown_findings("Findings that are gone", difference.went, difference)
+    return "\n".join([*parts, *_markdown_layers(difference)]) + "\n"
 
 
-def _markdown_figures(found: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     yield "| figure | target | change | |\n|---|---|---|---|"
-    for figure in found.figures:
+    for figure in difference.figures:
         if figure.before or figure.after:
             mark = "over the limit" if figure in over else ""
-            rest = left_out_text(figure, lambda name: markdown_code(found.names.get(name, name)))
+            rest = left_out_text(figure, lambda name: markdown_code(difference.names.get(name, name)))
             cpu = figure.target.partition(", ")[0]
-            yield f"| {word(found, figure.metric)} | {cpu} | {change_text(figure)}{rest} | {mark} |"
-    for pair in found.times:
+            yield f"| {word(difference, figure.metric)} | {cpu} | {change_text(figure)}{rest} | {mark} |"
+    for pair in difference.times:
         yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
     yield ""
 
 
-def _markdown_findings(title: str, findings: tuple[Finding, ...], found: ModelDifference) -> Iterator[str]:
+def _markdown_findings(title: str, findings: tuple[Finding, ...], difference: ModelDifference) -> Iterator[str]:
     if findings:
         yield f"**{title}**\n"
     for finding in findings:
-        yield f"* `{finding.code}` {finding.level.name.lower()}: {markdown(finding_text(found, finding))}"
+        yield f"* `{finding.code}` {finding.level.name.lower()}: {markdown(finding_text(difference, finding))}"
     if findings:
         yield ""
 
 
-def _markdown_layers(found: ModelDifference) -> Iterator[str]:
-    if not found.layers:
+def _markdown_layers(difference: ModelDifference) -> Iterator[str]:
+    if not difference.layers:
         return
-    yield f"<details><summary>{counted(len(found.layers), 'layer')} changed</summary>\n"
+    yield f"<details><summary>{counted(len(difference.layers), 'layer')} changed</summary>\n"
     yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
-    for each in found.layers[:MOST_LAYERS]:
-        old, new = (kernel_text(row) for row in (each.before, each.after))
+    for changed in difference.layers[:MOST_LAYERS]:
+        old, new = (kernel_text(row) for row in (changed.before, changed.after))
         kernels = new if old == new else f"{old} → {new}"
-        cost = cost_text(each, "→")
-        name = markdown_code(layer_name(each, found.names))
-        yield f"| {name} | {each.target.partition(', ')[0]} | {markdown(kernels)} | {cost} |"
-    if len(found.layers) > MOST_LAYERS:
-        yield f"\n{len(found.layers) - MOST_LAYERS} more are in the JSON report."
+        cost = cost_text(changed, "→")
+        name = markdown_code(layer_name(changed, difference.names))
+        yield f"| {name} | {changed.target.partition(', ')[0]} | {markdown(kernels)} | {cost} |"
+    if len(difference.layers) > MOST_LAYERS:
+        yield f"\n{len(difference.layers) - MOST_LAYERS} more are in the JSON report."
     yield "\n</details>"

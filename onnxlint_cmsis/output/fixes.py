@@ -75,7 +75,7 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
 
 
 def _fields(target: TargetSummary) -> dict[str, object]:
-    shares = {name: {**each._asdict(), "nodes": list(each.nodes)} for name, each in _shares(target).items()}
+    shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in _shares(target).items()}
     known = {name: value for name, value in target._asdict().items() if value is not None}
     time = {"time": target.time.fields} if target.time else {}
     return {**known, **shares, **time}
@@ -97,7 +97,7 @@ def _alike(summary: FileSummary) -> list[tuple[str, TargetSummary]]:
         groups.setdefault(tuple(_shares(target).values()), []).append(target)
     if len(groups) == 1:
         return [("", summary.targets[0])]
-    return [(f"{', '.join(_cpu(each) for each in group)}: ", group[0]) for group in groups.values()]
+    return [(f"{', '.join(_cpu(target) for target in group)}: ", group[0]) for group in groups.values()]
 
 
 def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterator[tuple[str, str]]:
@@ -154,7 +154,7 @@ def _cost(summary: FileSummary) -> str:
     if not told:
         return "unknown"
     known = _each(summary, [cost_text(target) if target.cost_known else None for target in summary.targets])
-    others = dict.fromkeys(one.measured_on for one in told if not one.target.startswith(one.measured_on))
+    others = dict.fromkeys(target.measured_on for target in told if not target.target.startswith(target.measured_on))
     measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
     return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
@@ -192,7 +192,7 @@ def _memory(summary: FileSummary) -> str:
     arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
     taken = [(target.arena_used, target.arena_needed) for target in summary.targets]
     if any(used is not None for used, _ in taken):
-        arena = f"arena {_each(summary, [_taken(*one) for one in taken])}"
+        arena = f"arena {_each(summary, [_taken(*pair) for pair in taken])}"
     constants = _each(summary, [target.constants for target in summary.targets])
     sizes = [target.scratch for target in summary.targets]
     unit = " bytes" if any(size is not None for size in sizes) else ""
@@ -231,10 +231,10 @@ def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
     if proof.written:
         shipped = shipped_text(proof) or f"with those that it is shipped with they are too, on {proof.written} inputs"
         return f"{tried}: with its optimisers off {same}, and so are the integers of a device; {shipped}{inside}"
-    apart = [one for one in proof.differences if one.largest > 0]
+    apart = [difference for difference in proof.differences if difference.largest > 0]
     if not apart:
         return f"{tried}: {same}{inside}"
-    worst = max(apart, key=lambda one: one.relative)
+    worst = max(apart, key=lambda difference: difference.relative)
     worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
     return f"{tried}: {worst_text}{inside}"
 
@@ -303,7 +303,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     yield "stored", _constants(fix)
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
-    yield from (("changes", change_text(one)) for one in fix.changes)
+    yield from (("changes", change_text(value)) for value in fix.changes)
     if fix.proof:
         yield "proof", proof_text(fix.proof, beside_changes=bool(fix.changes))
     yield from (("note", text) for text in fix.notes)
@@ -312,8 +312,8 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
 
 def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
     """(label, text) of each class that stays: all that would change, and the LOCKED ones with most to gain."""
-    for one in fix.left:
-        yield "left", f"{one.have} -> {one.want} not done: {one.reason}: {_names(one.layers)}"
+    for stays in fix.left:
+        yield "left", f"{stays.have} -> {stays.want} not done: {stays.reason}: {_names(stays.layers)}"
     kinds: dict[tuple[str, str], list[str]] = {}
     for skipped in fix.unrewritten:
         kinds.setdefault((skipped.repair, skipped.reason), []).append(skipped.layer)
@@ -326,8 +326,8 @@ def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
 def _repairs(fix: FixResult) -> Iterator[str]:
     """A line for each kind of hazard on the same targets, with its layers."""
     targets: dict[tuple[str, str, str], list[str]] = {}
-    for one in fix.repairs:
-        targets.setdefault((one.hazard, one.layer, one.what), []).append(one.target)
+    for repair in fix.repairs:
+        targets.setdefault((repair.hazard, repair.layer, repair.what), []).append(repair.target)
     layers: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
     for (hazard, layer, what), labels in targets.items():
         layers.setdefault((hazard, tuple(labels), what), []).append(layer)
@@ -338,10 +338,10 @@ def _repairs(fix: FixResult) -> Iterator[str]:
 def _rewrites(fix: FixResult) -> Iterator[str]:
     """A line for each kind of rewriting: the layers, what becomes of them, and the price where it is known."""
     kinds: dict[tuple[str, str], list[Rewrite]] = {}
-    for one in fix.rewrites:
-        kinds.setdefault((one.repair, one.what), []).append(one)
+    for rewrite in fix.rewrites:
+        kinds.setdefault((rewrite.repair, rewrite.what), []).append(rewrite)
     for (repair, what), rows in kinds.items():
-        names = _names(tuple(one.layer for one in rows))
+        names = _names(tuple(rewrite.layer for rewrite in rows))
         who = f"{names} {what}" if len(rows) == 1 else f"{names}: each {what}"
         yield f"{who} ({repair}{_price(rows, fix)})"
 
@@ -349,11 +349,11 @@ def _rewrites(fix: FixResult) -> Iterator[str]:
 def _price(rows: list[Rewrite], fix: FixResult) -> str:
     """`; cortex-m4 120 -> 140 predicted instructions`, for the targets where all are known."""
     words = []
-    for place, total in enumerate(fix.totals):
-        had = [one.instructions[place] for one in rows]
-        has = [one.new_instructions[place] for one in rows]
+    for position, total in enumerate(fix.totals):
+        had = [rewrite.instructions[position] for rewrite in rows]
+        has = [rewrite.new_instructions[position] for rewrite in rows]
         if None not in (*had, *has) and had != has:
-            numbers = f"{sum(one or 0 for one in had):,} -> {sum(one or 0 for one in has):,}"
+            numbers = f"{sum(cost or 0 for cost in had):,} -> {sum(cost or 0 for cost in has):,}"
             words.append(f"{total.target.partition(', ')[0]} {numbers}")
     return f"; {', '.join(words)} predicted instructions" if words else ""
 
@@ -385,13 +385,15 @@ def _channels(pair: tuple[int | None, int | None]) -> str:
 
 def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
     """A line for each constant; many that are new or gone share one."""
-    replaced = [one for one in tensors if None in (one.old_shape, one.new_shape)]
+    replaced = [tensor for tensor in tensors if None in (tensor.old_shape, tensor.new_shape)]
     together = len(replaced) > SHOWN
-    yield from (_tensor(one) for one in tensors if not together or None not in (one.old_shape, one.new_shape))
+    yield from (
+        _tensor(tensor) for tensor in tensors if not together or None not in (tensor.old_shape, tensor.new_shape)
+    )
     if together:
-        gone = sum(one.new_shape is None for one in replaced)
-        old, new = (sum(getattr(one, name) for one in replaced) for name in ("old_bytes", "new_bytes"))
-        names = _names(tuple(one.tensor for one in replaced))
+        gone = sum(tensor.new_shape is None for tensor in replaced)
+        old, new = (sum(getattr(tensor, name) for tensor in replaced) for name in ("old_bytes", "new_bytes"))
+        names = _names(tuple(tensor.tensor for tensor in replaced))
         yield f"{gone} constants go and {len(replaced) - gone} are new, {old:,} -> {new:,} bytes: {names}"
 
 
@@ -421,9 +423,13 @@ def _constants(fix: FixResult) -> str:
     return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
 
 
-def _locked(one: Locked) -> str:
-    gain = f"{one.size} -> {one.want} would save {one.gain:,} {UNIT}" if one.gain > 0 else f"{one.size} channels stay"
-    return f"{gain}; LOCKED by {one.reason}: {_names(one.layers)}"
+def _locked(locked: Locked) -> str:
+    gain = (
+        f"{locked.size} -> {locked.want} would save {locked.gain:,} {UNIT}"
+        if locked.gain > 0
+        else f"{locked.size} channels stay"
+    )
+    return f"{gain}; LOCKED by {locked.reason}: {_names(locked.layers)}"
 
 
 def _numbers(before: int, after: int) -> str:

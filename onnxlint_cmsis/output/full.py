@@ -47,8 +47,8 @@ def summary(run: Run) -> str:
         return f"No models to lint{tail}"
     head = f"{fixes}. " if fixes else ""
     if not run.findings:
-        found = "No warnings or errors" if run.hidden else "No findings"
-        return f"{head}{found} in {counted(len(models), 'file')} for {targets}{tail}"
+        verdict = "No warnings or errors" if run.hidden else "No findings"
+        return f"{head}{verdict} in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
     asked = len(models) > 1 and any(file.fixable or file.fixable_unsafely for file in models)

@@ -42,5 +42,5 @@ def _fix(file: FileResult, line: str, run: Run) -> str:
 
 
 def _command(command: str, path: str, title: str, message: str) -> str:
-    place = f"file={annotation_property(posix(path))},title={annotation_property(title)}"
-    return f"::{command} {place}::{annotation(message)}"
+    properties = f"file={annotation_property(posix(path))},title={annotation_property(title)}"
+    return f"::{command} {properties}::{annotation(message)}"

@@ -311,7 +311,7 @@ def kernel_colors(inputs: Iterable[ReportInput]) -> dict[str, int]:
             if layer.kernel:
                 cost[layer.computed_by] += layer.instructions or 0
     ranked = sorted(cost, key=lambda kernel: (-cost[kernel], kernel))
-    return {kernel: min(place, COLORS) for place, kernel in enumerate(ranked)}
+    return {kernel: min(position, COLORS) for position, kernel in enumerate(ranked)}
 
 
 def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, int]) -> tuple[LayerLine, ...]:
@@ -350,11 +350,11 @@ def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:
     for line in lines:
         if line.instructions is not None:
             groups.setdefault((line.kernel, line.color), []).append(line)
-    found = [
+    shares = [
         KernelShare(*key, len(group), sum(line.instructions or 0 for line in group), sum(line.share for line in group))
         for key, group in groups.items()
     ]
-    return tuple(sorted(found, key=lambda each: -each.instructions))
+    return tuple(sorted(shares, key=lambda share: -share.instructions))
 
 
 def _layer_lines_beside(target: TargetSummary) -> dict[str, str]:
@@ -365,12 +365,12 @@ def _layer_lines_beside(target: TargetSummary) -> dict[str, str]:
 
 def _missed(given: ReportInput, target: str) -> dict[str, list[str]]:
     """Kernels that layers miss, by label, as findings say."""
-    found: dict[str, list[str]] = {}
+    codes: dict[str, list[str]] = {}
     for finding in given.version.result.told:
         if finding.wanted and finding.wanted != finding.taken and target in finding.targets:
-            known = found.setdefault(finding.location.node, [])
+            known = codes.setdefault(finding.location.node, [])
             known += [finding.wanted] if finding.wanted not in known else []
-    return found
+    return codes
 
 
 def _marks(layer: LayerReport, beside: str | None, missed: Iterable[str]) -> Iterator[Mark]:
@@ -445,10 +445,10 @@ def graph_drawing(model: ModelAnalysis, names: Mapping[str, str], summary: FileS
     rows = [_input(model, name) for name in sources.inputs]
     rows += [_graph_rows_layer(model, record, names, sources.read_by(record), beside) for record in records]
     edges = []
-    for place, row in enumerate(rows):
-        readers = tuple(other for other, each in enumerate(rows) if place in each.reads and other > place)
+    for number, row in enumerate(rows):
+        readers = tuple(other for other, reader in enumerate(rows) if number in reader.reads and other > number)
         if readers:
-            edges.append(GraphEdge(place, readers, row.classes))
+            edges.append(GraphEdge(number, readers, row.classes))
     classes = tuple(_class(group, names) for group in model.dimensions.classes[:MOST])
     return GraphDrawing(tuple(rows), tuple(edges), classes, len(model.lowered.records) - len(records))
 
@@ -459,15 +459,15 @@ class _Sources:
     def __init__(self, model: ModelAnalysis, records: tuple[LoweredLayer, ...]) -> None:
         self._graph = model.graph
         self.inputs = [name for name in model.graph.inputs if name not in model.graph.constants]
-        self._rows = {name: place for place, name in enumerate(self.inputs)}
+        self._rows = {name: number for number, name in enumerate(self.inputs)}
         self._nodes: dict[int, int] = {}
-        for place, record in enumerate(records, len(self.inputs)):
+        for number, record in enumerate(records, len(self.inputs)):
             for node in (record.node, *record.fused):
-                self._nodes[node.index] = place
+                self._nodes[node.index] = number
 
     def read_by(self, record: LoweredLayer) -> tuple[int, ...]:
         """Rows that a layer reads, each once; constants and tensors of layers that are not drawn are left out."""
-        found: set[int] = set()
+        rows: set[int] = set()
         here = self._nodes[record.node.index]
         waiting, seen = list(record.node.inputs), set(record.node.inputs)
         while waiting:
@@ -475,31 +475,26 @@ class _Sources:
             node = self._graph.producers.get(tensor)
             row = self._rows.get(tensor) if node is None else self._nodes.get(node.index)
             if row is not None:
-                found.add(row)
+                rows.add(row)
             elif node is not None:
                 behind = {*node.inputs, *(name for body in node.bodies for name in body.outputs)} - seen
                 seen |= behind
                 waiting += behind
-        return tuple(sorted(found - {here}))
+        return tuple(sorted(rows - {here}))
 
 
 def _graph_rows_beside(summary: FileSummary) -> dict[str, str]:
     """Who computes a layer that CMSIS-NN does not compute, by label; with CPUs where these differ."""
-    found: dict[str, dict[str, list[str]]] = {}
+    computed_by: dict[str, dict[str, list[str]]] = {}
     for target in summary.targets:
         shares = ((summary.beside, target.plain), ("refused", target.refused), ("undecided", target.undecided))
         for word, label in ((word, label) for word, share in shares for label in share.nodes):
-            found.setdefault(label, {}).setdefault(word, []).append(target.target.partition(", ")[0])
+            computed_by.setdefault(label, {}).setdefault(word, []).append(target.target.partition(", ")[0])
     every = len(summary.targets)
     return {
         label: ", ".join(word if len(cpus) == every else f"{word} on {', '.join(cpus)}" for word, cpus in words.items())
-        for label, words in found.items()
+        for label, words in computed_by.items()
     }
-
-
-def _made(record: LoweredLayer) -> str:
-    """The tensor that a layer ends in."""
-    return record.epilogue.tensor if record.epilogue else record.node.outputs[0] if record.node.outputs else ""
 
 
 def _input(model: ModelAnalysis, name: str) -> GraphRow:
@@ -514,10 +509,10 @@ def _graph_rows_layer(
     beside: Mapping[str, str],
 ) -> GraphRow:
     node = record.node
-    made = _made(record)
-    op = " + ".join((node.op_type, *(each.op_type for each in record.fused)))
-    name, shape = names.get(node.label, node.label), _shape(model, made)
-    return GraphRow(name, node.label, op, shape, beside.get(node.label, ""), reads, _classes(model, made))
+    tensor = record.epilogue.tensor if record.epilogue else "".join(node.outputs[:1])
+    op = " + ".join((node.op_type, *(fused.op_type for fused in record.fused)))
+    name, shape = names.get(node.label, node.label), _shape(model, tensor)
+    return GraphRow(name, node.label, op, shape, beside.get(node.label, ""), reads, _classes(model, tensor))
 
 
 def _shape(model: ModelAnalysis, tensor: str) -> str:
@@ -528,8 +523,8 @@ def _shape(model: ModelAnalysis, tensor: str) -> str:
 def _classes(model: ModelAnalysis, tensor: str) -> tuple[int, ...]:
     """Classes on any axis of a tensor, in order, each once."""
     axes = model.dimensions.axes(tensor) or ()
-    found = [leaf for axis in range(len(axes)) for leaf in model.dimensions.leaves(tensor, axis)]
-    return tuple(leaf for leaf in dict.fromkeys(found) if model.dimensions.class_with_id(leaf) is not None)
+    leaves = [leaf for axis in range(len(axes)) for leaf in model.dimensions.leaves(tensor, axis)]
+    return tuple(leaf for leaf in dict.fromkeys(leaves) if model.dimensions.class_with_id(leaf) is not None)
 
 
 def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
@@ -540,8 +535,8 @@ def _class(group: DimensionClass, names: Mapping[str, str]) -> ChannelClass:
         group.id,
         group.size,
         group.freedom.value,
-        _first(short(each.label) for each in group.deciders),
-        _first(short(each.label) for each in group.readers),
+        _first(short(layer.label) for layer in group.deciders),
+        _first(short(layer.label) for layer in group.readers),
         tuple(f"{short(lock.node)}: {lock.reason}" if lock.node else lock.reason for lock in group.locks),
     )
 
@@ -651,16 +646,19 @@ def compared_page(
     before: ReportInput, after: ReportInput, old: tuple[TargetSection, ...], new: tuple[TargetSection, ...]
 ) -> ComparedPage:
     """What changed, and both versions of each target's section."""
-    found = difference(before.version, after.version)
+    compared = difference(before.version, after.version)
     return ComparedPage(
-        found.before,
-        found.after,
-        (*(_figure(each) for each in found.figures if not each.before == each.after == 0), *map(_time, found.times)),
-        finding_blocks(found.came, found.names),
-        finding_blocks(found.went, found.names),
-        found.stayed,
-        tuple(_compared_page_layer(each, found) for each in found.layers[:MOST]),
-        max(0, len(found.layers) - MOST),
+        compared.before,
+        compared.after,
+        (
+            *(_figure(figure) for figure in compared.figures if not figure.before == figure.after == 0),
+            *map(_time, compared.times),
+        ),
+        finding_blocks(compared.came, compared.names),
+        finding_blocks(compared.went, compared.names),
+        compared.stayed,
+        tuple(_compared_page_layer(changed, compared) for changed in compared.layers[:MOST]),
+        max(0, len(compared.layers) - MOST),
         _pairs(old, new),
     )
 
@@ -697,13 +695,13 @@ def _figure(figure: Figure) -> FigurePair:
 
 
 def _time(pair: TimePair) -> FigurePair:
-    before, after = ("unknown" if each is None else each.range for each in (pair.before, pair.after))
+    before, after = ("unknown" if time is None else time.range for time in (pair.before, pair.after))
     return FigurePair(f"time on {pair.target.partition(', ')[0]}", before, after, "", "same")
 
 
-def _compared_page_layer(each: LayerDifference, found: ModelDifference) -> ChangedLayer:
-    name = layer_name(each, found.names)
-    return ChangedLayer(name, each.target.partition(", ")[0], _side(each.before), _side(each.after))
+def _compared_page_layer(changed: LayerDifference, compared: ModelDifference) -> ChangedLayer:
+    name = layer_name(changed, compared.names)
+    return ChangedLayer(name, changed.target.partition(", ")[0], _side(changed.before), _side(changed.after))
 
 
 def _side(layer: LayerReport | None) -> Fact:
@@ -814,13 +812,13 @@ def layer_bar(line: LayerLine) -> str:
 def kernel_bar(kernels: Sequence[KernelShare]) -> str:
     """One line, divided among the kernels."""
     parts, left = [], 0.0
-    for each in kernels:
-        title = f"{each.kernel}: {100 * each.share:.1f} %"
+    for part in kernels:
+        title = f"{part.kernel}: {100 * part.share:.1f} %"
         parts.append(
-            f'<rect class="q{each.color} part" x="{100 * left:.2f}%" width="{100 * each.share:.2f}%" height="28">'
+            f'<rect class="q{part.color} part" x="{100 * left:.2f}%" width="{100 * part.share:.2f}%" height="28">'
             f"<title>{markup(title)}</title></rect>"
         )
-        left += each.share
+        left += part.share
     title = "<title>Predicted instructions of each kernel</title>"
     return f'<svg class="stack" width="100%" height="28" role="img">{title}{"".join(parts)}</svg>'
 
@@ -842,24 +840,24 @@ NARROW = 300
 """Pixels of the map on the narrowest screen: names that do not fit there are left out."""
 
 
-def memory_svg(found: MemoryMap) -> str:
+def memory_svg(memory: MemoryMap) -> str:
     """The map as SVG that takes the width of its place."""
-    title = f"Arena over time: {found.peak_bytes:,} bytes alive at the peak, in step {found.peak_step}"
+    title = f"Arena over time: {memory.peak_bytes:,} bytes alive at the peak, in step {memory.peak_step}"
     return "".join(
         (
             f'<svg class="memory" width="100%" height="{HIGH + FOOT}" role="img"><title>{markup(title)}</title>',
-            *(_rectangle(found, buffer) for buffer in found.buffers),
-            *_peak(found),
+            *(_rectangle(memory, buffer) for buffer in memory.buffers),
+            *_peak(memory),
             f'<line class="axis" x1="0" x2="100%" y1="{HIGH}" y2="{HIGH}"/>',
             "</svg>",
         )
     )
 
 
-def _rectangle(found: MemoryMap, buffer: DrawnBuffer) -> str:
-    left, wide = buffer.first / found.steps, (buffer.last - buffer.first + 1) / found.steps
-    high = HIGH * buffer.bytes / found.bytes
-    top = HIGH - HIGH * (buffer.offset + buffer.bytes) / found.bytes
+def _rectangle(memory: MemoryMap, buffer: DrawnBuffer) -> str:
+    left, wide = buffer.first / memory.steps, (buffer.last - buffer.first + 1) / memory.steps
+    high = HIGH * buffer.bytes / memory.bytes
+    top = HIGH - HIGH * (buffer.offset + buffer.bytes) / memory.bytes
     when = f"steps {buffer.first} to {buffer.last}, at {buffer.offset:,}"
     writer = f", written by {buffer.layer}" if buffer.layer else ""
     title = markup(f"{buffer.name}{writer}: {buffer.bytes:,} bytes, {when}")
@@ -867,17 +865,17 @@ def _rectangle(found: MemoryMap, buffer: DrawnBuffer) -> str:
     shape = f'x="{100 * left:.3f}%" y="{top:.1f}" width="{100 * wide:.3f}%" height="{max(high, 1):.1f}"'
     text = ""
     if high >= 16 and wide * NARROW >= ROOM * len(buffer.name) + 8:
-        place = f'x="{100 * (left + wide / 2):.3f}%" y="{top + high / 2 + 4:.1f}"'
-        text = f'<text class="inside" {place} text-anchor="middle">{markup(buffer.name)}</text>'
+        position = f'x="{100 * (left + wide / 2):.3f}%" y="{top + high / 2 + 4:.1f}"'
+        text = f'<text class="inside" {position} text-anchor="middle">{markup(buffer.name)}</text>'
     return f'<rect class="{kind}" {shape}><title>{title}</title></rect>{text}'
 
 
-def _peak(found: MemoryMap) -> Iterator[str]:
+def _peak(memory: MemoryMap) -> Iterator[str]:
     """A line at the peak with a word below, on the side where there is room."""
-    at = 100 * (found.peak_step + 0.5) / found.steps
+    at = 100 * (memory.peak_step + 0.5) / memory.steps
     anchor = "start" if at < 35 else "end" if at > 65 else "middle"
     yield f'<line class="peak-line" x1="{at:.3f}%" x2="{at:.3f}%" y1="0" y2="{HIGH + 4}"/>'
-    label = f"peak: step {found.peak_step}, {found.peak_bytes:,} bytes"
+    label = f"peak: step {memory.peak_step}, {memory.peak_bytes:,} bytes"
     yield f'<text x="{at:.3f}%" y="{HIGH + FOOT - 3}" text-anchor="{anchor}">{label}</text>'
 
 
@@ -917,26 +915,26 @@ def rails(drawing: GraphDrawing) -> Rails:
             ways.append(Way(edge._replace(readers=edge.readers[:1]), 0))
         far = tuple(reader for reader in edge.readers if reader > edge.source + 1)
         if far:
-            lane = next((place for place, end in enumerate(ends) if end <= edge.source), len(ends))
+            lane = next((number for number, end in enumerate(ends) if end <= edge.source), len(ends))
             ends[lane : lane + 1] = [far[-1]]
             ways.append(Way(edge._replace(readers=far), 1 + min(lane, LANES - 1)))
     return Rails(tuple(ways), 2 * STEP + STEP * min(len(ends), LANES))
 
 
-def rail_svg(found: Rails, drawing: GraphDrawing, row: int) -> str:
+def rail_svg(rails: Rails, drawing: GraphDrawing, row: int) -> str:
     """The drawing beside a row."""
-    across = found.width - STEP
-    classes = {each.id: each for each in drawing.classes}
-    reads = ", ".join(drawing.rows[place].name for place in drawing.rows[row].reads)
+    across = rails.width - STEP
+    classes = {group.id: group for group in drawing.classes}
+    reads = ", ".join(drawing.rows[reader].name for reader in drawing.rows[row].reads)
     title = f"{drawing.rows[row].name} reads {reads or 'nothing that is drawn'}"
     parts = [
         part
-        for way in found.ways
+        for way in rails.ways
         if way.edge.source <= row <= way.edge.readers[-1]
         for part in _way(way, row, across, classes)
     ]
     dot = f'<circle class="dot" cx="{across}" cy="{DOT}" r="4"/>'
-    head = f'<svg class="rail" width="{found.width}" height="100%" role="img"><title>{markup(title)}</title>'
+    head = f'<svg class="rail" width="{rails.width}" height="100%" role="img"><title>{markup(title)}</title>'
     return f"{head}{''.join(parts)}{dot}</svg>"
 
 
@@ -965,14 +963,14 @@ def _look(edge: GraphEdge, classes: Mapping[int, ChannelClass]) -> tuple[str, st
     known = [classes[number] for number in edge.classes if number in classes]
     if not known:
         return "edge", "<title>no channel class</title>"
-    marks = " ".join(f"k{each.id}" for each in known)
-    title = "; ".join(class_words(each) for each in known)
+    marks = " ".join(f"k{group.id}" for group in known)
+    title = "; ".join(class_words(group) for group in known)
     return f"edge {known[0].freedom.lower()} {marks}", f"<title>{markup(title)}</title>"
 
 
-def class_words(each: ChannelClass) -> str:
+def class_words(group: ChannelClass) -> str:
     """`#3 COUPLED, 16 channels`."""
-    return f"#{each.id} {each.freedom}, {each.size} channels"
+    return f"#{group.id} {group.freedom}, {group.size} channels"
 
 
 # The page as text: records and drawings in the template, with a policy that lets nothing in from outside.
@@ -997,12 +995,12 @@ def render_page(page: ReportPage) -> str:
         version=__version__,
         style=Markup(style),
         policy=POLICY.format(digest),
-        classes={each.id: each for each in page.graph.classes},
+        classes={group.id: group for group in page.graph.classes},
         class_words=class_words,
         layer_bar=lambda line: Markup(layer_bar(line)),
         kernel_bar=lambda kernels: Markup(kernel_bar(kernels)),
         swatch=lambda color: Markup(swatch(color)),
-        memory_svg=lambda found: Markup(memory_svg(found)),
+        memory_svg=lambda memory: Markup(memory_svg(memory)),
         rail=lambda row: Markup(rail_svg(ways, page.graph, row)),
     )
 
@@ -1012,7 +1010,7 @@ def graph_style(drawing: GraphDrawing, width: int) -> str:
     room = f".rows li{{padding-left:{width}px}}\n"
     rules = (
         f".graph:has(.k{n}:hover,.k{n}:focus-visible) .k{n}{{stroke-width:6;box-shadow:0 0 0 3px currentColor}}\n"
-        for n in (each.id for each in drawing.classes)
+        for n in (group.id for group in drawing.classes)
     )
     return room + "".join(rules)
 

@@ -89,12 +89,12 @@ def _others(finding: Finding, path: str) -> list[dict[str, object]]:
     """The findings of equal cause that a finding stands for as well, each as it would be alone."""
     return [
         {
-            "message": each.text,
-            "remedy": each.remedy,
-            "resize": resize_fields(each.resize) if each.resize else None,
-            "properties": {name: finite(value) for name, value in each.properties.items()},
-            "location": location_fields(each, path),
+            "message": other.text,
+            "remedy": other.remedy,
+            "resize": resize_fields(other.resize) if other.resize else None,
+            "properties": {name: finite(value) for name, value in other.properties.items()},
+            "location": location_fields(other, path),
             "fingerprint": print_,
         }
-        for each, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
+        for other, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
     ]

@@ -84,7 +84,7 @@ def annotation_property(text: str) -> str:
 
 def markdown(text: str) -> str:
     """The text as a line of Markdown or a part of one: no link, image, mention, HTML, table, list or code is left."""
-    return _BEGINS.sub(r"\1\\", _MARKDOWN.sub(lambda found: _PARTED.get(found[0], f"\\{found[0]}"), printable(text)))
+    return _BEGINS.sub(r"\1\\", _MARKDOWN.sub(lambda match: _PARTED.get(match[0], f"\\{match[0]}"), printable(text)))
 
 
 def markdown_code(text: str) -> str:
@@ -117,7 +117,7 @@ def json_text(data: object, indent: int | None = 1) -> str:
 def whole_text(data: object) -> Any:
     """The data with half characters, which no UTF-8 has, written as escapes."""
     if isinstance(data, str):
-        return _LONE.sub(lambda found: _escape(found[0]), data)
+        return _LONE.sub(lambda match: _escape(match[0]), data)
     if isinstance(data, dict):
         return {whole_text(key): whole_text(value) for key, value in data.items()}
     return [whole_text(item) for item in data] if isinstance(data, (list, tuple)) else data
@@ -127,7 +127,7 @@ def toml_string(text: str) -> str:
     """The text as a basic string of TOML, in quotes; half characters, which TOML has not, are escapes twice over."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     shown = "".join(c if c.isprintable() else _toml_escape(c) for c in quoted)
-    return f'"{_COMMAND.sub(lambda found: _toml_escape(found[0]), shown)}"'
+    return f'"{_COMMAND.sub(lambda match: _toml_escape(match[0]), shown)}"'
 
 
 def _toml_escape(character: str) -> str:
@@ -222,7 +222,7 @@ def fitted(
     shown = [*head]
     least = {name: min(_widest(lines, head, name), kept) for name, kept in elastic.items()}
     for name in reversed(spare):
-        if width and _total([least.get(each, _widest(lines, head, each)) for each in shown]) > width:
+        if width and _total([least.get(name, _widest(lines, head, name)) for name in shown]) > width:
             shown.remove(name)
     widths = {name: _widest(lines, head, name) for name in shown}
     while width and _total([*widths.values()]) > width:
@@ -235,8 +235,8 @@ def fitted(
 
 
 def _widest(lines: Sequence[Sequence[str]], head: Sequence[str], name: str) -> int:
-    place = list(head).index(name)
-    return max(len(line[place]) for line in lines)
+    column = list(head).index(name)
+    return max(len(line[column]) for line in lines)
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -19,8 +19,8 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 def render(run: Run) -> str:
     """One diagnostic for each finding and internal error."""
-    found = [each for file in run.files for each in _diagnostics(file, run)]
-    return json_text({"source": {"name": "onnxlint-cmsis"}, "diagnostics": found})
+    diagnostics = [diagnostic for file in run.files for diagnostic in _diagnostics(file, run)]
+    return json_text({"source": {"name": "onnxlint-cmsis"}, "diagnostics": diagnostics})
 
 
 def _diagnostics(file: FileResult, run: Run) -> Iterator[dict[str, object]]:

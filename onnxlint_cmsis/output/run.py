@@ -198,7 +198,7 @@ def with_short_names(text: str, file: FileResult, run: Run) -> str:
 
 def in_short(text: str, names: Mapping[str, str]) -> str:
     """The text with names in quotes in the given short forms."""
-    return QUOTED.sub(lambda found: f"'{_short(found[1], names)}'", text)
+    return QUOTED.sub(lambda match: f"'{_short(match[1], names)}'", text)
 
 
 def called(name: str, file: FileResult, run: Run) -> str:
@@ -213,9 +213,9 @@ def _short(name: str, names: Mapping[str, str]) -> str:
 def said(finding: Finding, file: FileResult, run: Run, *, brief: bool = False) -> str:
     """What is the matter, with short names and the Python line of the layer it begins with."""
     text = with_short_names(brief_text(finding) if brief else finding.message, file, run)
-    place = file.places.get(finding.location.node)
+    source = file.places.get(finding.location.node)
     name = f"'{called(finding.location.node, file, run)}'"
-    return text.replace(name, f"{name} ({place.text})", 1) if place and place.text else text
+    return text.replace(name, f"{name} ({source.text})", 1) if source and source.text else text
 
 
 # The counts that --statistics asks for.

@@ -153,8 +153,8 @@ def _run(run: Run) -> Any:
 
 def _summaries(run: Run) -> dict[str, object] | None:
     """The summary of each file that was analysed."""
-    found = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
-    return {"summaries": found} if found else None
+    summaries = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
+    return {"summaries": summaries} if summaries else None
 
 
 def _invocation(run: Run) -> Any:
@@ -181,8 +181,8 @@ def _notifications(run: Run) -> Iterator[Any]:
 
 
 def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
-    place = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
-    return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[place])
+    location = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
+    return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[location])
 
 
 def _artifact(file: FileResult, run: Run) -> Any:
@@ -237,12 +237,12 @@ def _related(finding: Finding, file: FileResult, number: int, run: Run) -> list[
 
 def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
     """The line that PyTorch's exporter noted, where its file is below the working directory."""
-    place = file.places.get(finding.location.node)
-    inside = below(place.file, run.folder) if place and place.file else ""
-    if place and inside and Path(run.folder, place.file).is_file():
-        region = om.Region(start_line=place.line)
+    source = file.places.get(finding.location.node)
+    inside = below(source.file, run.folder) if source and source.file else ""
+    if source and inside and Path(run.folder, source.file).is_file():
+        region = om.Region(start_line=source.line)
         physical = om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri=inside), region=region)
-        text = f"PyTorch module {place.module}." if place.module else "Line that the layer was exported from."
+        text = f"PyTorch module {source.module}." if source.module else "Line that the layer was exported from."
         yield om.Location(id=PYTHON, physical_location=physical, message=om.Message(text=sarif_text(text)))
 
 
@@ -276,9 +276,9 @@ def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> Iterato
 
 def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
     """The other places of a finding, each with what would be said of it alone."""
-    for place, other in enumerate(finding.others[: MOST_PLACES - 3], 2):
+    for other_id, other in enumerate(finding.others[: MOST_PLACES - 3], 2):
         yield om.Location(
-            id=place,
+            id=other_id,
             physical_location=_physical(other.location, file, number, run),
             logical_locations=_logical(other),
             message=om.Message(text=sarif_text(other.text)),
