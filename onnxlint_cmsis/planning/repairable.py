@@ -263,7 +263,7 @@ def refusal_of_explicit_pad(graph: Graph, record: LoweredLayer) -> str:
         return f"its padding is that of {', '.join(record.folded)} already"
     if pad_amounts(graph, record) is None:
         return "its padding is not known, as sizes are symbolic"
-    if _default_opset(graph) < PAD_SINCE:
+    if max((node.opset for node in graph.nodes if node.domain == ""), default=0) < PAD_SINCE:
         return f"Pad takes its pad_amounts as an input from operator set {PAD_SINCE} on"
     carried = parameters_of(node, operands(node.domain, node.op_type).activation)
     if carried is None and record.inputs and input_dequantizer(graph, record) is None:
@@ -289,10 +289,6 @@ def input_dequantizer(graph: Graph, record: LoweredLayer) -> Node | None:
     node = record.node
     producer = graph.producers.get(node.inputs[operands(node.domain, node.op_type).activation])
     return producer if producer is not None and operator_of(producer).dequantizes else None
-
-
-def _default_opset(graph: Graph) -> int:
-    return max((node.opset for node in graph.nodes if node.domain == ""), default=0)
 
 
 REPAIRED_BY_PAD = (

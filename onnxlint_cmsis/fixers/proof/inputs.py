@@ -93,8 +93,9 @@ def _input(
     if dtype.kind not in "iufb":
         raise UnfedError(f"input `{value.name}` is of type {dtype}, for which no values are made")
     shape = tuple(symbols[value.name, axis] for axis in range(len(tensor.shape.dim)))
-    span = _span(model, value.name, dtype, constants)
-    return Input(value.name, dtype, shape, span, tuple(_compared(model, value.name, constants)))
+    quantized = _quantized(model, value.name, constants) if dtype.kind == "f" else None
+    compared = tuple(_compared(model, value.name, constants))
+    return Input(value.name, dtype, shape, span_of(dtype, quantized), compared)
 
 
 def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
@@ -106,11 +107,15 @@ def _constants(model: ModelProto) -> Iterator[tuple[str, TensorProto]]:
             yield node.output[0], node.attribute[0].t
 
 
-def _span(model: ModelProto, name: str, dtype: np.dtype[Any], constants: dict[str, TensorProto]) -> ValueSpan | None:
+def span_of(dtype: np.dtype[Any], quantized: ValueSpan | None) -> ValueSpan | None:
+    """Smallest and largest value of an input; `quantized` is what the quantized form of a real one can tell apart.
+
+    None for integers of more than 2 bytes, which may be indices.
+    """
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
-        return _quantized(model, name, constants) or PLAIN
+        return quantized or PLAIN
     if dtype.itemsize > 2:
         return None
     limits = np.iinfo(dtype)

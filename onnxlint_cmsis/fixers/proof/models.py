@@ -31,7 +31,7 @@ from onnxlint_cmsis.fixers.proof.compare import (
     quantizes_floats,
     unit_outputs,
 )
-from onnxlint_cmsis.fixers.proof.inputs import PLAIN, QUANTIZED_TYPES, Input, UnfedError, ValueSpan, model_inputs
+from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, ValueSpan, model_inputs, span_of
 from onnxlint_cmsis.formats.format import ONNX, format_of, part
 from onnxlint_cmsis.formats.onnx.document import inlined
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
@@ -195,8 +195,6 @@ def _refusals() -> Iterator[None]:
 # A `.tflite` model: LiteRT runs its main subgraph.
 
 
-LARGEST = 2
-"""Bytes of the largest integers any value of which an input may hold; larger ones may be indices."""
 REPEATS = 3
 """Runs of a model with variables on one input, from its first state, so that what they keep reaches the outputs."""
 
@@ -279,17 +277,8 @@ class TfliteProvenModel:
         dtype: np.dtype[Any] = np.dtype(loaded.dtype)
         if dtype.kind not in "iufb":
             raise UnfedError(f"input `{tensor.name}` is of type {dtype}, for which no values are made")
-        return Input(self.keys[index], dtype, loaded.shape, self._span(self.keys[index], dtype), ())
-
-    def _span(self, key: str, dtype: np.dtype[Any]) -> ValueSpan | None:
-        if dtype.kind == "b":
-            return 0, 1
-        if dtype.kind == "f":
-            return next(self._quantized(key), PLAIN)
-        if dtype.itemsize > LARGEST:
-            return None
-        limits = np.iinfo(dtype)
-        return int(limits.min), int(limits.max)
+        quantized = next(self._quantized(self.keys[index]), None) if dtype.kind == "f" else None
+        return Input(self.keys[index], dtype, loaded.shape, span_of(dtype, quantized), ())
 
     def _quantized(self, key: str) -> Iterator[ValueSpan]:
         """Real numbers that the quantized form of a real tensor can tell apart."""
