@@ -120,17 +120,12 @@ def compare_checks(
 def check_interfaces(before: OpenedModel, after: OpenedModel) -> None:
     """FirmwareError where the two models do not take the same inputs or give the same outputs."""
     for what in ("inputs", "outputs"):
-        interface_before, interface_after = (
-            [_interface(model, name) for name in getattr(model.graph, what)] for model in (before, after)
+        ours, others = (
+            [(name, model.graph.elem_type(name), model.graph.shape(name)) for name in getattr(model.graph, what)]
+            for model in (before, after)
         )
-        if interface_before != interface_after:
-            raise FirmwareError(
-                f"{before.path} and {after.path} have different {what}: {interface_before} and {interface_after}"
-            )
-
-
-def _interface(model: OpenedModel, name: str) -> tuple[str, str, tuple[int | None, ...] | None]:
-    return name, model.graph.elem_type(name), model.graph.shape(name)
+        if ours != others:
+            raise FirmwareError(f"{before.path} and {after.path} have different {what}: {ours} and {others}")
 
 
 def _host_outputs(models: tuple[OpenedModel, OpenedModel], inputs: list[Arrays]) -> tuple[Differences, ...]:

@@ -229,9 +229,14 @@ def judge(
     texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
     absent = unseen(predicted, trouble, target, bench.compiler.assembly)
-    texts += [("FWC001", text) for text in (*_builds(traced, plain), *absent)]
-    if step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler):
-        texts += [("FWC004", text) for text in _cost(instructions, plain.instructions)]
+    if plain.status != traced.status:
+        texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
+    texts += [("FWC001", text) for text in absent]
+    judged = step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler)
+    if judged and instructions is not None:
+        measured = plain.instructions
+        if abs(measured - instructions) > max(COST_TOLERANCE[0] * instructions, COST_TOLERANCE[1]):
+            texts.append(("FWC004", f"predicted {instructions:,} instructions, measured {measured:,}"))
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
         traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
@@ -302,12 +307,6 @@ def _rounded_twice(step: Step) -> float:
     return float(np.where(bits, 2.0 ** -(bits + 1), 0).mean())
 
 
-def _cost(predicted: int | None, measured: int) -> list[str]:
-    if predicted is None or abs(measured - predicted) <= max(COST_TOLERANCE[0] * predicted, COST_TOLERANCE[1]):
-        return []
-    return [f"predicted {predicted:,} instructions, measured {measured:,}"]
-
-
 def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
     """What of a call's kernels, status and scratch is not as predicted."""
     predicted = route(step.call, target) if step.call is not None and step.function else None
@@ -348,12 +347,6 @@ def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
     if plain.scratch_damage and not traced.scratch_damage:
         damage.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
     return damage
-
-
-def _builds(traced: LayerReport, plain: LayerReport) -> list[str]:
-    """The builds with and without trace have to do the same."""
-    same = plain.status == traced.status
-    return [] if same else [f"status {traced.status} in the traced build, {plain.status} in the untraced one"]
 
 
 def _arrows(chain: tuple[str, ...]) -> str:

@@ -196,7 +196,7 @@ def _seen(row: Hazard, steps: list[CallStep], runs: dict[str, CallRun], bench: B
     if ran and row.assembly and not bench.compiler.assembly:
         return HazardSeen(row.id, OTHER_CODE, C_INSTEAD, _text(ran[0][0]))
     if ran:
-        return HazardSeen(row.id, NOT_CONFIRMED, _other(ran[0][1]), _text(ran[0][0]))
+        return HazardSeen(row.id, NOT_CONFIRMED, _seen_instead(ran[0][1]), _text(ran[0][0]))
     return HazardSeen(row.id, NOT_BUILT, _why_not(row, steps), _text(steps[0]) if steps else "")
 
 
@@ -210,7 +210,8 @@ def _shown(row: Hazard, run: CallRun) -> str:
     return said[0] if row.kind == "returns-error" and said else "; ".join(said)
 
 
-def _other(run: CallRun) -> str:
+def _seen_instead(run: CallRun) -> str:
+    """What a run showed where a hazard was not confirmed."""
     said = [*([f"status {run.trouble.status}"] if run.trouble.status else []), *run.trouble.damage, *run.trouble.wrong]
     return "; ".join(said) or "status 0, values right, no guard overwritten"
 

@@ -201,16 +201,11 @@ def _of_axes(entry: str, high: _Axis, wide: _Axis, generator: random.Random) -> 
     kernel = Dims(
         1 if multiplier or "pool" in entry else out_c, high.kernel, wide.kernel, out_c if multiplier else in_c
     )
-    after = (_behind(axis) for axis in (high, wide))
+    after = ((axis.output - 1) * axis.stride + axis.kernel - axis.size - axis.before for axis in (high, wide))
     return KernelCall(
         entry, Dims(1, high.size, wide.size, in_c), kernel, Dims(1, high.output, wide.output, out_c),
         Pair(high.stride, wide.stride), Pair(high.before, wide.before), Pair(*after), ch_mult=multiplier,
     )  # fmt: skip
-
-
-def _behind(axis: _Axis) -> int:
-    """Padding behind the input, from the output size."""
-    return (axis.output - 1) * axis.stride + axis.kernel - axis.size - axis.before
 
 
 def _relu(entry: str, count: int) -> KernelCall:
