@@ -76,7 +76,9 @@ def _tree() -> Iterator[tuple[str, str]]:
 
 
 def _archive(commit: str) -> Iterator[tuple[str, str]]:
-    packed = subprocess.run(["git", "archive", commit, "--", *FOLDERS], cwd=ROOT, capture_output=True, check=True)
+    tree = ["git", "ls-tree", "--name-only", commit, "--", *FOLDERS]  # an older commit may lack a folder
+    folders = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    packed = subprocess.run(["git", "archive", commit, "--", *folders], cwd=ROOT, capture_output=True, check=True)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.name.endswith(".py") else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -42,6 +43,15 @@ def test_docstrings_comments_and_blanks_are_no_code() -> None:
 )
 def test_a_room_is_a_folder_of_the_package(path: str, room: str) -> None:
     assert size.room(path) == room
+
+
+def test_an_older_commit_may_lack_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "conftest.py").write_text(SOURCE, encoding="utf-8")
+    for command in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(size, "ROOT", tmp_path)
+    assert size.rooms("HEAD") == {"tests": size.size(SOURCE)}
 
 
 def test_no_change_is_told_as_none(
