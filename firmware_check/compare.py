@@ -105,12 +105,10 @@ def compare_checks(
     pairs = _pairs((models[0], before), (models[1], after))
     differing = [
         Disagreement(
-            "FWC005",
-            f"output {number}: {difference.count:,} of {difference.total:,} integers changed,"
-            f" by up to {difference.largest}",
+            "FWC005", f"output {number}: {delta.count:,} of {delta.total:,} integers changed, by up to {delta.largest}"
         )
-        for number, difference in enumerate(outputs)
-        if difference.count
+        for number, delta in enumerate(outputs)
+        if delta.count
     ]
     if strict:
         differing += _strictly(pairs)
@@ -148,11 +146,8 @@ def _exactly(old: np.ndarray, new: np.ndarray) -> Differences:
 def _pairs(before: tuple[OpenedModel, TargetCheck], after: tuple[OpenedModel, TargetCheck]) -> tuple[LayerPair, ...]:
     """Pairs of layers that make one tensor, in the first model's order; a layer of one model only stands alone."""
     ours, others = _layers_by_tensor(*before), _layers_by_tensor(*after)
-    pairs = [LayerPair(layer.label, layer, others.get(identity)) for identity, layer in ours.items()]
-    return (
-        *pairs,
-        *(LayerPair(layer.label, None, layer) for identity, layer in others.items() if identity not in ours),
-    )
+    pairs = [LayerPair(layer.label, layer, others.get(key)) for key, layer in ours.items()]
+    return (*pairs, *(LayerPair(layer.label, None, layer) for key, layer in others.items() if key not in ours))
 
 
 def _layers_by_tensor(model: OpenedModel, check: TargetCheck) -> dict[LayerKey, LayerVerdict]:
@@ -174,9 +169,7 @@ def _strictly(pairs: tuple[LayerPair, ...]) -> list[Disagreement]:
     """At least one layer's kernel or instruction count better, none worse."""
     worse = [pair for pair in pairs if pair.gain < -NOISE]
     better = [pair for pair in pairs if pair.gain > NOISE or (pair.rerouted and pair.gain >= -NOISE)]
-    disagreements = [
-        Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain:,} instructions more") for pair in worse
-    ]
+    faults = [Disagreement("FWC006", f"layer '{pair.label}' takes {-pair.gain:,} instructions more") for pair in worse]
     if not better:
-        disagreements.append(Disagreement("FWC006", "no layer has a better kernel or takes fewer instructions"))
-    return disagreements
+        faults.append(Disagreement("FWC006", "no layer has a better kernel or takes fewer instructions"))
+    return faults

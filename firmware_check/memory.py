@@ -148,15 +148,12 @@ def memory_of(program: Program, bench: Bench, target: Target, image: Image, laye
     return Memory(constants, arena, scratch, flash, ram)
 
 
-def merged(memories: Sequence[Memory]) -> Memory:
+def merged(parts: Sequence[Memory]) -> Memory:
     """The memory of layers that ran alone: constants add up, arena and scratch are the largest."""
     return Memory(
-        Bytes(
-            sum(memory.constants.predicted for memory in memories),
-            sum(memory.constants.measured for memory in memories),
-        ),
-        _largest([memory.arena for memory in memories]),
-        _largest([memory.scratch for memory in memories]),
+        Bytes(sum(part.constants.predicted for part in parts), sum(part.constants.measured for part in parts)),
+        _largest([part.arena for part in parts]),
+        _largest([part.scratch for part in parts]),
     )
 
 

@@ -67,13 +67,13 @@ class CSource(NamedTuple):
 
     def function(self, name: str) -> list[int]:
         """Lines of a function's definitions, one for each build, or of a macro's; none where the file has neither."""
-        starts: list[int] = []
+        numbers: list[int] = []
         for number, text in enumerate(self.lines, start=1):
             if re.match(rf"\s*#\s*define\s+{name}\b", text):
-                starts += range(number, self._macro_end(number) + 1)
+                numbers += range(number, self._macro_end(number) + 1)
             elif re.search(rf"\b{name}\s*\(", text) and text[:1] not in " \t#" and self._defines(number):
-                starts += range(number, self._end(number) + 1)
-        return starts
+                numbers += range(number, self._end(number) + 1)
+        return numbers
 
     def _macro_end(self, line: int) -> int:
         """Last line of a macro, which backslashes continue."""
@@ -261,9 +261,7 @@ class WrapperFunction(NamedTuple):
         """Kernels that the function calls and no row names, in the order of the source."""
         name = self.citation.function
         body = " ".join(source.lines[line - 1] for line in source.function(name))
-        return [
-            callee for callee in dict.fromkeys(_CALL.findall(body)) if callee not in self.kernels and callee != name
-        ]
+        return [call for call in dict.fromkeys(_CALL.findall(body)) if call not in self.kernels and call != name]
 
 
 def wrapper_functions(release: str) -> Iterator[WrapperFunction]:
@@ -380,9 +378,9 @@ class Tree:
     def _bodies(self, source: CSource, word: str) -> Iterator[str]:
         """Where a predicate, a macro or a local truth value says what it is."""
         for text in (source, *self._shared):
-            starts = text.function(word)
-            if starts:
-                yield " ".join(text.lines[line - 1] for line in starts)
+            numbers = text.function(word)
+            if numbers:
+                yield " ".join(text.lines[line - 1] for line in numbers)
         for number, line in enumerate(source.lines, start=1):
             if re.search(rf"\bbool {word} =", line):
                 yield source.statement(number)

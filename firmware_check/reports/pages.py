@@ -87,7 +87,7 @@ def comparison_report(comparison: Comparison) -> str:
     lines += [
         f"* output {n} {where}: {differing(differences)} changed" for n, differences in enumerate(comparison.outputs)
     ]
-    lines += [f"* {disagreement.code} {markdown(disagreement.text)}" for disagreement in comparison.disagreements]
+    lines += [f"* {fault.code} {markdown(fault.text)}" for fault in comparison.disagreements]
     return "\n".join(lines) + "\n"
 
 
@@ -215,24 +215,18 @@ def render(
 
 def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:
     return [
-        _finding(
-            disagreement.code,
-            f"{layer.op_type} '{layer.label}': {disagreement.text}",
-            check,
-            layer.label,
-            layer.op_type,
-        )
+        _finding(fault.code, f"{layer.op_type} '{layer.label}': {fault.text}", check, layer.label, layer.op_type)
         for check in checks
         for layer in check.layers
-        for disagreement in (*layer.disagreements, *layer.defects)
+        for fault in (*layer.disagreements, *layer.defects)
     ]
 
 
 def _of_comparisons(comparisons: Sequence[Comparison]) -> list[Finding]:
     return [
-        _finding(disagreement.code, f"Against {comparison.after.path}: {disagreement.text}", comparison.before, "", "")
+        _finding(fault.code, f"Against {comparison.after.path}: {fault.text}", comparison.before, "", "")
         for comparison in comparisons
-        for disagreement in comparison.disagreements
+        for fault in comparison.disagreements
     ]
 
 

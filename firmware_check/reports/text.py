@@ -78,12 +78,8 @@ def _beside_default(check: TargetCheck, otherwise: tuple[str, ...]) -> str:
 def said_of(check: TargetCheck) -> list[str]:
     """What is not as predicted, what is defective, what did not run as usual: one line each."""
     layers = [(check.called(layer.label), layer) for layer in check.layers]
-    said = [
-        f"{name}: {disagreement.code} {disagreement.text}"
-        for name, layer in layers
-        for disagreement in layer.disagreements
-    ]
-    said += [f"{name}: {defect.code} {defect.text}" for name, layer in layers for defect in layer.defects]
+    said = [f"{name}: {fault.code} {fault.text}" for name, layer in layers for fault in layer.disagreements]
+    said += [f"{name}: {fault.code} {fault.text}" for name, layer in layers for fault in layer.defects]
     said += [f"{name}: plain C, {layer.reason}" for name, layer in layers if layer.reason]
     said += [f"{name}: {remark}" for name, layer in layers for remark in layer.remarks]
     said += [f"{check.called(label)}: not run, {reason}" for label, reason in check.foreign]
@@ -216,7 +212,7 @@ def comparison(compared: Comparison) -> str:
     lines = [f"instructions (not cycles): {before.instructions:,} before, {after.instructions:,} after"]
     lines += sizes_of(before, after)
     lines += [f"output {n} {where}: {differing(differences)} changed" for n, differences in enumerate(compared.outputs)]
-    lines += [f"{disagreement.code} {printable(disagreement.text)}" for disagreement in compared.disagreements]
+    lines += [f"{fault.code} {printable(fault.text)}" for fault in compared.disagreements]
     lines.append(f"before against after: {compared.verdict}")
     title = folded(f"{before.path} against {after.path} on {before.label}")
     return title + fitted(head, rows, head[3:], fit) + "".join(map(folded, lines))

@@ -345,10 +345,7 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
         linted.append(lint)
         progress.step(lint.job.path)
         if args.verbose:
-            print(
-                printable(f"{lint.job.path}: settings from {lint.job.settings.file or 'defaults'}"),
-                file=sys.stderr,
-            )
+            print(printable(f"{lint.job.path}: settings from {lint.job.settings.file or 'defaults'}"), file=sys.stderr)
         if lint.file.error:
             say(f"{lint.job.path}: internal error: {lint.file.error}; please report it (-v shows where)")
             if args.verbose:
@@ -450,10 +447,7 @@ def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
     new, about_baselines = _beyond_baseline(linted)
     folder = str(Path.cwd())
     models = [
-        (
-            lint.file._replace(path=shown(lint.job.path, folder), findings=findings),
-            lint.job.settings,
-        )
+        (lint.file._replace(path=shown(lint.job.path, folder), findings=findings), lint.job.settings)
         for lint, findings in zip(linted, new, strict=True)
     ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]

@@ -237,10 +237,7 @@ def _table(rows: Sequence[ScanRow]) -> Any:
     import pyarrow
 
     plain = [
-        {
-            **row._asdict(),
-            "per_target": [target._asdict() for target in row.per_target] if row.per_target else None,
-        }
+        {**row._asdict(), "per_target": [target._asdict() for target in row.per_target] if row.per_target else None}
         for row in rows
     ]
     return pyarrow.Table.from_pylist(whole_text(plain), schema=schema())

@@ -49,9 +49,9 @@ RULE = Rule(
 
 def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     wanted = {
-        record.node.inputs[0]: record.output
-        for record in records
-        if record.output is not None and record.code == "requantize"
+        layer.node.inputs[0]: layer.output
+        for layer in records
+        if layer.output is not None and layer.code == "requantize"
     }
     if not wanted:
         return "Leave the clamp out, or quantize its result with a separate QuantizeLinear."

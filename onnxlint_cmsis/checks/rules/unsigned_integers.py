@@ -58,8 +58,6 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 def _parts(record: LoweredLayer) -> list[str]:
     """What of a node is uint8."""
-    activations = any(
-        numbers is not None and numbers.elem_type == "uint8" for numbers in (*record.inputs, record.output)
-    )
+    activations = any(end is not None and end.elem_type == "uint8" for end in (*record.inputs, record.output))
     weights = record.weights is not None and record.weights.elem_type == "uint8"
     return ["activations"] * activations + ["weights"] * weights

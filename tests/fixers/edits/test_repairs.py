@@ -18,11 +18,12 @@ from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.repairs.table import APPLIED, TFLITE_APPLIED, UNREPAIRED
+from onnxlint_cmsis.fixers.repairs.table import ONNX_EDITOR, TFLITE_EDITOR, UNREPAIRED
 from onnxlint_cmsis.fixers.rewriting import FixRequest
+from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.planning.repairable import REPAIRS, TFLITE_REPAIRS, not_done, useless_nodes
+from onnxlint_cmsis.planning.repairable import REPAIRS, repairs_for, useless_nodes
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 
@@ -243,9 +244,9 @@ def test_rows_name_hazards_or_rules_that_exist(row):
 
 
 def test_each_repair_that_may_fit_is_one_that_can_be_done():
-    assert APPLIED.keys() == {row.name for row in REPAIRS}
-    done = {row.name for row in TFLITE_REPAIRS if row.refusal is not not_done}
-    assert TFLITE_APPLIED.keys() == done == {"zero-bias", "wider-window"}
+    assert ONNX_EDITOR.repairs.keys() == {row.name for row in REPAIRS}
+    done = {row.name for row in repairs_for(TFLITE) if row in REPAIRS}
+    assert TFLITE_EDITOR.repairs.keys() == done == {"zero-bias", "wider-window"}
 
 
 def test_each_hazard_has_a_repair_or_a_reason_why_none_is_exact():
