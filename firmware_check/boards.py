@@ -14,7 +14,7 @@ class Region:
     origin: int
     """First address."""
     size: int
-    """Bytes."""
+    """Bytes of the memory."""
 
 
 @dataclass(frozen=True)

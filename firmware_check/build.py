@@ -82,7 +82,7 @@ class Image:
     path: Path
     """ELF file."""
     sizes: SectionSizes
-    """Of its sections."""
+    """Sizes of its sections."""
     symbols: tuple[Symbol, ...]
     """Functions and variables of the image."""
     arena: int

@@ -54,9 +54,9 @@ class Comparison:
     """Two checks on one board, with the same inputs."""
 
     before: TargetCheck
-    """Of the model that was given."""
+    """Check of the model that was given."""
     after: TargetCheck
-    """Of the model that it is held against."""
+    """Check of the model that the first one is compared with."""
     pairs: tuple[LayerPair, ...]
     """Layers side by side."""
     outputs: tuple[Differences, ...]

@@ -29,7 +29,7 @@ class SweepKind:
     since: str = "4.0.0"
     """First release in which the sweep calls it."""
     bits: int = 8
-    """Of an activation."""
+    """Bits of an activation."""
     size: str = ""
     """C expression for the bytes of scratch; empty for none."""
     dims: str = "1, s.kh, s.kw, 1"

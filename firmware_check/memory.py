@@ -46,7 +46,7 @@ class Part(NamedTuple):
     address: int
     """First byte."""
     size: int
-    """Bytes."""
+    """Bytes of the section."""
     source: str
     """Stem of the source, empty for an object out of an archive."""
 

@@ -80,7 +80,7 @@ class Options:
     calibration: str = ""
     """Folder of .npy files for float models; empty for random data."""
     seed: int = 0
-    """Of random calibration data and random inputs."""
+    """Seed of random calibration data and random inputs."""
     runs: int = 4
     """Sets of inputs that a whole model is run on."""
     reading: Reading = AS_IT_STANDS

@@ -190,7 +190,7 @@ class Progress:
             self._show(min(self._all, sum(self._seen.values())))
 
     def at(self, what: str) -> None:
-        """A stage begins."""
+        """Tell that a stage begins."""
         with self._lock:
             self._line(f"{self._title}: {what}")
 

@@ -79,11 +79,11 @@ class AddConstants(NamedTuple):
     """Multipliers of an addition."""
 
     first: Multiplier
-    """First operand's."""
+    """Multiplier of the first operand."""
     second: Multiplier
-    """Second operand's."""
+    """Multiplier of the second operand."""
     output: Multiplier
-    """Of the sum."""
+    """Multiplier of the sum."""
 
 
 def add_constants(first: float, second: float, output: float, left_shift: int = ADD_LEFT_SHIFT[8]) -> AddConstants:

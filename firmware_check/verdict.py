@@ -33,7 +33,7 @@ class Disagreement:
     """One thing that is not as predicted or not right."""
 
     code: str
-    """One of RULES."""
+    """Code, one of RULES."""
     text: str
     """Found and expected value."""
 

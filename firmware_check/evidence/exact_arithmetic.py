@@ -29,7 +29,7 @@ class CallNumbers(NamedTuple):
     output_zero: int
     """Zero-point of the output."""
     bits: int
-    """Of the activations."""
+    """Bits of the activations."""
 
 
 def computed(call: KernelCall, operands: CallNumbers) -> Elements:

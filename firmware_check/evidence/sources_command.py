@@ -253,7 +253,7 @@ class WrapperFunction(NamedTuple):
     """A C function whose branches are rows."""
 
     citation: Citation
-    """Where it stands."""
+    """Citation of the function."""
     kernels: frozenset[str]
     """What its rows call."""
 

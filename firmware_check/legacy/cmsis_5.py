@@ -119,7 +119,7 @@ class QNumbers(NamedTuple):
     out_shift: int
     """Bits that the sum is shifted to the right."""
     bits: int
-    """Of input and output."""
+    """Bits of input and output."""
 
 
 def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:

@@ -258,7 +258,7 @@ class LayerResult:
     tensor: str
     """Quantized tensor that it makes."""
     quantization: Quantization
-    """Of that tensor."""
+    """Quantization of that tensor."""
     limits: tuple[int, int]
     """Smallest and largest integer, from Relu, Clip and the integers' own range."""
     added: np.ndarray | None = None

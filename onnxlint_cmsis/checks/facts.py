@@ -167,7 +167,7 @@ class FixAction(NamedTuple):
     """One reason to change a channel count."""
 
     name: str
-    """One word."""
+    """Name, in one word."""
     policies: tuple[str, ...]
     """Values of --fix-policy under which it is done."""
     what: str

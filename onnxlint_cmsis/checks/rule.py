@@ -67,7 +67,7 @@ class Rule(NamedTuple):
     level: Level
     """Highest level it reports at; a finding may be milder."""
     summary: str
-    """One sentence."""
+    """What the rule is about, in one sentence."""
     docs: str | None
     """Markdown: the docstring of the rule's module, None where Python drops docstrings."""
     bad: Example

@@ -60,7 +60,7 @@ class Told(NamedTuple):
     file: str
     """Path of the file."""
     findings: Sequence[Finding]
-    """All it said."""
+    """All findings on the file."""
     ran: Callable[[str], bool]
     """Whether a rule ran on it, by code."""
 

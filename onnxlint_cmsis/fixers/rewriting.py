@@ -113,12 +113,12 @@ class Snapshot:
 
     @property
     def lowered(self) -> Lowered:
-        """Its layers."""
+        """Layers of the model."""
         return self.analysis.lowered
 
     @property
     def dimensions(self) -> Dimensions:
-        """Its classes."""
+        """Classes of its channels."""
         return self.analysis.dimensions
 
     @cached_property

@@ -271,7 +271,7 @@ class ScanJob(NamedTuple):
     """One model to scan."""
 
     url: str
-    """Where it is."""
+    """Where the model is."""
     settings: Settings
     """What it is linted with."""
 

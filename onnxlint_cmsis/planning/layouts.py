@@ -207,7 +207,7 @@ class Rearrangement(NamedTuple):
 SYMBOLIC = "an axis of a constant cannot be followed: it has a symbolic size, so its indices are not known"
 """Why such a constant cannot change."""
 SAME = Rearrangement()
-"""Nothing changes."""
+"""Layout of a constant that stays as it is."""
 
 Rearrangements = dict[str, dict[Use, Rearrangement]]
 """For every stored constant that changes, each of its uses; SAME where a use keeps it."""
@@ -217,7 +217,7 @@ class NewBias(NamedTuple):
     """A bias for a reader that has none."""
 
     slot: BiasSlot
-    """Where it goes."""
+    """Input that reads it."""
     reader: int
     """Reader whose increments it holds."""
     places: Places | None
@@ -557,13 +557,13 @@ class BiasEdit(NamedTuple):
     node: int
     """`Node.index` of the node that reads it."""
     position: int
-    """Its input."""
+    """Input of that node."""
     reader: int
     """`Node.index` of the layer whose sum it is added to: the node itself, or the one before it."""
     kind: str
     """Kind of the bias slot (`analysis/classes.py`)."""
     codes: Codes
-    """Bit patterns."""
+    """Bit patterns of the bias."""
     elem_type: str
     """numpy-like name of the type."""
     scales: Codes

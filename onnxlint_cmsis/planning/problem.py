@@ -180,7 +180,7 @@ class PlanStep(NamedTuple):
     graph: Graph
     """The model before the plan."""
     dimensions: Dimensions
-    """Its classes."""
+    """Classes of that model."""
     plan: Plan
     """What changes."""
 
@@ -523,17 +523,17 @@ class PlanningInput(NamedTuple):
 
     @property
     def graph(self) -> Graph:
-        """Its graph."""
+        """Graph of the model."""
         return self.model.graph
 
     @property
     def lowered(self) -> Lowered:
-        """Its layers."""
+        """Layers of the model."""
         return self.model.lowered
 
     @property
     def dimensions(self) -> Dimensions:
-        """Its classes."""
+        """Classes of the model."""
         return self.model.dimensions
 
 
@@ -599,7 +599,7 @@ class Count(NamedTuple):
     risks: tuple[int, ...] = ()
     """Known and open hazards of each target; no policy lowers them, none may raise them."""
     instructions: tuple[int, ...] = ()
-    """Of each target."""
+    """Instructions of all layers on each target."""
     unpriced: int = 0
     """Lanes added, and kernels entered, at unknown cost."""
     misses: int = 0

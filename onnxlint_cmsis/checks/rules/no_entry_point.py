@@ -77,7 +77,7 @@ class _Missing(NamedTuple):
     record: LoweredLayer
     """The node."""
     decision: Decision
-    """Why."""
+    """Why it has no entry point."""
     layer: Subject | None
     """The layer on the target that the reason is about; None where it holds for every target."""
 

@@ -68,7 +68,7 @@ class ZeroTrace(NamedTuple):
     zero_point: int
     """Zero-point."""
     quantizer: str
-    """Who writes it."""
+    """Tool that writes such numbers."""
     limit: float
     """Largest absolute value that the tensor then holds; infinity where that says nothing."""
 

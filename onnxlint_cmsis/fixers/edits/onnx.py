@@ -80,7 +80,7 @@ class NodeSite(NamedTuple):
     node: NodeProto
     """The node."""
     scope: GraphScope
-    """Its graph."""
+    """Graph that holds the node."""
 
 
 class NodeSites:
