@@ -19,7 +19,6 @@ from onnxlint_cmsis.operators.record import (
     TieRule,
     fold_constant_of_shape,
 )
-from onnxlint_cmsis.operators.weighted import batch_matmul
 
 # Tie rules of control flow, recurrence, and operators that make constants or sizes.
 
@@ -151,7 +150,6 @@ TFLITE_CONTROL = (
     _operator("CALL_ONCE", crossing, Elements.BODIES, NO_DATA),
     _operator("SHAPE", shape, Elements.SIZES, NO_DATA),
     _operator("FILL", constant_of_shape, roles=Roles(data=(1,), sizes=(0,))),
-    _operator("BATCH_MATMUL", batch_matmul, roles=Roles(data=(0, 1))),
     _operator("SVDF", recurrent, roles=Roles(data=(0, 4))),
     _operator("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent),
     _operator("BIDIRECTIONAL_SEQUENCE_LSTM", STATE),

@@ -344,31 +344,48 @@ CONVOLUTIONS = (CONV, CONV_TRANSPOSE)
 # Gemm, MatMul and their integer forms.
 
 
-def matmul(
-    context: Context, left: int, right: int, swapped: tuple[bool, bool] = (False, False)
-) -> tuple[Dimension | None, Dimension | None]:
-    """Matrix product of two inputs; returns the result's rows and columns, None where an input is a vector.
+def matmul(node: Node, context: Context) -> None:
+    """Matrix product of two inputs, of which either may have its last two axes swapped first.
 
-    With constants on one side, they are the weights. Two run-time inputs mix what they contract. `swapped` tells
-    which input has its last two axes swapped first.
+    With constants on one side, they are the weights. Two run-time inputs mix what they contract.
     """
-    first, second = _swapped(context.need(left), swapped[0]), _swapped(context.need(right), swapped[1])
+    if node.int("transBatchA") or node.int("transBatchB"):
+        raise NotFollowedError(f"{node.op_type} that moves a batch axis is not followed")
+    roles = context.roles
+    left, right = roles.data[0], roles.second
+    swaps = (bool(node.int(roles.stated(name).attribute)) for name in ("transA", "transB"))
+    first, second = (_swapped(context.need(place), swap) for place, swap in zip((left, right), swaps, strict=True))
     if not first or not second:
         raise NotFollowedError("a matrix product of a scalar")
     rows = first[-2] if len(first) > 1 else None
     columns = second[-1] if len(second) > 1 else None
     contracted = first[-1], second[-2] if len(second) > 1 else second[-1]
     context.tie(*contracted)
-    if context.is_constant(right):
-        context.layer(right, [columns] if columns is not None else [], [contracted[1]])
-    elif context.is_constant(left):
-        context.layer(left, [rows] if rows is not None else [], [contracted[0]])
-    else:
-        context.pin(contracted[0], "a product of two run-time tensors sums over this axis")
+    _note_factors(context, (left, right), (rows, columns), contracted)
     batch = _batch(context, first[:-2], second[:-2])
     made = [*batch, *(axis for axis in (rows, columns) if axis is not None)]
     context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
-    return rows, columns
+    of_rows = [place for triple in roles.quantized if triple.value == left for place in triple[1:]]
+    of_columns = [place for triple in roles.quantized if triple.value == right for place in triple[1:]]
+    for axis, positions in ((rows, of_rows), (columns, [*of_columns, roles.bias])):
+        for position in positions:
+            if axis is not None:
+                per_channel(context, position, axis)
+    if roles.sums is Sums.SCALED and not of_rows:
+        reason = "the quantization range is taken over all lanes, and a filled one need not be zero"
+        context.pin_all(context.need(left), reason)
+
+
+def _note_factors(
+    context: Context, factors: tuple[int, int], kept: tuple[Dimension | None, ...], contracted: tuple[Dimension, ...]
+) -> None:
+    """Note the factor that holds weights, the right one first; what two run-time factors contract is locked."""
+    for side in (1, 0):
+        decides = kept[side]
+        if context.is_constant(factors[side]):
+            context.layer(factors[side], [] if decides is None else [decides], [contracted[side]])
+            return
+    context.pin(contracted[0], "a product of two run-time tensors sums over this axis")
 
 
 def _swapped(axes: Axes, swap: bool) -> Axes:
@@ -382,24 +399,22 @@ def _batch(context: Context, first: Axes, second: Axes) -> list[Dimension]:
     return [*longer[:alone], *(broadcast_axis(context, pair) for pair in zip(longer[alone:], shorter, strict=True))]
 
 
-def gemm(context: Context, left: int, right: int, bias: int | None) -> Dimension:
-    """`A' B' + C` with optional transposition of A and B; returns the output columns."""
+def gemm(node: Node, context: Context) -> None:
+    """`A' B' + C` with optional transposition of A and B."""
+    roles = context.roles
+    left, right = roles.data[0], roles.second
     first, second = context.need(left), context.need(right)
     if len(first) != 2 or len(second) != 2:
         raise NotFollowedError(f"Gemm of ranks {len(first)} and {len(second)} where 2 is allowed")
-    rows, inner = first[::-1] if context.node.int("transA") else first
-    depth, columns = second[::-1] if context.node.int("transB") else second
+    rows, inner = first[::-1] if node.int("transA") else first
+    depth, columns = second[::-1] if node.int("transB") else second
     context.tie(inner, depth)
-    if context.is_constant(right):
-        context.layer(right, [columns], [depth])
-    elif context.is_constant(left):
-        context.layer(left, [rows], [inner])
-    else:
-        context.pin(inner, "a product of two run-time tensors sums over this axis")
+    _note_factors(context, (left, right), (rows, columns), (inner, depth))
     context.tie_all(context.output(0, [context.size(rows), context.size(columns)]), (rows, columns))
-    if bias is not None and context.has(bias):
-        _gemm_bias(context, context.need(bias), (rows, columns))
-    return columns
+    if context.has(roles.bias):
+        _gemm_bias(context, context.need(roles.bias), (rows, columns))
+    for position in (place for triple in roles.quantized if triple.value == right for place in triple[1:]):
+        per_channel(context, position, columns)
 
 
 def _gemm_bias(context: Context, bias: Axes, result: Axes) -> None:
@@ -410,35 +425,6 @@ def _gemm_bias(context: Context, bias: Axes, result: Axes) -> None:
         return
     for axis, target in zip(bias[::-1], result[::-1], strict=False):
         broadcast_axis(context, (target, axis))
-
-
-def plain_matmul(_node: Node, context: Context) -> None:
-    """MatMul."""
-    matmul(context, 0, 1)
-
-
-def matmul_integer(_node: Node, context: Context) -> None:
-    """MatMulInteger: zero-points per row of A and per column of B."""
-    quantized_matmul(context, 0, 1, (2,), (3,))
-
-
-def qlinear_matmul(_node: Node, context: Context) -> None:
-    """QLinearMatMul: scales and zero-points per row of A and per column of B."""
-    quantized_matmul(context, 0, 3, (1, 2), (4, 5))
-
-
-def quantized_matmul(context: Context, left: int, right: int, rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
-    """Matrix product with numbers per row of A and per column of B."""
-    made = matmul(context, left, right)
-    for positions, axis in ((rows, made[0]), (columns, made[1])):
-        for position in positions:
-            if axis is not None:
-                per_channel(context, position, axis)
-
-
-def plain_gemm(_node: Node, context: Context) -> None:
-    """Gemm."""
-    gemm(context, 0, 1, 2)
 
 
 # Tie rules of TensorFlow Lite's dense layers and matrix products.
@@ -470,11 +456,6 @@ def _rows(context: Context, axes: Axes, columns: Dimension, outer: Axes) -> None
         regroup(context, axes, (*outer, columns))
 
 
-def batch_matmul(node: Node, context: Context) -> None:
-    """A matrix product of two tensors, each with its last two axes swapped where the options say so."""
-    matmul(context, 0, 1, (bool(node.int("adj_x")), bool(node.int("adj_y"))))
-
-
 # Matrix products of the default domain.
 
 
@@ -486,7 +467,7 @@ def _product(name: str, axes: TieRule, roles: Roles) -> Operator:
 FACTORS = Roles(data=(0, 1), weights=(1, 0), form=Form.MATMUL, sums=Sums.FLOAT)
 """Two factors in float, of which either may be constant."""
 
-GEMM = _product("Gemm", plain_gemm, Roles(data=(0, 1), weights=(1, 0), form=Form.GEMM, sums=Sums.FLOAT, bias=2))
-MATMUL = _product("MatMul", plain_matmul, FACTORS)
+GEMM = _product("Gemm", gemm, Roles(data=(0, 1), weights=(1, 0), form=Form.GEMM, sums=Sums.FLOAT, bias=2))
+MATMUL = _product("MatMul", matmul, FACTORS)
 
 PRODUCTS = (GEMM, MATMUL)

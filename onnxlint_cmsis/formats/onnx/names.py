@@ -17,7 +17,7 @@ from onnxlint_cmsis.operators.arithmetic import (
     quantized_pair,
     quantized_pool,
 )
-from onnxlint_cmsis.operators.common_ties import broadcast_inputs, per_channel, same_as
+from onnxlint_cmsis.operators.common_ties import broadcast_inputs, same_as
 from onnxlint_cmsis.operators.control import CONTROL
 from onnxlint_cmsis.operators.curve import CURVES, GELU, LEAKY_RELU, SIGMOID
 from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX, pool
@@ -36,34 +36,10 @@ from onnxlint_cmsis.operators.record import (
     ValueRule,
     alias,
 )
-from onnxlint_cmsis.operators.weighted import (
-    CONV,
-    CONVOLUTIONS,
-    GEMM,
-    MATMUL,
-    PRODUCTS,
-    gemm,
-    matmul,
-    matmul_integer,
-    qlinear_matmul,
-)
+from onnxlint_cmsis.operators.weighted import CONV, CONVOLUTIONS, GEMM, MATMUL, PRODUCTS
 from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, POOLING, RESIZING
 
 # Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
-
-
-def fused_matmul(node: Node, context: Context) -> None:
-    """MatMul of operands whose last two axes may be swapped."""
-    if node.int("transBatchA") or node.int("transBatchB"):
-        raise NotFollowedError("FusedMatMul that moves a batch axis is not followed")
-    matmul(context, 0, 1, (bool(node.int("transA")), bool(node.int("transB"))))
-
-
-def qgemm(_node: Node, context: Context) -> None:
-    """A, scale, zero-point, B, scale, zero-point, C, scale, zero-point: B's and C may be per column."""
-    columns = gemm(context, 0, 3, 6)
-    for position in (4, 5):
-        per_channel(context, position, columns)
 
 
 def qlinear_binary(_node: Node, context: Context) -> None:
@@ -93,26 +69,6 @@ def qlinear_softmax(node: Node, context: Context) -> None:
     axes = context.need(0)
     same_as(context, 0, axes)
     context.pin_all(axes, f"{node.op_type} mixes this axis")
-
-
-def dynamic_quantize_matmul(_node: Node, context: Context) -> None:
-    """A in float, B, its scale, its zero-point, bias; A's range is taken over all lanes."""
-    columns = matmul(context, 0, 1)[1]
-    for position in (2, 3, 4):
-        if columns is not None:
-            per_channel(context, position, columns)
-    context.pin_all(
-        context.need(0), "the quantization range is taken over all lanes, and a filled one need not be zero"
-    )
-
-
-def matmul_integer_to_float(_node: Node, context: Context) -> None:
-    """A, B, scales, zero-points, bias."""
-    rows, columns = matmul(context, 0, 1)
-    for axis, positions in ((rows, (2, 4)), (columns, (3, 5, 6))):
-        for position in positions:
-            if axis is not None:
-                per_channel(context, position, axis)
 
 
 def bias_gelu(_node: Node, context: Context) -> None:
@@ -179,15 +135,15 @@ INTEGER_CONV = CONV.roles._replace(sums=Sums.INTEGERS, bias=-1, quantized=(Quant
 NAMES = (
     alias("ConvInteger", "", CONV, roles=INTEGER_CONV),
     alias("QLinearConv", "", CONV, roles=QUANTIZED_CONV),
-    alias("MatMulInteger", "", MATMUL, axes=matmul_integer, roles=INTEGER_MATMUL),
-    alias("QLinearMatMul", "", MATMUL, axes=qlinear_matmul, roles=QUANTIZED_MATMUL),
+    alias("MatMulInteger", "", MATMUL, roles=INTEGER_MATMUL),
+    alias("QLinearMatMul", "", MATMUL, roles=QUANTIZED_MATMUL),
     replace(_fused("FusedConv", CONV), roles=CONV.roles._replace(summand=3), epilogue="activation"),
     replace(_fused("FusedGemm", GEMM), epilogue="activation"),
-    replace(_fused("FusedMatMul", MATMUL), axes=fused_matmul),
+    _fused("FusedMatMul", MATMUL),
     replace(_fused("QLinearConv", CONV), roles=QUANTIZED_CONV),
-    replace(_fused("QGemm", GEMM), axes=qgemm, roles=QGEMM),
-    replace(_fused("DynamicQuantizeMatMul", MATMUL), axes=dynamic_quantize_matmul, roles=DYNAMIC),
-    replace(_fused("MatMulIntegerToFloat", MATMUL), axes=matmul_integer_to_float, roles=SCALED),
+    replace(_fused("QGemm", GEMM), roles=QGEMM),
+    replace(_fused("DynamicQuantizeMatMul", MATMUL), roles=DYNAMIC),
+    replace(_fused("MatMulIntegerToFloat", MATMUL), roles=SCALED),
     _quantized_pair("QLinearAdd", ADD),
     replace(_quantized_pair("QLinearMul", MUL), zero=BOTH),
     replace(_fused("QLinearWhere", WHERE), axes=qlinear_where, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),

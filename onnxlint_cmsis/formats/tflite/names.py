@@ -17,7 +17,7 @@ from onnxlint_cmsis.operators.curve import TFLITE_CURVES
 from onnxlint_cmsis.operators.mixing import TFLITE_REDUCTIONS
 from onnxlint_cmsis.operators.movement import TFLITE_SHAPING
 from onnxlint_cmsis.operators.pairwise import TFLITE_PAIRWISE
-from onnxlint_cmsis.operators.record import NO_SHAPE_ARITHMETIC, Layout, Operator, alias
+from onnxlint_cmsis.operators.record import NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Layout, Operator, alias
 from onnxlint_cmsis.operators.weighted import CONV, CONV_TRANSPOSE, MATMUL, fully_connected
 from onnxlint_cmsis.operators.window import TFLITE_POOLING
 
@@ -39,12 +39,15 @@ TRANSPOSED = IMAGE._replace(
 """Shape of the result, weights, data and bias (tensorflow/lite/kernels/transpose_conv.cc)."""
 ROWS = Roles(weights=(1,), form=Form.ROWS, sums=Sums.STORED, bias=2)
 """Data, weights and bias (tensorflow/lite/kernels/fully_connected.cc)."""
+FACTORS = Roles(data=(0, 1), numbers={"transA": Stated("adj_x"), "transB": Stated("adj_y")})
+"""Two factors, whose numbers are not followed (tensorflow/lite/kernels/batch_matmul.cc)."""
 
 LAYERS = (
     _row("CONV_2D", CONV, roles=IMAGE),
     _row("DEPTHWISE_CONV_2D", CONV, roles=IMAGE._replace(form=Form.DEPTHWISE_LAST)),
     _row("TRANSPOSE_CONV", CONV_TRANSPOSE, roles=TRANSPOSED),
     _row("FULLY_CONNECTED", MATMUL, axes=fully_connected, roles=ROWS),
+    _row("BATCH_MATMUL", MATMUL, roles=FACTORS, values=OPAQUE, demand=READS_ALL),
 )
 
 TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
