@@ -433,14 +433,21 @@ PAIRS: dict[str, Pair] = {
 # Intervals through operators with several operands that are broadcast.
 
 
-def pair_values(node: Node, view: ValueView) -> Interval | None:
-    """Any function of `PAIRS`, with broadcasting."""
+def pair_values(pair: Pair) -> ValueRule:
+    """A function of two variables, or of any number taken two by two, with broadcasting."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        return _pairs(node, view, pair)
+
+    return rule
+
+
+def _pairs(node: Node, view: ValueView, pair: Pair) -> Interval | None:
     operands = [view.input(node, place) for place in range(len(node.inputs)) if has(node, place)]
     known = [operand for operand in operands if operand is not None]
     rounding = view.rounding(node)
     if "broadcast" in node.attributes or len(known) < len(operands) or not known or not _fit(*known):
         return None
-    pair = divide_whole if node.op_type == "Div" and not rounding else PAIRS[node.op_type]
     return reduce(lambda left, right: pair(left, right, rounding), known)
 
 
@@ -450,7 +457,7 @@ def _fit(*operands: Interval) -> bool:
 
 def mean_values(node: Node, view: ValueView) -> Interval | None:
     """Mean of any number of operands."""
-    total, count = pair_values(node, view), sum(map(bool, node.inputs))
+    total, count = _pairs(node, view, add), sum(map(bool, node.inputs))
     return None if total is None else share(total, count, view.rounding(node))
 
 
@@ -461,9 +468,11 @@ def share(total: Interval, count: int, rounding: float) -> Interval:
 
 def quotient_values(node: Node, view: ValueView) -> Interval | None:
     """A product with the inverses if all divisors are known: signs may differ though no divisor is 0."""
-    inverse = view.inverse(node, 1) if view.rounding(node) else None
-    left = view.input(node, 0)
-    return pair_values(node, view) if inverse is None or left is None else multiply(left, inverse, view.rounding(node))
+    rounding, left = view.rounding(node), view.input(node, 0)
+    inverse = view.inverse(node, 1) if rounding else None
+    if inverse is None or left is None:
+        return _pairs(node, view, divide if rounding else divide_whole)
+    return multiply(left, inverse, rounding)
 
 
 def choice_values(node: Node, view: ValueView) -> Interval | None:
@@ -788,6 +797,16 @@ WHOLE_EXACT = {"float32": 2.0**24, "float64": 2.0**53}
 def same_values(node: Node, view: ValueView) -> Interval | None:
     """The input itself."""
     return view.input(node, 0)
+
+
+def limited_values(low: float, high: float) -> ValueRule:
+    """Numbers limited to a range."""
+
+    def rule(node: Node, view: ValueView) -> Interval | None:
+        x = view.input(node, 0)
+        return None if x is None else minimum(maximum(x, point(low), 0.0), point(high), 0.0)
+
+    return rule
 
 
 def clip_values(node: Node, view: ValueView) -> Interval | None:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.operators.arithmetic import (
     PAIRS,
-    called,
     choice_values,
     elementwise_demand,
     mean_values,
     pair_values,
     quotient_values,
-    through_scales,
 )
 from onnxlint_cmsis.operators.common_ties import broadcast, multiplied_sizes
 from onnxlint_cmsis.operators.record import (
     COMPUTES,
-    NO_SHAPE_ARITHMETIC,
     OPAQUE,
     ZEROS,
     Elements,
@@ -31,7 +27,6 @@ from onnxlint_cmsis.operators.record import (
     Risk,
     SizeRule,
     ValueRule,
-    alias,
     fold_add,
     fold_div,
     fold_mul,
@@ -68,7 +63,7 @@ def pairwise(
         roles=roles,
         zero=zero,
         sizes=sizes,
-        values=VALUES.get(name, pair_values if name in PAIRS else OPAQUE),
+        values=VALUES.get(name, pair_values(PAIRS[name]) if name in PAIRS else OPAQUE),
         demand=elementwise_demand,
     )
 
@@ -100,53 +95,4 @@ PAIRWISE = (
     replace(pairwise("Pow", risk=Risk.ALWAYS), new_lane=SECOND_ONE),
     pairwise("Sum", MANY, risk=Risk.LARGE_OPERAND),
     pairwise("Xor"),
-)
-
-
-# TensorFlow Lite's operators that compute each element from elements of several inputs, which are broadcast.
-
-
-ONNX_PAIRS: Mapping[str, Operator] = {record.name: record for record in PAIRWISE}
-
-
-def _pair(name: str, of: str, *, error: float = 0.0, rescales: bool = False, copies: bool = False) -> Operator:
-    """A function that ONNX has too."""
-    made = replace(alias(name, TFLITE, ONNX_PAIRS[of]), sizes=COMPUTES, fold=NO_SHAPE_ARITHMETIC)
-    rule = made.values
-    if not callable(rule):
-        return made
-    return replace(made, values=through_scales(rule, called(of), error=error, rescales=rescales, copies=copies))
-
-
-def _own(name: str, data: tuple[int, ...] = (0, 1)) -> Operator:
-    """A function that ONNX does not have; its numbers are not followed."""
-    made = pairwise(name, Roles(data=data), risk=Risk.LARGE_OPERAND)
-    return replace(made, domain=TFLITE, values=OPAQUE)
-
-
-FIXED_POINT = 1.0
-"""How far a kernel in fixed-point numbers may be from the function, in steps of the result."""
-
-TFLITE_PAIRWISE = (
-    _pair("ADD", "Add"),
-    _pair("SUB", "Sub"),
-    _pair("MUL", "Mul", rescales=True),
-    _pair("DIV", "Div", error=FIXED_POINT),
-    _pair("MAXIMUM", "Max", copies=True),
-    _pair("MINIMUM", "Min", copies=True),
-    replace(_pair("ADD_N", "Sum"), values=OPAQUE),
-    replace(_pair("PRELU", "PRelu"), values=OPAQUE),
-    replace(_pair("POW", "Pow"), values=OPAQUE),
-    _pair("EQUAL", "Equal"),
-    _pair("GREATER", "Greater"),
-    _pair("GREATER_EQUAL", "GreaterOrEqual"),
-    _pair("LESS", "Less"),
-    _pair("LESS_EQUAL", "LessOrEqual"),
-    _pair("LOGICAL_AND", "And"),
-    _pair("LOGICAL_OR", "Or"),
-    replace(_pair("FLOOR_DIV", "Div"), values=OPAQUE),
-    replace(_pair("FLOOR_MOD", "Mod"), values=OPAQUE),
-    _own("NOT_EQUAL"),
-    _own("SQUARED_DIFFERENCE"),
-    _own("SELECT_V2", (0, 1, 2)),
 )

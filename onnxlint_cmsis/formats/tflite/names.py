@@ -7,24 +7,63 @@ write; a builtin operator that is not locks the axes around it, with its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
+from onnxlint_cmsis.operators.arithmetic import cast_values, limited_values, same_values, through_scales
+from onnxlint_cmsis.operators.common_ties import same_sizes
 from onnxlint_cmsis.operators.control import TFLITE_CONTROL
-from onnxlint_cmsis.operators.curve import TFLITE_CURVES
+from onnxlint_cmsis.operators.curve import at_its_place
 from onnxlint_cmsis.operators.mixing import TFLITE_REDUCTIONS
 from onnxlint_cmsis.operators.movement import TFLITE_SHAPING
-from onnxlint_cmsis.operators.pairwise import TFLITE_PAIRWISE
-from onnxlint_cmsis.operators.record import NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Layout, Operator, alias
-from onnxlint_cmsis.operators.weighted import CONV, CONV_TRANSPOSE, MATMUL, fully_connected
+from onnxlint_cmsis.operators.pairwise import pairwise
+from onnxlint_cmsis.operators.record import (
+    COMPUTES,
+    NO_SHAPE_ARITHMETIC,
+    OPAQUE,
+    READS_ALL,
+    Elements,
+    Layout,
+    NotFollowed,
+    Operator,
+    Risk,
+    ValueRule,
+    alias,
+)
+from onnxlint_cmsis.operators.weighted import fully_connected
 from onnxlint_cmsis.operators.window import TFLITE_POOLING
 
 
-def _row(name: str, of: Operator, **facets: Any) -> Operator:
-    """An operator that is read as one that ONNX has too."""
-    return alias(name, TFLITE, of, layout=Layout.ORDERED, fold=NO_SHAPE_ARITHMETIC, **facets)
+def _row(name: str, of: str, **facets: Any) -> Operator:
+    """An operator that is read as one of ONNX."""
+    return alias(name, TFLITE, OPERATORS["", of], layout=Layout.ORDERED, fold=NO_SHAPE_ARITHMETIC, **facets)
+
+
+FIXED_POINT = 1.0
+"""How far a kernel in fixed-point numbers may be from the real function, in steps of the result.
+
+Kernels of int8 and int16 look values up or compute in fixed-point numbers
+(tensorflow/lite/kernels/internal/reference/integer_ops).
+"""
+TWICE = 0.5
+"""How far two roundings of one product may be, whatever its factor: below 0 that of LEAKY_RELU has the slope in it."""
+
+
+def _real(
+    name: str, of: str, *, error: float = 0.0, rescales: bool = False, copies: bool = False, **facets: Any
+) -> Operator:
+    """A function of real numbers; how its kernel rounds is what `through_scales` is given."""
+    rule = OPERATORS["", of].values
+    if callable(rule):
+        facets = {"values": through_scales(rule, error=error, rescales=rescales, copies=copies), **facets}
+    return _row(name, of, **facets)
+
+
+# Layers with weights.
 
 
 NOWHERE = Stated()
@@ -43,12 +82,93 @@ FACTORS = Roles(data=(0, 1), numbers={"transA": Stated("adj_x"), "transB": State
 """Two factors, whose numbers are not followed (tensorflow/lite/kernels/batch_matmul.cc)."""
 
 LAYERS = (
-    _row("CONV_2D", CONV, roles=IMAGE),
-    _row("DEPTHWISE_CONV_2D", CONV, roles=IMAGE._replace(form=Form.DEPTHWISE_LAST)),
-    _row("TRANSPOSE_CONV", CONV_TRANSPOSE, roles=TRANSPOSED),
-    _row("FULLY_CONNECTED", MATMUL, axes=fully_connected, roles=ROWS),
-    _row("BATCH_MATMUL", MATMUL, roles=FACTORS, values=OPAQUE, demand=READS_ALL),
+    _row("CONV_2D", "Conv", roles=IMAGE),
+    _row("DEPTHWISE_CONV_2D", "Conv", roles=IMAGE._replace(form=Form.DEPTHWISE_LAST)),
+    _row("TRANSPOSE_CONV", "ConvTranspose", roles=TRANSPOSED),
+    _row("FULLY_CONNECTED", "MatMul", axes=fully_connected, roles=ROWS),
+    _row("BATCH_MATMUL", "MatMul", roles=FACTORS, values=OPAQUE, demand=READS_ALL),
 )
+
+
+# Functions of one element, and of elements at the same place, which are broadcast.
+
+
+def _curve(name: str, of: str, **rounding: Any) -> Operator:
+    """A function of one variable; what it looks up is no choice of its elements, and in steps it has other bounds."""
+    return _real(name, of, sizes=COMPUTES, elements=Elements.COMPUTED, bounds=None, **rounding)
+
+
+def _own_curve(name: str, values: ValueRule | NotFollowed = OPAQUE, **facets: Any) -> Operator:
+    """A function of one variable that ONNX does not have."""
+    return replace(at_its_place(name, zero=True), domain=TFLITE, values=values, **facets)
+
+
+def _pair(name: str, of: str, **rounding: Any) -> Operator:
+    """A function of two variables, or of any number taken two by two."""
+    return _real(name, of, sizes=COMPUTES, **rounding)
+
+
+def _own_pair(name: str, data: tuple[int, ...] = (0, 1)) -> Operator:
+    """A function that ONNX does not have; its numbers are not followed."""
+    return replace(pairwise(name, Roles(data=data), risk=Risk.LARGE_OPERAND), domain=TFLITE, values=OPAQUE)
+
+
+ELEMENTWISE = (
+    _curve("ABS", "Abs", rescales=True),
+    _curve("CEIL", "Ceil"),
+    _curve("COS", "Cos"),
+    _curve("ELU", "Elu", error=FIXED_POINT),
+    _curve("EXP", "Exp", error=FIXED_POINT),
+    _curve("FLOOR", "Floor"),
+    _curve("GELU", "Gelu", error=FIXED_POINT),
+    _curve("HARD_SWISH", "HardSwish", error=FIXED_POINT),
+    _curve("LEAKY_RELU", "LeakyRelu", error=TWICE),
+    _curve("LOG", "Log", error=FIXED_POINT),
+    _curve("LOGICAL_NOT", "Not"),
+    _curve("LOGISTIC", "Sigmoid", error=FIXED_POINT),
+    _curve("NEG", "Neg"),
+    _curve("RELU", "Relu", rescales=True),
+    _curve("ROUND", "Round"),
+    _curve("SIGN", "Sign"),
+    _curve("SIN", "Sin"),
+    _curve("SQRT", "Sqrt", error=FIXED_POINT),
+    _curve("TANH", "Tanh", error=FIXED_POINT),
+    _curve("RSQRT", "Reciprocal", values=OPAQUE),
+    _own_curve("RELU6", through_scales(limited_values(0.0, 6.0), rescales=True)),
+    _own_curve("RELU_N1_TO_1", through_scales(limited_values(-1.0, 1.0), rescales=True)),
+    _own_curve("RELU_0_TO_1", through_scales(limited_values(0.0, 1.0), rescales=True)),
+    _own_curve("SQUARE"),
+    _own_curve("ZEROS_LIKE"),
+    _own_curve("QUANTIZE", through_scales(same_values, rescales=True)),
+    _own_curve("DEQUANTIZE", through_scales(same_values)),
+    _own_curve("FAKE_QUANT"),
+    _own_curve("CAST", cast_values, sizes=same_sizes),
+    _pair("ADD", "Add"),
+    _pair("SUB", "Sub"),
+    _pair("MUL", "Mul", rescales=True),
+    _pair("DIV", "Div", error=FIXED_POINT),
+    _pair("MAXIMUM", "Max", copies=True),
+    _pair("MINIMUM", "Min", copies=True),
+    _pair("ADD_N", "Sum", values=OPAQUE),
+    _pair("PRELU", "PRelu", values=OPAQUE),
+    _pair("POW", "Pow", values=OPAQUE),
+    _pair("EQUAL", "Equal"),
+    _pair("GREATER", "Greater"),
+    _pair("GREATER_EQUAL", "GreaterOrEqual"),
+    _pair("LESS", "Less"),
+    _pair("LESS_EQUAL", "LessOrEqual"),
+    _pair("LOGICAL_AND", "And"),
+    _pair("LOGICAL_OR", "Or"),
+    _pair("FLOOR_DIV", "Div", values=OPAQUE),
+    _pair("FLOOR_MOD", "Mod", values=OPAQUE),
+    _own_pair("NOT_EQUAL"),
+    _own_pair("SQUARED_DIFFERENCE"),
+    _own_pair("SELECT_V2", (0, 1, 2)),
+)
+
+
+# All names.
+
 
 TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
@@ -56,8 +176,7 @@ TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         for family in (
             LAYERS,
             TFLITE_POOLING,
-            TFLITE_CURVES,
-            TFLITE_PAIRWISE,
+            ELEMENTWISE,
             TFLITE_REDUCTIONS,
             TFLITE_SHAPING,
             TFLITE_CONTROL,
