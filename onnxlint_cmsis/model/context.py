@@ -195,11 +195,18 @@ class Context(Tensors):
             return None
         return tuple(element.value for element in elements if isinstance(element, Number))
 
-    def ints_of(self, attribute: str, position: int, default: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
-        """A list that older opsets keep in an attribute and newer ones in an input; None where computed at run time."""
-        if self.has(position):
-            return self.ints(position)
-        return self.node.ints(attribute) if attribute in self.node.attributes else default
+    def stated(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
+        """Numbers that the node states under a name of its roles; None where they are computed at run time.
+
+        `default` is what counts where it states none, unless the format states them in an input alone.
+        """
+        place = self.roles.stated(name)
+        if self.has(place.input) or (place.input >= 0 and not place.attribute):
+            return self.ints(place.input)
+        if place.attribute in self.node.attributes:
+            number = self.node.attributes[place.attribute]
+            return (number,) if isinstance(number, int) else self.node.ints(place.attribute)
+        return default if place.default is None else (place.default,)
 
     def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
         """Note that an element of an input names a size, so that it is edited with it."""
@@ -212,12 +219,13 @@ class Context(Tensors):
         """Note that an element of an attribute names a size."""
         self.namings.append(Naming(self.node.index, -1, attribute, element, None, tuple(parts), sign))
 
-    def name(self, where: tuple[str, int], element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
-        """Note it for a number that newer opsets keep in an input and older ones in an attribute."""
-        if self.has(where[1]):
-            self.name_input(where[1], element, parts, sign)
+    def name(self, name: str, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
+        """Note it for a number that the node states under a name of its roles."""
+        place = self.roles.stated(name)
+        if self.has(place.input):
+            self.name_input(place.input, element, parts, sign)
         else:
-            self.name_attribute(where[0], element, parts, sign)
+            self.name_attribute(place.attribute, element, parts, sign)
 
     # ties
 

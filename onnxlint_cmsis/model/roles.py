@@ -93,6 +93,8 @@ class Stated(NamedTuple):
     """Attribute; empty where the format has none for it."""
     input: int = -1
     """Input, which counts where the node has it; -1 where the format has none for it."""
+    default: int | None = None
+    """What counts where a node states none; None for what ONNX says."""
 
 
 class Roles(NamedTuple):
@@ -124,6 +126,11 @@ class Roles(NamedTuple):
     def channels(self, rank: int) -> int:
         """Axis of the channels in an image of this rank."""
         return rank - 1 if self.channels_last else 1
+
+    def number(self, node: Node, name: str, default: int = 0) -> int:
+        """A number that a node states in an attribute; `default` is what counts in ONNX where it does not."""
+        place = self.stated(name)
+        return node.int(place.attribute, default if place.default is None else place.default)
 
     def stated(self, name: str) -> Stated:
         """Where a node states a number, or several."""

@@ -708,10 +708,10 @@ def _windows_hold_data(node: Node) -> bool:
 def reduced_axes(node: Node, view: ValueView) -> list[int] | None:
     """Axes that a Reduce operator takes together; None where they are not known."""
     shape = view.input_shape(node, 0)
-    listed = view.ints(node, "axes", 1) if has(node, 1) or "axes" in node.attributes else []
+    listed = view.stated(node, "axes", ())
     if shape is None or listed is None or not all(-len(shape) <= axis < len(shape) for axis in listed):
         return None
-    if not listed and not node.int("noop_with_empty_axes"):
+    if not listed and not view.roles(node).number(node, "noop_with_empty_axes"):
         return list(range(len(shape)))
     return sorted({axis % len(shape) for axis in listed})
 
@@ -724,7 +724,8 @@ def reduction(summary: Summary) -> ValueRule:
         if x is None or axes is None:
             return None
         found = summary(level(x, axes), node, view.rounding(node))
-        return found if node.int("keepdims", 1) else found.moved(lambda array: np.squeeze(array, axis=tuple(axes)))
+        keeps = view.roles(node).number(node, "keepdims", 1)
+        return found if keeps else found.moved(lambda array: np.squeeze(array, axis=tuple(axes)))
 
     return rule
 

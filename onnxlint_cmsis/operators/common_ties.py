@@ -106,7 +106,7 @@ def joined_sizes(node: Node, context: Context) -> Sizes | None:
 def sliced_sizes(_node: Node, context: Context) -> Sizes | None:
     """A piece of the list between constant limits."""
     data = context.values(0)
-    starts, ends = context.ints_of("starts", 1), context.ints_of("ends", 2)
+    starts, ends = context.stated("starts"), context.stated("ends")
     steps = context.ints(4) if context.has(4) else (1,)
     if data is None or not starts or not ends or not steps:
         return None
@@ -225,7 +225,7 @@ def transpose(node: Node, context: Context) -> None:
 def squeeze(_node: Node, context: Context) -> None:
     """Remove axes of size 1, and lock them at that size."""
     axes = context.need(0)
-    listed = context.ints_of("axes", 1, ())
+    listed = context.stated("axes", ())
     if listed is None:
         raise NotFollowedError("the axes to squeeze are computed at run time")
     gone = {normalised(axis, len(axes)) for axis in listed}
@@ -241,7 +241,7 @@ def squeeze(_node: Node, context: Context) -> None:
 def unsqueeze(_node: Node, context: Context) -> None:
     """New axes of size 1."""
     axes = context.need(0)
-    listed = context.ints_of("axes", 1)
+    listed = context.stated("axes")
     if listed is None:
         raise NotFollowedError("the axes to insert are computed at run time")
     rank = len(axes) + len(listed)

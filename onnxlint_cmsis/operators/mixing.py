@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.operators.arithmetic import (
     Summary,
     batch_normalization,
-    called,
     deviation_normalization,
     elementwise_demand,
     largest,
@@ -24,15 +24,12 @@ from onnxlint_cmsis.operators.arithmetic import (
     reduction_demand,
     running_total,
     share_values,
-    through_scales,
     total,
 )
 from onnxlint_cmsis.operators.common_ties import normalised, same_as
 from onnxlint_cmsis.operators.record import (
     OPAQUE,
-    READS_ALL,
     ZEROS,
-    DemandRule,
     Elements,
     Layout,
     NewLane,
@@ -65,12 +62,10 @@ def pool(node: Node, context: Context) -> None:
 
 
 def along_axis(node: Node, context: Context) -> None:
-    """Same axes; the operator mixes the one its `axis` names."""
-    axes = context.need(0)
+    """Same axes; the operator mixes the one it names."""
+    axes, listed = context.need(0), context.stated("axis", (-1,))
     same_as(context, 0, axes)
-    default = {"CumSum": 0, "LpNormalization": -1, "LRN": 1}.get(node.op_type, -1)
-    axis = context.ints(1) if node.op_type == "CumSum" else (node.int("axis", default),)
-    chosen = axes if not axis else (axes[normalised(axis[0], len(axes))],)
+    chosen = [axes[normalised(axis, len(axes))] for axis in listed] if listed else axes
     context.pin_all(chosen, f"{node.op_type} mixes this axis")
 
 
@@ -85,19 +80,13 @@ def softmax(node: Node, context: Context) -> None:
 
 def reduce(node: Node, context: Context) -> None:
     """Lock the reduced axes; the result lacks them or has them with size 1."""
-    axes = context.need(0)
-    chosen = _reduced(node, context, axes)
-    keep = node.int("keepdims", 1)
-    reduced_axes(context, axes, chosen, 1 if keep else None)
-
-
-def _reduced(node: Node, context: Context, axes: Axes) -> set[int]:
-    listed = context.ints_of("axes", 1, ())
+    axes, listed = context.need(0), context.stated("axes", ())
     if listed is None:
         raise NotFollowedError("the axes to reduce are computed at run time")
-    if not listed and not node.int("noop_with_empty_axes"):
+    if not listed and not context.roles.number(node, "noop_with_empty_axes"):
         listed = tuple(range(len(axes)))
-    return {normalised(axis, len(axes)) for axis in listed}
+    kept = 1 if context.roles.number(node, "keepdims", 1) else None
+    reduced_axes(context, axes, {normalised(axis, len(axes)) for axis in listed}, kept)
 
 
 def reduced_axes(context: Context, axes: Axes, chosen: set[int], kept: int | None) -> None:
@@ -116,9 +105,11 @@ def reduced_axes(context: Context, axes: Axes, chosen: set[int], kept: int | Non
 
 def arg_extreme(node: Node, context: Context) -> None:
     """ArgMax, ArgMin: positions along one axis."""
-    axes = context.need(0)
-    axis = normalised(node.int("axis", 0), len(axes))
-    reduced_axes(context, axes, {axis}, 1 if node.int("keepdims", 1) else None)
+    axes, listed = context.need(0), context.stated("axis", (0,))
+    if listed is None or len(listed) != 1:
+        raise NotFollowedError("the axis to look along is computed at run time")
+    kept = 1 if context.roles.number(node, "keepdims", 1) else None
+    reduced_axes(context, axes, {normalised(listed[0], len(axes))}, kept)
 
 
 def top_k(node: Node, context: Context) -> None:
@@ -165,40 +156,6 @@ def mean_variance(node: Node, context: Context) -> None:
         context.pin(axes[normalised(axis, len(axes))], f"{node.op_type} mixes this axis")
 
 
-# Tie rules of TensorFlow Lite's operators that mix or count the elements of an axis.
-
-
-def along_last(node: Node, context: Context) -> None:
-    """SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION: the last axis is mixed."""
-    axes = context.need(0)
-    same_as(context, 0, axes)
-    context.pin_all(axes[-1:], f"{node.op_type} mixes this axis")
-
-
-def cumsum(node: Node, context: Context) -> None:
-    """CUMSUM along the axis that input 1 names."""
-    axes, chosen = context.need(0), context.ints(1)
-    same_as(context, 0, axes)
-    mixed = axes if chosen is None else [axes[normalised(axis, len(axes))] for axis in chosen]
-    context.pin_all(mixed, f"{node.op_type} mixes this axis")
-
-
-def tflite_reduce(node: Node, context: Context) -> None:
-    """MEAN, SUM, REDUCE_MAX and their like: the axes that input 1 lists."""
-    axes, listed = context.need(0), context.ints(1)
-    if listed is None:
-        raise NotFollowedError("the axes to reduce are computed at run time")
-    reduced_axes(context, axes, {normalised(axis, len(axes)) for axis in listed}, 1 if node.int("keep_dims") else None)
-
-
-def tflite_arg_extreme(_node: Node, context: Context) -> None:
-    """ARG_MAX, ARG_MIN: positions along the axis that input 1 names."""
-    axes, chosen = context.need(0), context.ints(1)
-    if chosen is None or len(chosen) != 1:
-        raise NotFollowedError("the axis to look along is computed at run time")
-    reduced_axes(context, axes, {normalised(chosen[0], len(axes))}, None)
-
-
 # Normalizations: with numbers per channel, or with the mean and deviation of some axes.
 
 
@@ -230,13 +187,17 @@ NORMALIZATIONS = (
     _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON, plane_normalization),
     LAYER_NORMALIZATION,
     _normalization("LpNormalization", along_axis, Risk.ALWAYS, norm_division),
-    _normalization("LRN", along_axis, Risk.NONE),
+    replace(_normalization("LRN", along_axis, Risk.NONE), roles=Roles(numbers={"axis": Stated(default=1)})),
     _normalization("MeanVarianceNormalization", mean_variance, Risk.ALWAYS, deviation_normalization),
     _normalization("RMSNormalization", layer_normalization, Risk.EPSILON, plane_normalization),
 )
 
 
 # Operators that take the elements along some axes together, and others that mix one axis.
+
+
+AXES = Roles(numbers={"axes": Stated("axes", 1)})
+"""The axes are an attribute or an input, by opset."""
 
 
 def _reduction_operators_mixing(
@@ -247,7 +208,7 @@ def _reduction_operators_mixing(
     bounds: tuple[float, float] | None = None,
 ) -> Operator:
     made = Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS)
-    return replace(made, bounds=bounds, values=values)
+    return replace(made, bounds=bounds, values=values, roles=AXES if axes is reduce else Roles())
 
 
 def _reduction_operators_reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
@@ -255,6 +216,7 @@ def _reduction_operators_reduction(name: str, summary: Summary, risk: Risk = Ris
     return replace(_reduction_operators_mixing(name, reduce, reduction(summary), risk), demand=reduction_demand)
 
 
+AXIS_INPUT = Roles(numbers={"axis": Stated(input=1)})
 SOFTMAX = _reduction_operators_mixing("Softmax", softmax, share_values, bounds=(0.0, 1.0))
 
 REDUCE_MEAN = _reduction_operators_reduction("ReduceMean", mean)
@@ -263,7 +225,7 @@ REDUCTIONS = (
     SOFTMAX,
     _reduction_operators_mixing("ArgMax", arg_extreme),
     _reduction_operators_mixing("ArgMin", arg_extreme),
-    _reduction_operators_mixing("CumSum", along_axis, running_total),
+    replace(_reduction_operators_mixing("CumSum", along_axis, running_total), roles=AXIS_INPUT),
     _reduction_operators_mixing("Hardmax", softmax, share_values, bounds=(0.0, 1.0)),
     _reduction_operators_mixing("LogSoftmax", softmax),
     _reduction_operators_reduction("ReduceL1", norm),
@@ -277,45 +239,4 @@ REDUCTIONS = (
     _reduction_operators_reduction("ReduceSum", total),
     _reduction_operators_reduction("ReduceSumSquare", norm),
     _reduction_operators_mixing("TopK", top_k, picked_values),
-)
-
-
-# TensorFlow Lite's operators that take the elements along some axes together, or mix an axis.
-
-
-FIXED_POINT = 1.0
-"""How far a kernel in fixed-point numbers may be from the function, in steps of the result."""
-AS_REDUCE = called("ReduceMean", keepdims="keep_dims")
-
-
-def _tflite_mixing(
-    name: str,
-    axes: TieRule,
-    values: ValueRule | NotFollowed = OPAQUE,
-    demand: DemandRule | NotFollowed = READS_ALL,
-) -> Operator:
-    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.EITHER, domain=TFLITE, new_lane=ZEROS)
-    return replace(made, values=values, demand=demand)
-
-
-def _tflite_reduction(name: str, summary: Summary, *, copies: bool = False) -> Operator:
-    """Elements along the axes that input 1 lists."""
-    rule = through_scales(reduction(summary), AS_REDUCE, error=FIXED_POINT, copies=copies)
-    return _tflite_mixing(name, tflite_reduce, rule, reduction_demand)
-
-
-TFLITE_REDUCTIONS = (
-    _tflite_reduction("MEAN", mean),
-    _tflite_reduction("SUM", total),
-    _tflite_reduction("REDUCE_MAX", largest, copies=True),
-    _tflite_reduction("REDUCE_MIN", largest, copies=True),
-    _tflite_mixing("REDUCE_ALL", tflite_reduce),
-    _tflite_mixing("REDUCE_ANY", tflite_reduce),
-    _tflite_mixing("REDUCE_PROD", tflite_reduce),
-    _tflite_mixing("ARG_MAX", tflite_arg_extreme),
-    _tflite_mixing("ARG_MIN", tflite_arg_extreme),
-    _tflite_mixing("SOFTMAX", along_last),
-    _tflite_mixing("LOG_SOFTMAX", along_last),
-    _tflite_mixing("L2_NORMALIZATION", along_last),
-    _tflite_mixing("CUMSUM", cumsum),
 )

@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError, Number
 from onnxlint_cmsis.model.graph import TFLITE, Node
-from onnxlint_cmsis.model.roles import Roles
+from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators import common_ties, record, window
 from onnxlint_cmsis.operators import common_ties as ties
@@ -266,7 +266,7 @@ def split(node: Node, context: Context) -> None:
     axis = normalised(node.int("axis", 0), len(axes))
     total = context.size(axes[axis])
     listed = context.has(1) or "split" in node.attributes
-    sizes = context.ints_of("split", 1)
+    sizes = context.stated("split")
     if listed and (sizes is None or len(sizes) != len(node.outputs)):
         raise NotFollowedError("the sizes of the pieces are not known")
     count = len(node.outputs)
@@ -284,7 +284,7 @@ def bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *, 
     context.tie(whole, context.concat(pieces))
     if not equal:
         for position, piece in enumerate(pieces):
-            context.name(("split", 1), position, [piece])
+            context.name("split", position, [piece])
     elif len(sizes := {context.size(piece) for piece in pieces}) == 1 and None not in sizes:
         for piece in pieces[1:]:
             context.tie(pieces[0], piece)
@@ -304,8 +304,8 @@ class Limits(NamedTuple):
 def slice_(_node: Node, context: Context) -> None:
     """Pieces before, taken and after, along every sliced axis."""
     axes = context.need(0)
-    starts, ends = context.ints_of("starts", 1), context.ints_of("ends", 2)
-    chosen = context.ints_of("axes", 3, None if starts is None else tuple(range(len(starts))))
+    starts, ends = context.stated("starts"), context.stated("ends")
+    chosen = context.stated("axes", None if starts is None else tuple(range(len(starts))))
     steps = context.ints(4) if context.has(4) else (1,) * len(chosen or ())
     if chosen is None:
         raise NotFollowedError("the axes to slice are computed at run time")
@@ -331,9 +331,9 @@ def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
         return context.fixed(None, "a slice of a locked axis")
     before, taken, after = cut(context, axis, first, last)
     if start:
-        context.name(("starts", 1), limits.element, *_limit(start, before, [*taken, *after]))
+        context.name("starts", limits.element, *_limit(start, before, [*taken, *after]))
     if end < TO_THE_END:
-        context.name(("ends", 2), limits.element, *_limit(end, [*before, *taken], after))
+        context.name("ends", limits.element, *_limit(end, [*before, *taken], after))
     return taken[0]
 
 
@@ -386,7 +386,7 @@ def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool
 def pad(_node: Node, context: Context) -> None:
     """Extend axes at both ends by fixed counts; lock the lanes unless the padding is constant."""
     axes = context.need(0)
-    pads = context.ints_of("pads", 1)
+    pads = context.stated("pads")
     chosen = context.ints(3) if context.has(3) else tuple(range(len(axes)))
     if pads is None or chosen is None or len(pads) != 2 * len(chosen):
         raise NotFollowedError("how much is padded is computed at run time")
@@ -581,12 +581,14 @@ TRANSPOSE = _shaping_operators_renamed(
     fold=fold_transpose,
 )
 
+AXES = Roles(numbers={"axes": Stated("axes", 1)})
+
 SHAPING = (
     _shaping_operators_renamed("Flatten", ties.flatten),
     _shaping_operators_renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
-    _shaping_operators_renamed("Squeeze", ties.squeeze, sizes=same_sizes, fold=fold_squeeze),
+    _shaping_operators_renamed("Squeeze", ties.squeeze, roles=AXES, sizes=same_sizes, fold=fold_squeeze),
     TRANSPOSE,
-    _shaping_operators_renamed("Unsqueeze", ties.unsqueeze, sizes=same_sizes, fold=fold_unsqueeze),
+    _shaping_operators_renamed("Unsqueeze", ties.unsqueeze, roles=AXES, sizes=same_sizes, fold=fold_unsqueeze),
 )
 
 
@@ -630,9 +632,15 @@ TFLITE_SHAPING = (
     _tflite_renamed("EXPAND_DIMS", expand_dims, sizes=common_ties.same_sizes),
     _moved("TRANSPOSE", tflite_transpose, move_tflite_transpose),
     _moved("SLICE", tflite_slice, move_tflite_slice),
-    _moved("STRIDED_SLICE", tflite_strided_slice, move_tflite_strided_slice, sizes=common_ties.strided_sizes),
+    _moved(
+        "STRIDED_SLICE",
+        tflite_strided_slice,
+        move_tflite_strided_slice,
+        roles=Roles(numbers={"starts": Stated(input=1), "ends": Stated(input=2)}),
+        sizes=common_ties.strided_sizes,
+    ),
     _moved("SPLIT", tflite_split, move_tflite_split, roles=SECOND),
-    _moved("SPLIT_V", split_v, move_tflite_split),
+    _moved("SPLIT_V", split_v, move_tflite_split, roles=Roles(numbers={"split": Stated(input=1)})),
     _moved("UNPACK", unpack),
     _moved("GATHER", gather_along, record.move_gather, sizes=common_ties.gathered_sizes),
     _moved("DEPTH_TO_SPACE", tflite_depth_to_space, move_tflite_depth_to_space),
@@ -688,6 +696,7 @@ PAD = Operator(
     Layout.EITHER,
     new_lane=AS_READ,
     zero=(0,),
+    roles=Roles(numbers={"pads": Stated("pads", 1), "axes": Stated(input=3)}),
     values=pad_values,
     demand=pad_demand,
 )
@@ -699,8 +708,9 @@ def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFo
 
 
 GATHER = replace(_piece("Gather", gather, move_gather, common_ties.gathered_sizes), fold=fold_gather)
-SLICE = replace(_piece("Slice", slice_, move_slice, common_ties.sliced_sizes), fold=fold_slice)
-SPLIT = _piece("Split", split, move_split)
+LIMITS = Roles(numbers={name: Stated(name, place) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)})
+SLICE = replace(_piece("Slice", slice_, move_slice, common_ties.sliced_sizes), roles=LIMITS, fold=fold_slice)
+SPLIT = replace(_piece("Split", split, move_split), roles=Roles(numbers={"split": Stated("split", 1)}))
 
 SLICING = (
     CONCAT,

@@ -226,6 +226,14 @@ class ValueView(ABC):
             return unknown(0)
         return found.moved(lambda array: array.reshape(()))
 
+    def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> list[int] | None:
+        """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
+        place = self.roles(node).stated(name)
+        if has(node, place.input) or (place.input >= 0 and not place.attribute) or place.attribute in node.attributes:
+            return self.ints(node, place.attribute, place.input)
+        found = default if place.default is None else (place.default,)
+        return None if found is None else list(found)
+
     def ints(self, node: Node, attribute: str, position: int) -> list[int] | None:
         """A list of sizes or axes, an attribute in older opsets and an input in newer ones; None where not known."""
         if not has(node, position):

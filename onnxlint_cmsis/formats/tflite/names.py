@@ -18,7 +18,7 @@ from onnxlint_cmsis.operators.arithmetic import cast_values, limited_values, sam
 from onnxlint_cmsis.operators.common_ties import same_sizes
 from onnxlint_cmsis.operators.control import TFLITE_CONTROL
 from onnxlint_cmsis.operators.curve import at_its_place
-from onnxlint_cmsis.operators.mixing import TFLITE_REDUCTIONS
+from onnxlint_cmsis.operators.mixing import along_axis
 from onnxlint_cmsis.operators.movement import TFLITE_SHAPING
 from onnxlint_cmsis.operators.pairwise import pairwise
 from onnxlint_cmsis.operators.record import (
@@ -43,6 +43,8 @@ def _row(name: str, of: str, **facets: Any) -> Operator:
     return alias(name, TFLITE, OPERATORS["", of], layout=Layout.ORDERED, fold=NO_SHAPE_ARITHMETIC, **facets)
 
 
+NOT_FOLLOWED: Mapping[str, Any] = {"values": OPAQUE, "demand": READS_ALL, "risk": Risk.NONE, "bounds": None}
+"""The numbers that it computes."""
 FIXED_POINT = 1.0
 """How far a kernel in fixed-point numbers may be from the real function, in steps of the result.
 
@@ -86,7 +88,7 @@ LAYERS = (
     _row("DEPTHWISE_CONV_2D", "Conv", roles=IMAGE._replace(form=Form.DEPTHWISE_LAST)),
     _row("TRANSPOSE_CONV", "ConvTranspose", roles=TRANSPOSED),
     _row("FULLY_CONNECTED", "MatMul", axes=fully_connected, roles=ROWS),
-    _row("BATCH_MATMUL", "MatMul", roles=FACTORS, values=OPAQUE, demand=READS_ALL),
+    _row("BATCH_MATMUL", "MatMul", roles=FACTORS, **NOT_FOLLOWED),
 )
 
 
@@ -167,6 +169,36 @@ ELEMENTWISE = (
 )
 
 
+# What takes the elements along some axes together, or mixes one.
+
+
+AXES = Roles(
+    numbers={
+        "axes": Stated(input=1),
+        "keepdims": Stated("keep_dims", default=0),
+        "noop_with_empty_axes": Stated(default=1),
+    }
+)
+LAST = Roles(numbers={"axis": Stated(default=-1)})
+AXIS = Roles(numbers={"axis": Stated(input=1), "keepdims": Stated(default=0)})
+
+REDUCTIONS = (
+    _real("MEAN", "ReduceMean", error=FIXED_POINT, roles=AXES),
+    _real("SUM", "ReduceSum", error=FIXED_POINT, roles=AXES),
+    _real("REDUCE_MAX", "ReduceMax", error=FIXED_POINT, copies=True, roles=AXES),
+    _real("REDUCE_MIN", "ReduceMin", error=FIXED_POINT, copies=True, roles=AXES),
+    _row("REDUCE_ALL", "ReduceMin", roles=AXES, **NOT_FOLLOWED),
+    _row("REDUCE_ANY", "ReduceMax", roles=AXES, **NOT_FOLLOWED),
+    _row("REDUCE_PROD", "ReduceProd", roles=AXES, **NOT_FOLLOWED),
+    _row("ARG_MAX", "ArgMax", roles=AXIS),
+    _row("ARG_MIN", "ArgMin", roles=AXIS),
+    _row("SOFTMAX", "Softmax", axes=along_axis, roles=LAST, **NOT_FOLLOWED),
+    _row("LOG_SOFTMAX", "LogSoftmax", axes=along_axis, roles=LAST, **NOT_FOLLOWED),
+    _row("L2_NORMALIZATION", "LpNormalization", roles=LAST, **NOT_FOLLOWED),
+    _row("CUMSUM", "CumSum", roles=AXIS, **NOT_FOLLOWED),
+)
+
+
 # All names.
 
 
@@ -177,7 +209,7 @@ TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
             LAYERS,
             TFLITE_POOLING,
             ELEMENTWISE,
-            TFLITE_REDUCTIONS,
+            REDUCTIONS,
             TFLITE_SHAPING,
             TFLITE_CONTROL,
         )
