@@ -127,6 +127,10 @@ class Roles(NamedTuple):
         """Axis of the channels in an image of this rank."""
         return rank - 1 if self.channels_last else 1
 
+    def plane(self, rank: int) -> list[int]:
+        """Axes of an image of this rank but its batch and channels."""
+        return [axis for axis in range(1, rank) if axis != self.channels(rank)]
+
     def number(self, node: Node, name: str, default: int = 0) -> int:
         """A number that a node states in an attribute; `default` is what counts in ONNX where it does not."""
         place = self.stated(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING
@@ -36,10 +36,10 @@ from onnxlint_cmsis.model.intervals import (
     regrouped,
     within,
 )
-from onnxlint_cmsis.operators.record import DemandRule, LayerSum, ValueRule, ValueView, has, real_attribute
+from onnxlint_cmsis.operators.record import LayerSum, ValueRule, ValueView, has, real_attribute
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Attribute, Node, StoredQuantization
+    from onnxlint_cmsis.model.graph import Node, StoredQuantization
     from onnxlint_cmsis.model.intervals import Floats, Mask
     from onnxlint_cmsis.model.roles import Roles
 
@@ -682,9 +682,9 @@ def quantized_pool(node: Node, view: ValueView) -> Interval | None:
 
 
 def _plane(node: Node, view: ValueView, x: Interval | None) -> Interval | None:
-    """The one interval of each channel, which is at axis 1."""
+    """The one interval of each channel."""
     rank = len(view.input_shape(node, 0) or ())
-    return None if x is None or rank < 3 else level(x, range(2, rank))
+    return None if x is None or rank < 3 else level(x, view.roles(node).plane(rank))
 
 
 def _with_padding(result: Interval, node: Node) -> Interval:
@@ -780,12 +780,17 @@ def leveled(node: Node, view: ValueView) -> Interval | None:
 
 
 def picked_values(node: Node, view: ValueView) -> Interval | None:
+    """Elements from any place."""
+    x, after = view.input(node, 0), view.shape(node.outputs[0])
+    return None if x is None or after is None or len(after) != x.low.ndim else level(x, range(x.low.ndim))
+
+
+def tile_values(node: Node, view: ValueView) -> Interval | None:
     """Elements from any place along the axes whose sizes change."""
     x, before, after = view.input(node, 0), view.input_shape(node, 0), view.shape(node.outputs[0])
     if x is None or before is None or after is None or len(after) != len(before):
         return None
-    moved = [axis for axis in range(len(before)) if before[axis] is None or before[axis] != after[axis]]
-    return level(x, moved if node.op_type == "Tile" else range(len(before)))
+    return level(x, [axis for axis, size in enumerate(before) if size is None or size != after[axis]])
 
 
 # Intervals through operators that put tensors together, grow one, limit it or store it otherwise.
@@ -848,7 +853,7 @@ def lengths_of(node: Node, view: ValueView) -> tuple[int, list[int]] | None:
     shapes = [view.input_shape(node, place) for place in view.roles(node).data_of(node)]
     ranks = {None if shape is None else len(shape) for shape in shapes}
     rank = ranks.pop() if ranks else None
-    axis = node.int("axis", 1)
+    axis = view.roles(node).number(node, "axis", 1)
     if ranks or rank is None or not -rank <= axis < rank:
         return None
     lengths = [None if shape is None else shape[axis] for shape in shapes]
@@ -902,11 +907,12 @@ def joined(parts: Sequence[Interval | None], where: tuple[int, list[int]] | None
 
 def pads_of(node: Node, view: ValueView) -> list[tuple[int, int]] | None:
     """Elements that Pad adds before and after each axis; None where they are not known or elements are cut."""
-    shape, pads = view.input_shape(node, 0), view.ints(node, "pads", 1)
-    if shape is None or pads is None:
+    shape, pads, pairs = view.input_shape(node, 0), view.stated(node, "pads"), view.stated(node, "pairs")
+    if shape is None or (pads is None and pairs is None):
         return None
-    axes = view.ints(node, "", 3) if has(node, 3) else list(range(len(shape)))
-    if axes is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
+    pads = pads if pairs is None else pairs[::2] + pairs[1::2]
+    axes = view.stated(node, "axes", range(len(shape)))
+    if pads is None or axes is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
         return None
     found = [(0, 0)] * len(shape)
     for place, axis in enumerate(axes):
@@ -956,9 +962,6 @@ def expand_values(node: Node, view: ValueView) -> Interval | None:
 # Intervals where tensors keep their own scales: real numbers of the inputs, and steps of the result's scale.
 
 
-Likeness = Callable[["Node", ValueView], "Node"]
-"""A node as ONNX would have it."""
-
 CLAMPS = {
     "NONE": (-np.inf, np.inf),
     "RELU": (0.0, np.inf),
@@ -974,12 +977,10 @@ WIDE = ("int16",)
 
 
 class RealView(ValueView):
-    """Inputs of one node as real numbers."""
+    """Inputs as real numbers."""
 
-    def __init__(self, node: Node, view: ValueView) -> None:
-        """`node` is the node of the file; rules ask in the name of one that is like it."""
+    def __init__(self, view: ValueView) -> None:
         self.graph = view.graph
-        self._node = node
         self._view = view
 
     def input(self, node: Node, position: int) -> Interval | None:
@@ -999,8 +1000,8 @@ class RealView(ValueView):
         return self._view.layer_sum(node)
 
     def roles(self, node: Node) -> Roles:
-        """What the inputs of the node of the file are for."""
-        return self._view.roles(self._node if node.index == self._node.index else node)
+        """What the inputs of a node are for."""
+        return self._view.roles(node)
 
     def made_type(self, node: Node) -> str:
         """float32 for a result that is stored in steps of a scale."""
@@ -1021,9 +1022,7 @@ def vector_of(numbers: Sequence[float], stored: StoredQuantization, rank: int) -
     return lay(exactly(np.array(numbers, np.float64)), stored.axis, rank)
 
 
-def through_scales(
-    rule: ValueRule, like: Likeness | None = None, *, error: float = 0.0, rescales: bool = False, copies: bool = False
-) -> ValueRule:
+def through_scales(rule: ValueRule, *, error: float = 0.0, rescales: bool = False, copies: bool = False) -> ValueRule:
     """A function of real numbers as an operator with stored scales computes it.
 
     `error` is how far the kernel may be from it in steps of an int8 result; `rescales` tells that the kernel multiplies
@@ -1034,8 +1033,8 @@ def through_scales(
     def values(node: Node, view: ValueView) -> Interval | None:
         if (error > HALF and view.made_type(node) in WIDE) or (copies and not _one_scale(node, view)):
             return None
-        inputs = RealView(node, view)
-        real = rule(like(node, inputs) if like else node, inputs)
+        inputs = RealView(view)
+        real = rule(node, inputs)
         factor = rescaling(node, view) if rescales else 0.0
         return None if real is None else stored(real, node, view, error + float(twice_rounded(np.float64(factor))))
 
@@ -1091,27 +1090,6 @@ def _in_steps(real: Interval, made: StoredQuantization, error: Floats | float, e
     return in_steps(steps.widened(*margins), zero, elem_type)
 
 
-def called(name: str, **attributes: str) -> Likeness:
-    """The node under the name that ONNX has for its function, with options under ONNX's names (`alpha="alpha"`)."""
-
-    def like(node: Node, _view: ValueView) -> Node:
-        found: dict[str, Attribute] = {
-            theirs: node.attributes[ours] for theirs, ours in attributes.items() if ours in node.attributes
-        }
-        return replace(node, op_type=name, domain="", attributes=found)
-
-    return like
-
-
-def demanded_like(rule: DemandRule, like: Likeness) -> DemandRule:
-    """What a node needs, by the rule of one that is like it."""
-
-    def demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-        return rule(like(node, view), view, mask)
-
-    return demand
-
-
 # Which elements of its inputs an operator needs for some elements of its result.
 
 
@@ -1125,9 +1103,11 @@ def elementwise_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mas
     return found
 
 
-def plane_demand(node: Node, _view: ValueView, mask: Mask) -> dict[int, Mask] | None:
+def plane_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
     """Every element of a channel's plane."""
-    return None if mask.ndim < 3 or node.int("channels_last") else {0: anywhere(mask, range(2, mask.ndim))}
+    if mask.ndim < 3 or node.int("channels_last"):
+        return None
+    return {0: anywhere(mask, view.roles(node).plane(mask.ndim))}
 
 
 def reduction_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:

@@ -212,12 +212,14 @@ def normalised(axis: int, rank: int, *, inclusive: bool = False) -> int:
     return axis + rank if axis < 0 else axis
 
 
-def transpose(node: Node, context: Context) -> None:
+def transpose(_node: Node, context: Context) -> None:
     """Axes in the order of `perm`."""
     axes = context.need(0)
-    order = node.permutation(len(axes))
+    order = context.stated("perm", tuple(range(len(axes) - 1, -1, -1)))
     if order is None:
-        raise NotFollowedError(f"perm {list(node.ints('perm'))} is not an order of {len(axes)} axes")
+        raise NotFollowedError("the order of the axes is computed at run time")
+    if sorted(order) != [*range(len(axes))]:
+        raise NotFollowedError(f"perm {list(order)} is not an order of {len(axes)} axes")
     moved = tuple(axes[axis] for axis in order)
     context.tie_all(context.output(0, [context.size(axis) for axis in moved]), moved)
 

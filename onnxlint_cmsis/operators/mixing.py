@@ -41,24 +41,7 @@ from onnxlint_cmsis.operators.record import (
 )
 from onnxlint_cmsis.operators.weighted import channel_numbers
 
-# Tie rules of operators that mix or count the elements of an axis, and of pooling, which mixes the plane.
-
-
-def pool(node: Node, context: Context) -> None:
-    """Tie batch and channels, lock the plane."""
-    axes = context.need(0)
-    if len(axes) < 3:
-        raise NotFollowedError(f"pooling of rank {len(axes)}")
-    reason = f"{node.op_type} computes along this axis"
-    plane = 1 if node.op_type.startswith("Global") else None
-    sizes = [*map(context.size, axes[:2]), *[plane] * (len(axes) - 2)]
-    for position in range(len(node.outputs)):
-        result = context.output(position, sizes)
-        context.tie_all(result[:2], axes[:2])
-        context.pin_all(result[2:], reason)
-    context.pin_all(axes[2:], reason)
-    if any(node.outputs[1:]):
-        context.pin_all(axes, f"the indices of {node.op_type} count elements across all axes")
+# Tie rules of operators that mix or count the elements of an axis.
 
 
 def along_axis(node: Node, context: Context) -> None:

@@ -11,28 +11,21 @@ import numpy as np
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError, Number
-from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.model.variables import Dimension
-from onnxlint_cmsis.operators import common_ties, record, window
+from onnxlint_cmsis.operators import common_ties
 from onnxlint_cmsis.operators import common_ties as ties
 from onnxlint_cmsis.operators.arithmetic import (
-    called,
     concat_demand,
     concat_values,
-    demanded_like,
-    elementwise_demand,
-    expand_values,
     pad_demand,
     pad_values,
-    picked_values,
-    through_scales,
 )
 from onnxlint_cmsis.operators.common_ties import normalised, regroup, same_sizes
 from onnxlint_cmsis.operators.record import (
     AS_READ,
     COMPUTES,
-    ZEROS,
     Elements,
     Layout,
     Move,
@@ -55,26 +48,17 @@ from onnxlint_cmsis.operators.record import (
     move_regroup,
     move_slice,
     move_split,
-    ordered,
     sliced,
     three,
     transpose,
 )
-from onnxlint_cmsis.operators.window import expand, tile
 
 # How TensorFlow Lite's operators move elements without changing them.
 
 
-def move_tflite_transpose(way: Passage) -> Move | None:
-    """Axes in the order of input 1."""
-    order = way.view.ints(way.node, "", 1)
-    known = order is not None and sorted(order) == list(range(len(way.before)))
-    return ordered(tuple(order)) if known and order is not None else None
-
-
 def move_tflite_slice(way: Passage) -> Move | None:
     """So many elements (input 2) from a place on (input 1)."""
-    starts, counts = way.view.ints(way.node, "", 1), way.view.ints(way.node, "", 2)
+    starts, counts = way.view.ints(way.node, 1), way.view.ints(way.node, 2)
     if starts is None or counts is None or not len(starts) == len(counts) == len(way.before):
         return None
     limits = [slice(start, None if count == -1 else start + count) for start, count in zip(starts, counts, strict=True)]
@@ -84,7 +68,7 @@ def move_tflite_slice(way: Passage) -> Move | None:
 def move_tflite_strided_slice(way: Passage) -> Move | None:
     """Elements at steps between limits; an axis of which one element is taken goes."""
     node, view = way.node, way.view
-    starts, ends, steps = (view.ints(node, "", place) for place in (1, 2, 3))
+    starts, ends, steps = (view.ints(node, place) for place in (1, 2, 3))
     masks = ("ellipsis_mask", "new_axis_mask", "offset", "shrink_axis_mask")
     if starts is None or ends is None or steps is None or any(map(node.int, masks)) or 0 in steps:
         return None
@@ -98,22 +82,9 @@ def move_tflite_strided_slice(way: Passage) -> Move | None:
     return chain(*moves)
 
 
-def move_tflite_split(way: Passage) -> Move | None:
-    """One of several pieces along the axis that an input names: the first of SPLIT, the third of SPLIT_V."""
-    axes = way.view.ints(way.node, "", 2 if way.view.roles(way.node).data == (0,) else 0)
-    if axes is None or len(axes) != 1 or not -len(way.before) <= axes[0] < len(way.before):
-        return None
-    shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
-    lengths = [shape[axes[0]] for shape in shapes if shape is not None and len(shape) == len(way.before)]
-    known = [length for length in lengths if length is not None]
-    if len(known) < len(shapes):
-        return None
-    return sliced(way.before, axes[0], slice(sum(known[:-1]), sum(known)))
-
-
 def move_tflite_reverse(way: Passage) -> Move | None:
     """Listed axes the other way round."""
-    axes = way.view.ints(way.node, "", 1)
+    axes = way.view.ints(way.node, 1)
     if axes is None or not all(-len(way.before) <= axis < len(way.before) for axis in axes):
         return None
     turned = tuple(sorted({axis % len(way.before) for axis in axes}))
@@ -173,35 +144,6 @@ def _named_by_input(context: Context, result: Axes) -> None:
             context.name_input(1, place, [result[place]])
 
 
-def squeeze(node: Node, context: Context) -> None:
-    """Remove the listed axes, or all of size 1."""
-    axes = context.need(0)
-    listed = node.ints("squeeze_dims")
-    gone = {normalised(axis, len(axes)) for axis in listed}
-    if not listed:
-        gone = {place for place, axis in enumerate(axes) if context.size(axis) == 1}
-    context.pin_all((axes[place] for place in sorted(gone)), "a squeezed axis has to stay 1")
-    made_of(context, [axis for place, axis in enumerate(axes) if place not in gone])
-
-
-def expand_dims(_node: Node, context: Context) -> None:
-    """One new axis of size 1."""
-    axes, place = context.need(0), context.ints(1)
-    if place is None or len(place) != 1:
-        raise NotFollowedError("the axis to insert is computed at run time")
-    made = list(axes)
-    made.insert(normalised(place[0], len(axes) + 1), context.fixed(1, "an inserted axis of size 1"))
-    made_of(context, made)
-
-
-def tflite_transpose(_node: Node, context: Context) -> None:
-    """Axes in the order of input 1."""
-    axes, order = context.need(0), context.ints(1)
-    if order is None or sorted(order) != list(range(len(axes))):
-        raise NotFollowedError(f"the order {order} of {len(axes)} axes")
-    made_of(context, [axes[axis] for axis in order])
-
-
 def pack(node: Node, context: Context) -> None:
     """Tensors of one shape along a new axis."""
     operands = [context.need(place) for place in range(len(node.inputs)) if context.has(place)]
@@ -239,8 +181,8 @@ TO_THE_END = 2**31 - 1
 
 def concat(node: Node, context: Context) -> None:
     """The axis of the result holds the inputs' axes in order."""
-    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
-    join(context, operands, node.int("axis", 1))
+    operands = [context.need(position) for position in context.roles.data_of(node)]
+    join(context, operands, context.roles.number(node, "axis", 1))
 
 
 def join(context: Context, operands: list[Axes], along: int) -> None:
@@ -262,21 +204,21 @@ def others(axes: Axes, axis: int) -> list[Dimension]:
 
 def split(node: Node, context: Context) -> None:
     """The axis of the input holds the outputs' axes in order; without listed sizes all pieces stay equal."""
-    axes = context.need(0)
-    axis = normalised(node.int("axis", 0), len(axes))
-    total = context.size(axes[axis])
-    listed = context.has(1) or "split" in node.attributes
-    sizes = context.stated("split")
-    if listed and (sizes is None or len(sizes) != len(node.outputs)):
+    axes, along = context.need(context.roles.data[0]), context.stated("axis", (0,))
+    if along is None or len(along) != 1:
+        raise NotFollowedError("the axis to split is computed at run time")
+    axis = normalised(along[0], len(axes))
+    total, count = context.size(axes[axis]), len(node.outputs)
+    sizes = context.stated("split", ())
+    if sizes is None or (sizes and (len(sizes) != count or min(sizes) < 0)):
         raise NotFollowedError("the sizes of the pieces are not known")
-    count = len(node.outputs)
     shares = sizes or ([total // count] * count if total is not None and total % count == 0 else [None] * count)
     pieces = []
     for position, share in enumerate(shares):
         piece = context.output(position, [share if one is axes[axis] else context.size(one) for one in axes])
         context.tie_all(others(piece, axis), others(axes, axis))
         pieces.append(piece[axis])
-    bind_pieces(context, axes[axis], pieces, equal=not listed)
+    bind_pieces(context, axes[axis], pieces, equal=not sizes)
 
 
 def bind_pieces(context: Context, whole: Dimension, pieces: list[Dimension], *, equal: bool) -> None:
@@ -364,6 +306,8 @@ def cut(context: Context, axis: Dimension, first: int, last: int) -> tuple[list[
 
 def gather(node: Node, context: Context) -> None:
     """Constant consecutive indices take a piece of the axis; any others fix where its elements are."""
+    if node.int("batch_dims"):
+        raise NotFollowedError(f"{node.op_type} in batches")
     axes, places = context.need(0), context.need(1)
     axis = normalised(node.int("axis", 0), len(axes))
     indices = context.ints(1)
@@ -386,8 +330,10 @@ def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool
 def pad(_node: Node, context: Context) -> None:
     """Extend axes at both ends by fixed counts; lock the lanes unless the padding is constant."""
     axes = context.need(0)
-    pads = context.stated("pads")
-    chosen = context.ints(3) if context.has(3) else tuple(range(len(axes)))
+    pads, chosen = context.stated("pads"), context.stated("axes", tuple(range(len(axes))))
+    if "pairs" in context.roles.numbers:
+        pairs = flat_ints(context, context.roles.numbers["pairs"].input)
+        pads = None if pairs is None else pairs[::2] + pairs[1::2]
     if pads is None or chosen is None or len(pads) != 2 * len(chosen):
         raise NotFollowedError("how much is padded is computed at run time")
     made = list(axes)
@@ -409,38 +355,6 @@ def pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dime
 
 
 # Tie rules of TensorFlow Lite's operators that join axes, take pieces of them or grow them.
-
-
-def concatenation(node: Node, context: Context) -> None:
-    """The axis of the result holds the inputs' axes in order."""
-    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
-    join(context, operands, node.int("axis"))
-
-
-def tflite_split(node: Node, context: Context) -> None:
-    """SPLIT: equal pieces along the axis that input 0 names."""
-    axis = context.ints(0)
-    if axis is None or len(axis) != 1:
-        raise NotFollowedError("the axis to split is computed at run time")
-    _pieces(node, context, context.need(1), axis[0], equal=True)
-
-
-def split_v(node: Node, context: Context) -> None:
-    """SPLIT_V: pieces of the sizes in input 1, along the axis that input 2 names."""
-    axis, sizes = context.ints(2), context.ints(1)
-    if axis is None or len(axis) != 1 or sizes is None or len(sizes) != len(node.outputs) or min(sizes) < 0:
-        raise NotFollowedError("the sizes of the pieces are not known")
-    _pieces(node, context, context.need(0), axis[0], equal=False)
-
-
-def _pieces(node: Node, context: Context, axes: Axes, along: int, *, equal: bool) -> None:
-    axis = normalised(along, len(axes))
-    pieces = []
-    for position in range(len(node.outputs)):
-        piece = context.output(position, [None if one is axes[axis] else context.size(one) for one in axes])
-        context.tie_all(others(piece, axis), others(axes, axis))
-        pieces.append(piece[axis])
-    bind_pieces(context, axes[axis], pieces, equal=equal)
 
 
 def tflite_slice(_node: Node, context: Context) -> None:
@@ -486,22 +400,6 @@ def tflite_strided_slice(node: Node, context: Context) -> None:
     made_of(context, made)
 
 
-def gather_along(node: Node, context: Context) -> None:
-    """GATHER along one axis, without batches."""
-    if node.int("batch_dims"):
-        raise NotFollowedError("GATHER in batches")
-    gather(node, context)
-
-
-def tflite_pad(_node: Node, context: Context) -> None:
-    """PAD, PADV2, MIRROR_PAD: counts before and after each axis in input 1, [rank, 2]."""
-    axes, counts = context.need(0), flat_ints(context, 1)
-    if counts is None or len(counts) != 2 * len(axes):
-        raise NotFollowedError("how much is padded is computed at run time")
-    pairs = zip(axes, counts[::2], counts[1::2], strict=True)
-    made_of(context, [pad_axis(context, axis, before, after) for axis, before, after in pairs])
-
-
 def flat_ints(context: Context, position: int) -> tuple[int, ...] | None:
     """Numbers of a constant of any rank, in order; None where it is none."""
     constant = context.graph.constants.get(context.node.inputs[position]) if context.has(position) else None
@@ -520,37 +418,6 @@ def space_to_batch(_node: Node, context: Context) -> None:
     result = context.output(0, sizes)
     context.tie_all(result[moved:], axes[moved:])
     context.pin_all((*axes[:moved], *result[:moved]), reason)
-
-
-def tflite_depth_to_space(node: Node, context: Context) -> None:
-    """DEPTH_TO_SPACE: channels are [b, b, C']; the blocks move into the plane."""
-    axes, blocks = _slicing_ties_blocks(node, context)
-    total, block = context.size(axes[3]), node.int("block_size")
-    if total is None or total % (block * block):
-        raise NotFollowedError(f"{total} channels are not a multiple of {block * block}")
-    inner = Dimension(total // (block * block))
-    context.tie(axes[3], context.product((*blocks, inner)))
-    _moved_plane(node, context, axes, inner)
-
-
-def tflite_space_to_depth(node: Node, context: Context) -> None:
-    """SPACE_TO_DEPTH: channels of the result are [b, b, C]."""
-    axes, blocks = _slicing_ties_blocks(node, context)
-    _moved_plane(node, context, axes, context.product((*blocks, axes[3])))
-
-
-def _slicing_ties_blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
-    axes, block = context.need(0), node.int("block_size")
-    if len(axes) != 4 or block < 1:
-        raise NotFollowedError(f"rank {len(axes)} and block size {block} where 4 and at least 1 are allowed")
-    return axes, [context.fixed(block, f"block size of {node.op_type}") for _ in range(2)]
-
-
-def _moved_plane(node: Node, context: Context, axes: Axes, channels: Dimension) -> None:
-    reason = f"{node.op_type} moves blocks along this axis"
-    result = context.output(0, [context.size(axes[0]), None, None, context.size(channels)])
-    context.tie_all((result[0], result[3]), (axes[0], channels))
-    context.pin_all((*axes[1:3], *result[1:3]), reason)
 
 
 def tflite_reverse(_node: Node, context: Context) -> None:
@@ -592,86 +459,6 @@ SHAPING = (
 )
 
 
-# TensorFlow Lite's operators that give elements other axes or other places, join tensors or grow them.
-
-
-def _operator(name: str, axes: TieRule, elements: Elements, **facets: Any) -> Operator:
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
-    return replace(made, **facets)
-
-
-def _tflite_renamed(name: str, axes: TieRule, **facets: Any) -> Operator:
-    """The same bytes under another shape."""
-    return _operator(name, axes, Elements.RENAMED, zero=(0,), movement=record.move_regroup, **facets)
-
-
-def _moved(name: str, axes: TieRule, movement: record.Movement | None = None, **facets: Any) -> Operator:
-    """Elements in other places."""
-    return _operator(name, axes, Elements.MOVED, zero=(0,), movement=movement, **facets)
-
-
-def _padded(name: str) -> Operator:
-    values = through_scales(window.pad_result, copies=True)
-    return _operator(name, tflite_pad, Elements.PADDED, zero=(0,), values=values, demand=window.pad_need)
-
-
-def _shaping_operators_blocks(name: str) -> Operator:
-    """Blocks of the plane in the batch; zeros may come in."""
-    values = through_scales(window.block_values, copies=True)
-    axes, demand = space_to_batch, window.block_demand
-    return _operator(name, axes, Elements.COMPUTED, new_lane=ZEROS, zero=(0,), values=values, demand=demand)
-
-
-AS_CONCAT = called("Concat", axis="axis")
-SECOND = Roles(data=(1,))
-"""Data behind an input that names the axis."""
-
-TFLITE_SHAPING = (
-    _tflite_renamed("RESHAPE", reshape, roles=Roles(sizes=(1,))),
-    _tflite_renamed("SQUEEZE", squeeze, sizes=common_ties.same_sizes),
-    _tflite_renamed("EXPAND_DIMS", expand_dims, sizes=common_ties.same_sizes),
-    _moved("TRANSPOSE", tflite_transpose, move_tflite_transpose),
-    _moved("SLICE", tflite_slice, move_tflite_slice),
-    _moved(
-        "STRIDED_SLICE",
-        tflite_strided_slice,
-        move_tflite_strided_slice,
-        roles=Roles(numbers={"starts": Stated(input=1), "ends": Stated(input=2)}),
-        sizes=common_ties.strided_sizes,
-    ),
-    _moved("SPLIT", tflite_split, move_tflite_split, roles=SECOND),
-    _moved("SPLIT_V", split_v, move_tflite_split, roles=Roles(numbers={"split": Stated(input=1)})),
-    _moved("UNPACK", unpack),
-    _moved("GATHER", gather_along, record.move_gather, sizes=common_ties.gathered_sizes),
-    _moved("DEPTH_TO_SPACE", tflite_depth_to_space, move_tflite_depth_to_space),
-    _moved("SPACE_TO_DEPTH", tflite_space_to_depth, move_tflite_space_to_depth),
-    _moved("REVERSE_V2", tflite_reverse, move_tflite_reverse),
-    _moved("TILE", tile, values=through_scales(picked_values, called("Tile"), copies=True)),
-    _moved(
-        "BROADCAST_TO",
-        expand,
-        roles=Roles(sizes=(1,)),
-        values=through_scales(expand_values, copies=True),
-        demand=elementwise_demand,
-    ),
-    _operator(
-        "CONCATENATION",
-        concatenation,
-        Elements.JOINED,
-        roles=Roles(step=1),
-        sizes=common_ties.joined_sizes,
-        values=through_scales(concat_values, AS_CONCAT, copies=True),
-        demand=demanded_like(concat_demand, AS_CONCAT),
-    ),
-    _operator("PACK", pack, Elements.JOINED, roles=Roles(step=1), sizes=common_ties.joined_sizes),
-    _padded("PAD"),
-    _padded("PADV2"),
-    _padded("MIRROR_PAD"),
-    _shaping_operators_blocks("BATCH_TO_SPACE_ND"),
-    _shaping_operators_blocks("SPACE_TO_BATCH_ND"),
-)
-
-
 # Operators that join axes, or take pieces of them.
 
 
@@ -696,7 +483,7 @@ PAD = Operator(
     Layout.EITHER,
     new_lane=AS_READ,
     zero=(0,),
-    roles=Roles(numbers={"pads": Stated("pads", 1), "axes": Stated(input=3)}),
+    roles=Roles(numbers={"pads": Stated("pads", 1), "axes": Stated("axes", 3)}),
     values=pad_values,
     demand=pad_demand,
 )

@@ -229,16 +229,17 @@ class ValueView(ABC):
     def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> list[int] | None:
         """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
         place = self.roles(node).stated(name)
-        if has(node, place.input) or (place.input >= 0 and not place.attribute) or place.attribute in node.attributes:
-            return self.ints(node, place.attribute, place.input)
+        if has(node, place.input) or (place.input >= 0 and not place.attribute):
+            return self.ints(node, place.input)
+        if place.attribute in node.attributes:
+            number = node.attributes[place.attribute]
+            return [number] if isinstance(number, int) else list(node.ints(place.attribute))
         found = default if place.default is None else (place.default,)
         return None if found is None else list(found)
 
-    def ints(self, node: Node, attribute: str, position: int) -> list[int] | None:
-        """A list of sizes or axes, an attribute in older opsets and an input in newer ones; None where not known."""
-        if not has(node, position):
-            return list(node.ints(attribute)) if attribute in node.attributes else None
-        constant = self.graph.constants.get(node.inputs[position])
+    def ints(self, node: Node, position: int) -> list[int] | None:
+        """Numbers of an input; None where they are not known."""
+        constant = self.graph.constants.get(node.inputs[position]) if has(node, position) else None
         values = None if constant is None or constant.overridable else constant.values()
         return None if values is None else [int(value) for value in values]
 
@@ -319,8 +320,8 @@ def _sure(array: Array | None) -> Array:
 
 def transpose(way: Passage) -> Move | None:
     """Axes in another order."""
-    order = way.node.permutation(len(way.before))
-    return None if order is None else ordered(order)
+    order = way.view.stated(way.node, "perm", range(len(way.before) - 1, -1, -1))
+    return ordered(tuple(order)) if order and sorted(order) == [*range(len(way.before))] else None
 
 
 def ordered(order: tuple[int, ...]) -> Move:
@@ -352,11 +353,11 @@ def chain(*moves: Move | None) -> Move | None:
 def move_slice(way: Passage) -> Move | None:
     """Elements at steps between limits."""
     node, view = way.node, way.view
-    starts, ends = view.ints(node, "starts", 1), view.ints(node, "ends", 2)
+    starts, ends = view.stated(node, "starts"), view.stated(node, "ends")
     if starts is None or ends is None:
         return None
-    axes = view.ints(node, "axes", 3) if has(node, 3) or "axes" in node.attributes else list(range(len(starts)))
-    steps = view.ints(node, "steps", 4) if has(node, 4) else [1] * len(starts)
+    axes = view.stated(node, "axes", range(len(starts)))
+    steps = view.stated(node, "steps", [1] * len(starts))
     if axes is None or steps is None or not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         return None
     limits = zip(starts, ends, axes, steps, strict=True)
@@ -371,10 +372,11 @@ def sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
 
 def move_split(way: Passage) -> Move | None:
     """One of several pieces along an axis."""
-    axis = way.node.int("axis", 0)
+    along = way.view.stated(way.node, "axis", (0,))
     shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
-    if not -len(way.before) <= axis < len(way.before):
+    if along is None or len(along) != 1 or not -len(way.before) <= along[0] < len(way.before):
         return None
+    axis = along[0]
     lengths = [None if shape is None or len(shape) != len(way.before) else shape[axis] for shape in shapes]
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths):
@@ -385,7 +387,7 @@ def move_split(way: Passage) -> Move | None:
 def move_gather(way: Passage) -> Move | None:
     """Elements at fixed indices of an axis."""
     before, axis = way.before, way.node.int("axis", 0)
-    indices = way.view.ints(way.node, "", 1)
+    indices = way.view.ints(way.node, 1)
     size = before[axis] if -len(before) <= axis < len(before) else None
     if indices is None or size is None or not all(-size <= index < size for index in indices):
         return None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import SLACK, Interval, as_stored, fits, is_whole, lay, point, unknown
@@ -201,14 +202,19 @@ def note_layer(context: Context, weights: int, decides: Sequence[Dimension], rea
     context.layer(weights, decides, reads)
 
 
-def new_plane(context: Context, axes: Axes, channels: Dimension) -> None:
-    """A result of the same batch with these channels; both planes are locked."""
+def new_plane(
+    context: Context, axes: Axes, channels: Dimension, does: str = "computes along this axis", size: Size = None
+) -> None:
+    """Results of the same batch with these channels; all planes are locked, those of results have `size`."""
     place = context.roles.channels(len(axes))
     kept = {0: axes[0], place: channels}
-    result = context.output(0, [context.size(kept[at]) if at in kept else None for at in range(len(axes))])
-    context.tie_all((result[at] for at in kept), kept.values())
-    planes = (axis for tensor in (axes, result) for at, axis in enumerate(tensor) if at not in kept)
-    context.pin_all(planes, f"{context.node.op_type} computes along this axis")
+    reason = f"{context.node.op_type} {does}"
+    for position in range(len(context.node.outputs)):
+        sizes = [context.size(kept[at]) if at in kept else size for at in range(len(axes))]
+        result = context.output(position, sizes)
+        context.tie_all((result[at] for at in kept), kept.values())
+        context.pin_all((axis for at, axis in enumerate(result) if at not in kept), reason)
+    context.pin_all((axis for at, axis in enumerate(axes) if at not in kept), reason)
 
 
 def _group_count(context: Context, form: Form, channels: Dimension, inputs: Dimension) -> int:
@@ -314,17 +320,6 @@ def channel_numbers(node: Node, context: Context) -> None:
         context.pin_all(axes[2:], "InstanceNormalization mixes this axis")
     elif any(node.outputs[1:]) or node.int("training_mode"):
         raise NotFollowedError("BatchNormalization in training mode")
-
-
-def pool_2d(_node: Node, context: Context) -> None:
-    """Pools of windows, one channel after the other."""
-    axes = image(context, 0)
-    new_plane(context, axes, axes[context.roles.channels(len(axes))])
-
-
-def resize_2d(_node: Node, context: Context) -> None:
-    """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: another plane."""
-    pool_2d(_node, context)
 
 
 # Convolutions.

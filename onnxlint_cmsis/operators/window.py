@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Axes, Context, Element, NotFollowedError, Number
-from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import Interval, anywhere, hull, level, point
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension, find
-from onnxlint_cmsis.operators import weighted as ties
 from onnxlint_cmsis.operators.arithmetic import (
     Summary,
     elementwise_demand,
@@ -19,37 +17,30 @@ from onnxlint_cmsis.operators.arithmetic import (
     largest,
     mean,
     norm,
-    pad_demand,
-    pad_values,
-    picked_values,
     plane_demand,
     pooled,
     resize_demand,
     resize_values,
-    through_scales,
+    tile_values,
 )
 from onnxlint_cmsis.operators.common_ties import normalised
-from onnxlint_cmsis.operators.mixing import pool
 from onnxlint_cmsis.operators.record import (
     AS_READ,
-    OPAQUE,
     ZEROS,
     Elements,
     Layout,
     Movement,
-    NotFollowed,
     Operator,
     Risk,
     TieRule,
     ValueRule,
     ValueView,
-    has,
     move_depth_to_space,
     move_space_to_depth,
 )
+from onnxlint_cmsis.operators.weighted import image, new_plane
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Attribute
     from onnxlint_cmsis.model.intervals import Mask
 
 
@@ -160,65 +151,50 @@ def _sized(context: Context, axis: Dimension, element: Element, place: int) -> D
 
 def depth_to_space(node: Node, context: Context) -> None:
     """Channels are [b, b, C'] (DCR) or [C', b, b] (CRD); the blocks move into the plane."""
-    axes, blocks = _ties_blocks(node, context)
-    inner = Dimension(_divided(context, axes[1], node.int("blocksize")))
+    axes, blocks = _blocks(node, context)
+    channels = axes[context.roles.channels(len(axes))]
+    total, block = context.size(channels), context.roles.number(node, "blocksize")
+    if total is not None and total % (block * block):
+        raise NotFollowedError(f"{total} channels are not a multiple of {block * block}")
+    inner = Dimension(None if total is None else total // (block * block))
     crd = node.text("mode", "DCR") == "CRD"
-    context.tie(axes[1], context.product((inner, *blocks) if crd else (*blocks, inner)))
-    _new_plane(node, context, axes, inner)
+    context.tie(channels, context.product((inner, *blocks) if crd else (*blocks, inner)))
+    new_plane(context, axes, inner, "moves blocks along this axis")
 
 
 def space_to_depth(node: Node, context: Context) -> None:
     """Channels of the result are [b, b, C]."""
-    axes, blocks = _ties_blocks(node, context)
-    _new_plane(node, context, axes, context.product((*blocks, axes[1])))
+    axes, blocks = _blocks(node, context)
+    made = context.product((*blocks, axes[context.roles.channels(len(axes))]))
+    new_plane(context, axes, made, "moves blocks along this axis")
 
 
-def _ties_blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
-    axes, block = context.need(0), node.int("blocksize")
+def _blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
+    axes, block = context.need(0), context.roles.number(node, "blocksize")
     if len(axes) != 4 or block < 1:
         raise NotFollowedError(f"rank {len(axes)} and block size {block} where 4 and at least 1 are allowed")
     return axes, [context.fixed(block, f"block size of {node.op_type}") for _ in range(2)]
 
 
-def _divided(context: Context, axis: Dimension, block: int) -> Size:
-    total = context.size(axis)
-    if total is not None and total % (block * block):
-        raise NotFollowedError(f"{total} channels are not a multiple of {block * block}")
-    return None if total is None else total // (block * block)
+def pool(node: Node, context: Context) -> None:
+    """Tie batch and channels, lock the plane."""
+    if node.int("channels_last"):
+        raise NotFollowedError(f"{node.op_type} with channels last is not followed")
+    axes = image(context, 0)
+    if len(axes) < 3:
+        raise NotFollowedError(f"pooling of rank {len(axes)}")
+    size = 1 if node.op_type.startswith("Global") else None
+    new_plane(context, axes, axes[context.roles.channels(len(axes))], size=size)
+    if any(node.outputs[1:]):
+        context.pin_all(axes, f"the indices of {node.op_type} count elements across all axes")
 
 
-def _new_plane(node: Node, context: Context, axes: Axes, channels: Dimension) -> None:
-    reason = f"{node.op_type} moves blocks along this axis"
-    result = context.output(0, [context.size(axes[0]), context.size(channels), None, None])
-    context.tie_all(result, (axes[0], channels))
-    context.pin_all((*axes[2:], *result[2:]), reason)
-
-
-# Intervals and needs of TensorFlow Lite's operators on NHWC images: pools, resizing, padding.
-
-
-PLANE = (1, 2)
-"""H and W."""
-
-
-def of_plane(summary: Summary) -> ValueRule:
-    """Elements of a plane taken together, channel by channel; windows leave padding out."""
-
-    def rule(node: Node, view: ValueView) -> Interval | None:
-        x = view.input(node, 0)
-        return None if x is None or x.low.ndim != 4 else summary(level(x, PLANE), node, view.rounding(node))
-
-    return rule
-
-
-def image_demand(_node: Node, _view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-    """Every element of a channel's plane."""
-    return {0: anywhere(mask, PLANE)} if mask.ndim == 4 else None
+# Intervals and needs of blocks of the plane that are laid out in the batch.
 
 
 def block_values(node: Node, view: ValueView) -> Interval | None:
     """Elements of the same channel from anywhere, or the zeros that pad."""
-    x, blocks = view.input(node, 0), view.ints(node, "", 1)
+    x, blocks = view.input(node, 0), view.ints(node, 1)
     if x is None or blocks is None or len(blocks) >= x.low.ndim:
         return None
     return hull(level(x, range(len(blocks) + 1)), point(0.0))
@@ -226,31 +202,8 @@ def block_values(node: Node, view: ValueView) -> Interval | None:
 
 def block_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
     """Every element of a channel."""
-    blocks = view.ints(node, "", 1)
+    blocks = view.ints(node, 1)
     return {0: anywhere(mask, range(len(blocks) + 1))} if blocks and len(blocks) < mask.ndim else None
-
-
-def pad_result(node: Node, view: ValueView) -> Interval | None:
-    """A number around the data; for MIRROR_PAD elements of the data."""
-    value = view.input(node, 2) if has(node, 2) else point(0.0)
-    if value is None or not value.exact.all() or value.low.size != 1:
-        return None
-    return pad_values(as_pad(node, view, float(value.low.flat[0])), view)
-
-
-def pad_need(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-    """The part of the result inside the padding."""
-    return pad_demand(as_pad(node, view, 0.0), view, mask)
-
-
-def as_pad(node: Node, view: ValueView, value: float) -> Node:
-    """The node as ONNX's Pad: counts in front of all axes, then behind."""
-    counts = view.ints(node, "", 1)
-    mode = "reflect" if "mode" in node.attributes else "constant"
-    attributes: dict[str, Attribute] = {"mode": mode, "value": value}
-    if counts is not None:
-        attributes["pads"] = tuple(counts[::2] + counts[1::2])
-    return replace(node, op_type="Pad", domain="", inputs=node.inputs[:1], attributes=attributes)
 
 
 # Pooling: each channel on its own, the plane computed anew.
@@ -271,30 +224,6 @@ POOLING = (
     _pooling("GlobalMaxPool", largest, Elements.SELECTED),
     _pooling("LpPool", norm),
     MAX_POOL,
-)
-
-
-# TensorFlow Lite's operators on the plane of an image: pools and resizing.
-
-
-STEP = 1.0
-"""How far a kernel in fixed-point numbers may be from the function, in steps of the result."""
-
-
-def _plane(name: str, values: ValueRule | NotFollowed, elements: Elements = Elements.COMPUTED) -> Operator:
-    made = ties.resize_2d if name.startswith("RESIZE") else ties.pool_2d
-    new_lane = AS_READ if elements is Elements.MOVED else ZEROS
-    record = Operator(name, made, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
-    record = replace(record, roles=Roles(channels_last=True))
-    return replace(record, values=values, demand=image_demand)
-
-
-TFLITE_POOLING = (
-    _plane("AVERAGE_POOL_2D", through_scales(of_plane(mean), copies=True)),
-    _plane("MAX_POOL_2D", through_scales(of_plane(largest), copies=True), Elements.SELECTED),
-    _plane("L2_POOL_2D", OPAQUE),
-    _plane("RESIZE_BILINEAR", through_scales(of_plane(mean), error=STEP, copies=True)),
-    _plane("RESIZE_NEAREST_NEIGHBOR", through_scales(of_plane(largest), copies=True), Elements.MOVED),
 )
 
 
@@ -322,6 +251,6 @@ RESIZING = (
     _operators_blocks("DepthToSpace", depth_to_space, move_depth_to_space),
     _resizing("Resize", Roles(sizes=(3,))),
     _operators_blocks("SpaceToDepth", space_to_depth, move_space_to_depth),
-    _repeating("Tile", tile, picked_values),
+    _repeating("Tile", tile, tile_values),
     _resizing("Upsample"),
 )

@@ -90,8 +90,8 @@ def test_no_two_families_have_one_operator() -> None:
     from onnxlint_cmsis.formats.tflite import names as tflite_names
     from onnxlint_cmsis.model.graph import TFLITE
 
-    tables = {**vars(names), **vars(tflite_names)}
-    families = [value for value in tables.values() if isinstance(value, tuple) and value]
+    tables = [*vars(names).values(), *vars(tflite_names).values()]
+    families = [value for value in tables if isinstance(value, tuple) and value]
     records = [record for family in families for record in family if isinstance(record, Operator)]
     assert len([record for record in records if record.domain != TFLITE]) == len(OPERATORS)
     assert len([record for record in records if record.domain == TFLITE]) == len(TFLITE_OPERATORS)

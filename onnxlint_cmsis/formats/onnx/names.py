@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from onnxlint_cmsis.model.context import Context, NotFollowedError
+from onnxlint_cmsis.model.context import Context
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators import arithmetic
@@ -20,8 +20,8 @@ from onnxlint_cmsis.operators.arithmetic import (
 from onnxlint_cmsis.operators.common_ties import broadcast_inputs, same_as
 from onnxlint_cmsis.operators.control import CONTROL
 from onnxlint_cmsis.operators.curve import CURVES, GELU, LEAKY_RELU, SIGMOID
-from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX, pool
-from onnxlint_cmsis.operators.movement import CONCAT, SHAPING, SLICING, join
+from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX
+from onnxlint_cmsis.operators.movement import CONCAT, SHAPING, SLICING
 from onnxlint_cmsis.operators.pairwise import ADD, MUL, PAIRWISE, WHERE
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, PACT, QUANTIZATION, QUANTIZE_LINEAR
 from onnxlint_cmsis.operators.record import (
@@ -42,26 +42,9 @@ from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, P
 # Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
 
 
-def qlinear_binary(_node: Node, context: Context) -> None:
-    """A, scale, zero-point, B, scale, zero-point, with broadcasting."""
-    broadcast_inputs(context, (0, 3))
-
-
-def qlinear_where(_node: Node, context: Context) -> None:
-    """Condition, then X, scale, zero-point, Y, scale, zero-point, with broadcasting."""
-    broadcast_inputs(context, (0, 1, 4))
-
-
-def qlinear_concat(node: Node, context: Context) -> None:
-    """Output scale and zero-point, then tensor, scale, zero-point for each operand."""
-    join(context, [context.need(position) for position in range(2, len(node.inputs), 3)], node.int("axis", 1))
-
-
-def qlinear_pool(node: Node, context: Context) -> None:
-    """Pooling with channels first."""
-    if node.int("channels_last"):
-        raise NotFollowedError(f"{node.op_type} with channels last is not followed")
-    pool(node, context)
+def broadcast_data(node: Node, context: Context) -> None:
+    """Data inputs, each with scale and zero-point behind it, with broadcasting."""
+    broadcast_inputs(context, tuple(context.roles.data_of(node)))
 
 
 def qlinear_softmax(node: Node, context: Context) -> None:
@@ -121,7 +104,7 @@ def _on_integers(name: str, of: Operator, values: ValueRule | NotFollowed) -> Op
 
 
 def _quantized_pair(name: str, of: Operator) -> Operator:
-    made = replace(_fused(name, of), axes=qlinear_binary, roles=TWO_OPERANDS, risk=Risk.NONE)
+    made = replace(_fused(name, of), axes=broadcast_data, roles=TWO_OPERANDS, risk=Risk.NONE)
     return replace(made, values=quantized_pair(of.name), sizes=COMPUTES)
 
 
@@ -146,19 +129,18 @@ NAMES = (
     replace(_fused("MatMulIntegerToFloat", MATMUL), roles=SCALED),
     _quantized_pair("QLinearAdd", ADD),
     replace(_quantized_pair("QLinearMul", MUL), zero=BOTH),
-    replace(_fused("QLinearWhere", WHERE), axes=qlinear_where, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),
+    replace(_fused("QLinearWhere", WHERE), axes=broadcast_data, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),
     _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve(arithmetic.LEAKY_RELU)),
     _on_integers("QLinearSigmoid", SIGMOID, quantized_curve(arithmetic.SIGMOID)),
     replace(
         _fused("QLinearConcat", CONCAT),
-        axes=qlinear_concat,
         roles=PARTS,
         new_lane=ZEROS,
         sizes=COMPUTES,
         values=quantized_concat,
     ),
-    replace(_on_integers("QLinearAveragePool", AVERAGE_POOL, quantized_pool), axes=qlinear_pool),
-    replace(_on_integers("QLinearGlobalAveragePool", GLOBAL_AVERAGE_POOL, quantized_pool), axes=qlinear_pool),
+    _on_integers("QLinearAveragePool", AVERAGE_POOL, quantized_pool),
+    _on_integers("QLinearGlobalAveragePool", GLOBAL_AVERAGE_POOL, quantized_pool),
     replace(_on_integers("QLinearSoftmax", SOFTMAX, OPAQUE), axes=qlinear_softmax),
     _fused("DequantizeLinear", DEQUANTIZE_LINEAR),
     _fused("QuantizeLinear", QUANTIZE_LINEAR),

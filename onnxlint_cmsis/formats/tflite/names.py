@@ -14,28 +14,54 @@ from typing import Any
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
-from onnxlint_cmsis.operators.arithmetic import cast_values, limited_values, same_values, through_scales
-from onnxlint_cmsis.operators.common_ties import same_sizes
+from onnxlint_cmsis.operators.arithmetic import (
+    cast_values,
+    largest,
+    limited_values,
+    mean,
+    plane_demand,
+    pooled,
+    same_values,
+    through_scales,
+)
+from onnxlint_cmsis.operators.common_ties import joined_sizes, same_sizes, strided_sizes
 from onnxlint_cmsis.operators.control import TFLITE_CONTROL
 from onnxlint_cmsis.operators.curve import at_its_place
 from onnxlint_cmsis.operators.mixing import along_axis
-from onnxlint_cmsis.operators.movement import TFLITE_SHAPING
+from onnxlint_cmsis.operators.movement import (
+    move_tflite_depth_to_space,
+    move_tflite_reverse,
+    move_tflite_slice,
+    move_tflite_space_to_depth,
+    move_tflite_strided_slice,
+    pack,
+    reshape,
+    space_to_batch,
+    tflite_reverse,
+    tflite_slice,
+    tflite_strided_slice,
+    unpack,
+)
 from onnxlint_cmsis.operators.pairwise import pairwise
 from onnxlint_cmsis.operators.record import (
+    AS_READ,
     COMPUTES,
     NO_SHAPE_ARITHMETIC,
     OPAQUE,
     READS_ALL,
+    ZEROS,
     Elements,
     Layout,
     NotFollowed,
     Operator,
     Risk,
+    TieRule,
     ValueRule,
     alias,
+    move_regroup,
 )
 from onnxlint_cmsis.operators.weighted import fully_connected
-from onnxlint_cmsis.operators.window import TFLITE_POOLING
+from onnxlint_cmsis.operators.window import block_demand, block_values, pool
 
 
 def _row(name: str, of: str, **facets: Any) -> Operator:
@@ -199,6 +225,95 @@ REDUCTIONS = (
 )
 
 
+# What computes the plane of an image anew.
+
+
+IMAGES = Roles(channels_last=True)
+
+POOLS = (
+    _real("AVERAGE_POOL_2D", "AveragePool", copies=True, roles=IMAGES),
+    _real("MAX_POOL_2D", "MaxPool", copies=True, roles=IMAGES),
+    _row("L2_POOL_2D", "LpPool", roles=IMAGES, values=OPAQUE),
+    _row(
+        "RESIZE_BILINEAR",
+        "Resize",
+        axes=pool,
+        roles=IMAGES,
+        values=through_scales(pooled(mean), error=FIXED_POINT, copies=True),
+        demand=plane_demand,
+    ),
+    _row(
+        "RESIZE_NEAREST_NEIGHBOR",
+        "Resize",
+        axes=pool,
+        elements=Elements.MOVED,
+        new_lane=AS_READ,
+        roles=IMAGES,
+        values=through_scales(pooled(largest), copies=True),
+        demand=plane_demand,
+    ),
+)
+
+
+# What gives elements other axes or other places, joins tensors or grows them.
+
+
+def _own_movement(name: str, axes: TieRule, elements: Elements = Elements.MOVED, **facets: Any) -> Operator:
+    """Elements that ONNX moves otherwise, or not at all."""
+    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
+    return replace(made, zero=(0,), **facets)
+
+
+def _to_batch(name: str) -> Operator:
+    """Blocks of the plane in the batch; zeros may come in."""
+    values = through_scales(block_values, copies=True)
+    computed = Elements.COMPUTED
+    return _own_movement(name, space_to_batch, computed, new_lane=ZEROS, values=values, demand=block_demand)
+
+
+STARTS = Roles(numbers={"starts": Stated(input=1), "ends": Stated(input=2)})
+PIECES = Roles(data=(1,), numbers={"axis": Stated(input=0), "split": Stated()})
+NAMED_PIECES = Roles(numbers={"axis": Stated(input=2), "split": Stated(input=1)})
+ORDER = Roles(numbers={"perm": Stated(input=1)})
+JOINED = Roles(step=1, numbers={"axis": Stated("axis", default=0)})
+PAIRS = Roles(numbers={"pads": Stated(), "pairs": Stated(input=1), "axes": Stated()})
+"""Counts before and after each axis, [rank, 2]."""
+BLOCKS = IMAGES._replace(numbers={"blocksize": Stated("block_size")})
+INSERTED = Roles(numbers={"axes": Stated(input=1)})
+DROPPED = Roles(numbers={"axes": Stated("squeeze_dims")})
+
+SHAPING = (
+    _own_movement("RESHAPE", reshape, Elements.RENAMED, movement=move_regroup, roles=Roles(sizes=(1,))),
+    _row("SQUEEZE", "Squeeze", roles=DROPPED),
+    _row("EXPAND_DIMS", "Unsqueeze", roles=INSERTED),
+    _row("TRANSPOSE", "Transpose", roles=ORDER, elements=Elements.MOVED),
+    _own_movement("SLICE", tflite_slice, movement=move_tflite_slice),
+    _own_movement(
+        "STRIDED_SLICE",
+        tflite_strided_slice,
+        movement=move_tflite_strided_slice,
+        roles=STARTS,
+        sizes=strided_sizes,
+    ),
+    _row("SPLIT", "Split", roles=PIECES),
+    _row("SPLIT_V", "Split", roles=NAMED_PIECES),
+    _own_movement("UNPACK", unpack),
+    _row("GATHER", "Gather"),
+    _row("DEPTH_TO_SPACE", "DepthToSpace", roles=BLOCKS, movement=move_tflite_depth_to_space),
+    _row("SPACE_TO_DEPTH", "SpaceToDepth", roles=BLOCKS, movement=move_tflite_space_to_depth),
+    _own_movement("REVERSE_V2", tflite_reverse, movement=move_tflite_reverse),
+    _real("TILE", "Tile", copies=True),
+    _real("BROADCAST_TO", "Expand", copies=True),
+    _real("CONCATENATION", "Concat", copies=True, roles=JOINED),
+    _own_movement("PACK", pack, Elements.JOINED, roles=Roles(step=1), sizes=joined_sizes),
+    _real("PAD", "Pad", copies=True, roles=PAIRS),
+    _real("PADV2", "Pad", copies=True, roles=PAIRS),
+    _real("MIRROR_PAD", "Pad", copies=True, roles=PAIRS),
+    _to_batch("BATCH_TO_SPACE_ND"),
+    _to_batch("SPACE_TO_BATCH_ND"),
+)
+
+
 # All names.
 
 
@@ -207,10 +322,10 @@ TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         operator.name: operator
         for family in (
             LAYERS,
-            TFLITE_POOLING,
+            POOLS,
             ELEMENTWISE,
             REDUCTIONS,
-            TFLITE_SHAPING,
+            SHAPING,
             TFLITE_CONTROL,
         )
         for operator in family
