@@ -33,8 +33,9 @@ from onnxlint_cmsis.lower.layer import (
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
-from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.roles import Form, Roles
 from onnxlint_cmsis.operators.record import MOVING, Elements
+from onnxlint_cmsis.operators.weighted import GEMM, MATMUL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
 
 RECURRENT = ("LSTM", "GRU", "RNN")
-PRODUCTS = ("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Gemm", "FusedGemm")
 TABLE, COPY, ELEMENT = 3, 8, 20
 """Multiply-accumulates that an element counts as: looked up in a table, copied, or computed anew."""
 COPIES = (*MOVING, Elements.JOINED, Elements.PADDED)
@@ -113,19 +113,26 @@ def percent(share: float) -> str:
 
 def macs_of(graph: Graph, node: Node) -> int | None:
     """Multiply-accumulates of operators that multiply by weights or matrices; 0 for all others."""
-    form = operator_of(node).roles.form
+    operator = operator_of(node)
+    form = operator.roles.form
     if form is not None and form.convolves:
         return _convolution(graph, node)
-    if node.domain == TFLITE:
-        return tflite_macs(graph, node)
-    if node.op_type in RECURRENT:
+    if operator.root in (MATMUL, GEMM):
+        return _product(graph, node, operator.roles)
+    if operator.root.name in RECURRENT and node.domain != TFLITE:
         return _work_recurrent(graph, node)
-    if node.op_type in PRODUCTS:
-        first, result = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
-        if not first or result is None:
-            return None
-        return product_of(*result, first[0] if node.int("transA") else first[-1])
-    return 0
+    return _in_steps(graph, node) if operator.root.name in ("LSTM", "SVDF") else 0
+
+
+def _product(graph: Graph, node: Node, roles: Roles) -> int | None:
+    """Each element of the result is a sum over what the factors have in common."""
+    result, left = _shape(graph, node.outputs, 0), _shape(graph, node.inputs, roles.data[0])
+    if roles.form is Form.ROWS:  # the data may be rows of another length, taken apart
+        left = _shape(graph, node.inputs, roles.weights[0])
+    if result is None or not left:
+        return None
+    turned = len(left) > 1 and node.int(roles.stated("transA").attribute)
+    return product_of(*result, left[-2 if turned else -1])
 
 
 def _work_recurrent(graph: Graph, node: Node) -> int | None:
@@ -158,37 +165,15 @@ def _elements(graph: Graph, tensors: Iterable[str]) -> int | None:
     return max(known) if len(known) == len(counts) and known else None
 
 
-# Multiply-accumulates of TensorFlow Lite's operators, from the shapes of their tensors.
-
-
 GATES = (*range(1, 9), 16)
 """Weights of an LSTM, which every step multiplies by, and those of its projection."""
-
-
-def tflite_macs(graph: Graph, node: Node) -> int | None:
-    """Multiply-accumulates of an operator but a convolution; 0 where it has none, None where a size is unknown."""
-    form, result = operator_of(node).roles.form, _shape(graph, node.outputs[:1], 0)
-    weights = _shape(graph, node.inputs, 1)
-    if form is Form.ROWS:
-        return _times(result, weights, weights[1:] if weights else ())
-    if node.op_type == "BATCH_MATMUL":
-        left = _shape(graph, node.inputs, 0)
-        return _times(result, left, (left[-2 if node.int("adj_x") else -1],) if left and len(left) > 1 else ())
-    if node.op_type in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
-        return _tflite_recurrent(graph, node)
-    return 0
 
 
 def _shape(graph: Graph, names: tuple[str, ...], position: int) -> tuple[Size, ...] | None:
     return graph.shape(names[position]) if position < len(names) and names[position] else None
 
 
-def _times(elements: tuple[Size, ...] | None, needed: tuple[Size, ...] | None, factors: tuple[Size, ...]) -> int | None:
-    """Elements times the products of each; None where a shape that is needed is not known."""
-    return None if elements is None or needed is None else product_of(*elements, *factors)
-
-
-def _tflite_recurrent(graph: Graph, node: Node) -> int | None:
+def _in_steps(graph: Graph, node: Node) -> int | None:
     """Every step multiplies by all weights: those of features and of time, or of the gates."""
     data = _shape(graph, node.inputs, 0)
     positions = (1, 2) if node.op_type == "SVDF" else GATES

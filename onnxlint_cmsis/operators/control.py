@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.model.context import Context, Number
-from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.record import (
@@ -125,41 +125,4 @@ CONTROL = (
     _source("RandomNormalLike", DRAWN, Elements.RANDOM),
     _source("RandomUniform", DRAWN, Elements.RANDOM),
     _source("RandomUniformLike", DRAWN, Elements.RANDOM),
-)
-
-
-# TensorFlow Lite's operators with state, subgraphs or sizes, and those whose axes are not followed.
-
-
-BY_PLACE = NotFollowed("it takes elements from places that are numbers of a tensor")
-RESOURCE = NotFollowed("its values live in a variable outside the graph")
-STATE = NotFollowed("its gates and states share axes")
-
-
-def _operator(
-    name: str, axes: TieRule | NotFollowed, elements: Elements = Elements.COMPUTED, roles: Roles | None = None
-) -> Operator:
-    new_lane = NO_NEW_LANES if isinstance(axes, NotFollowed) else ZEROS
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
-    return made if roles is None else replace(made, roles=roles)
-
-
-TFLITE_CONTROL = (
-    _operator("IF", crossing, Elements.BODIES, NO_DATA),
-    _operator("WHILE", crossing, Elements.BODIES, NO_DATA),
-    _operator("CALL_ONCE", crossing, Elements.BODIES, NO_DATA),
-    _operator("SHAPE", shape, Elements.SIZES, NO_DATA),
-    _operator("FILL", constant_of_shape, roles=Roles(data=(1,), sizes=(0,))),
-    _operator("SVDF", recurrent, roles=Roles(data=(0, 4))),
-    _operator("UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent),
-    _operator("BIDIRECTIONAL_SEQUENCE_LSTM", STATE),
-    _operator("UNIDIRECTIONAL_SEQUENCE_RNN", STATE),
-    _operator("VAR_HANDLE", RESOURCE, roles=NO_DATA),
-    _operator("READ_VARIABLE", RESOURCE),
-    _operator("ASSIGN_VARIABLE", RESOURCE),
-    _operator("EMBEDDING_LOOKUP", BY_PLACE),
-    _operator("GATHER_ND", BY_PLACE),
-    _operator("DYNAMIC_UPDATE_SLICE", BY_PLACE),
-    _operator("BROADCAST_ARGS", NotFollowed("it computes with sizes")),
-    _operator("TOPK_V2", NotFollowed("it picks elements by their size")),
 )

@@ -25,7 +25,7 @@ from onnxlint_cmsis.operators.arithmetic import (
     through_scales,
 )
 from onnxlint_cmsis.operators.common_ties import joined_sizes, same_sizes, strided_sizes
-from onnxlint_cmsis.operators.control import TFLITE_CONTROL
+from onnxlint_cmsis.operators.control import constant_of_shape, crossing, recurrent
 from onnxlint_cmsis.operators.curve import at_its_place
 from onnxlint_cmsis.operators.mixing import along_axis
 from onnxlint_cmsis.operators.movement import (
@@ -46,6 +46,7 @@ from onnxlint_cmsis.operators.pairwise import pairwise
 from onnxlint_cmsis.operators.record import (
     AS_READ,
     COMPUTES,
+    NO_NEW_LANES,
     NO_SHAPE_ARITHMETIC,
     OPAQUE,
     READS_ALL,
@@ -314,6 +315,41 @@ SHAPING = (
 )
 
 
+# What runs subgraphs, has a state or makes sizes, and what is not followed.
+
+
+def _own(name: str, axes: TieRule | NotFollowed, roles: Roles | None = None) -> Operator:
+    """An operator that ONNX does not have."""
+    new_lane = NO_NEW_LANES if isinstance(axes, NotFollowed) else ZEROS
+    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
+    return made if roles is None else replace(made, roles=roles)
+
+
+BY_PLACE = NotFollowed("it takes elements from places that are numbers of a tensor")
+RESOURCE = NotFollowed("its values live in a variable outside the graph")
+STATE = NotFollowed("its gates and states share axes")
+
+CONTROL = (
+    _row("IF", "If", axes=crossing),
+    _row("WHILE", "Loop"),
+    _row("CALL_ONCE", "Loop"),
+    _row("SHAPE", "Shape"),
+    _own("FILL", constant_of_shape, Roles(data=(1,), sizes=(0,))),
+    _own("SVDF", recurrent, Roles(data=(0, 4))),
+    _row("UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM"),
+    _own("BIDIRECTIONAL_SEQUENCE_LSTM", STATE),
+    _own("UNIDIRECTIONAL_SEQUENCE_RNN", STATE),
+    _own("VAR_HANDLE", RESOURCE, Roles(data=())),
+    _own("READ_VARIABLE", RESOURCE),
+    _own("ASSIGN_VARIABLE", RESOURCE),
+    _own("EMBEDDING_LOOKUP", BY_PLACE),
+    _own("GATHER_ND", BY_PLACE),
+    _own("DYNAMIC_UPDATE_SLICE", BY_PLACE),
+    _own("BROADCAST_ARGS", NotFollowed("it computes with sizes")),
+    _own("TOPK_V2", NotFollowed("it picks elements by their size")),
+)
+
+
 # All names.
 
 
@@ -326,7 +362,7 @@ TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
             ELEMENTWISE,
             REDUCTIONS,
             SHAPING,
-            TFLITE_CONTROL,
+            CONTROL,
         )
         for operator in family
     }
