@@ -464,6 +464,15 @@ def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
     assert len(functions) == len(set(functions))
 
 
+def test_the_check_of_one_image_is_of_int8_alone():
+    """An int16 depthwise convolution of a batch was said to halt (K/cmsis_nn/depthwise_conv.cc:143 of d0890bb4)."""
+    for kind, verdict in ((np.int8, HALTS), (np.int16, CMSIS_NN)):
+        made = Qdq((2, 4, 6, 6), kind)
+        weights, bias = made.weights("w", (4, 1, 3, 3)), made.constant("b", np.zeros(4, np.float32))
+        (layer,) = judged(made.layer("Conv", weights, bias, group=4).rounded(0.2).model(), "tflm@2026-05-21")
+        assert layer.verdict is verdict
+
+
 def test_dense_layers_of_rank_two_are_left_alone():
     assert not any(layer.row for layer in judged(dense().model(), "tflm"))
 

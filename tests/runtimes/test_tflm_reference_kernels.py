@@ -77,7 +77,7 @@ def test_every_row_names_a_line():
     for op, limits in LIMITS.items():
         for limit in limits:
             assert limit.source.startswith("tensorflow/lite/"), op
-            assert limit.source.rpartition(":")[2].isdigit(), op
+            assert limit.source.rpartition(":")[2].isdigit() or limit.outcome is KernelOutcome.REFERENCE, op
             assert limit.outcome in KernelOutcome
 
 

@@ -295,3 +295,58 @@ def test_an_extreme_that_broadcasts_a_column_is_handed_over_and_wrong() -> None:
         assert [hazard.id for hazard in taken.hazards] == [f"{op.lower()}-single-columns"]
         row = row_of(one_operator(op, [data([1, 3, 1, 4]), data([1, 3, 5, 4]), data([1, 3, 5, 4])]))
         assert route(row.call, parse_target("cortex-m4", "main")).hazards == ()
+
+
+def test_what_fails_in_a_run_has_the_memory_that_prepare_asked_for():
+    """The requests came to nothing where Eval refuses a type; Prepare had made them by then."""
+    tensors = [data([1, 4, 4, 8], "INT16"), constant([2], "INT32", scale=None), data([1, 8], "INT16")]
+    report = report_of(with_constants("REDUCE_MAX", tensors, ("ReducerOptions", {}), size=8))
+    assert (report.status, report.operators[0].stage) == ("invoke_error", "Invoke")
+    assert report.operators[0].scratch == (4 * 4, 4 * 2)
+
+
+@pytest.mark.parametrize(("kind", "scale", "verdict"), [
+    ("INT16", 0.5, "reference code"), ("INT16", 0.25, "wrong"), ("INT8", 0.25, "refused")
+])  # fmt: skip
+def test_a_concatenation_copies_int16_whatever_its_scale(kind, scale, verdict):
+    """It was called reference code, and its values are in the steps of another scale."""
+    tensors = [data([1, 4], kind), data([1, 4], kind, scale=(scale,)), data([1, 8], kind)]
+    assert (
+        row_of(one_operator("CONCATENATION", tensors, ("ConcatenationOptions", {"axis": 1}))).verdict.value == verdict
+    )
+
+
+def test_a_transposed_convolution_ignores_the_zero_point_of_its_filter():
+    """Layers of ONNX models said so, and operators of files did not."""
+    model = transposed(channels=32)
+    model["subgraphs"][0]["tensors"][1]["quantization"]["zero_point"] = [3]
+    row = row_of(model)
+    assert (row.verdict.value, len(row.own)) == ("wrong", 1)
+    assert "zero-point of the weights, 3 (micro/kernels/cmsis_nn/transpose_conv.cc:288)" in row.reason
+
+
+def test_a_value_to_pad_with_may_be_left_out():
+    """The kernel asks whether the third input is there (K/pad_common.cc:58); index -1 was refused."""
+    shape = [1, 2, 2, 2]
+    model = with_constants("PADV2", [data(shape), constant([4, 2], "INT32", scale=None), data(shape)])
+    model["subgraphs"][0]["operators"][0]["inputs"] = [0, 1, -1]
+    assert row_of(model).verdict.value == "CMSIS-NN"
+
+
+def test_a_sum_of_integers_has_a_scale_where_it_has_zero_points_too():
+    """A scale without a zero-point is no quantization (lite/micro/micro_allocator.cc:275)."""
+    for points, verdict in (([], "reference code"), ([0], "refused")):
+        left = data([4], "INT32")
+        left["quantization"]["zero_point"] = points
+        right, made = data([4], "INT32", scale=None), data([4], "INT32", scale=None)
+        assert row_of(one_operator("ADD", [left, right, made], ("AddOptions", {}))).verdict.value == verdict
+
+
+@pytest.mark.parametrize(("date", "says"), [("2026-05-21", "four sizes of a shape"), ("2026-05-27", "of 2 images")])
+def test_a_pad_of_five_dimensions_by_date(date, says):
+    """The kernel read the first four sizes before, and reads the last four since."""
+    shape = [2, 2, 2, 2, 2]
+    model = with_constants("PAD", [data(shape), constant([5, 2], "INT32", scale=None), data(shape)])
+    row = row_of(model, older(date))
+    assert (row.verdict.value, len(row.own)) == ("wrong", 1)
+    assert says in row.reason

@@ -247,9 +247,7 @@ def _without_checks(row: TflmOperator) -> str:
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
     text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
-    if row.op == "MEAN":
-        return Said("runtime-mean", row.verdict, text)
-    level = Level.NOTE if row.op not in KERNELS or row.reason in INTEGERS else None
+    level = None if row.kind or (row.op in KERNELS and row.reason not in INTEGERS) else Level.NOTE
     return Said(row.kind or "runtime-reference", row.verdict, text, level)
 
 

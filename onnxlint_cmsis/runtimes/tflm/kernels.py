@@ -193,6 +193,11 @@ def numbers_of(view: OperatorView, tensor: TfliteTensor, kind: str = "") -> tupl
     return unpack_from(f"<{count}{letter}", data) if whole else None
 
 
+def always(text: str) -> Condition:
+    """Every operator, for a reason."""
+    return lambda _: text
+
+
 def sized(view: OperatorView) -> str:
     """Every tensor has a type whose elements have a size."""
     operator = view.operator
@@ -1224,6 +1229,12 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
     )),
     ("MEAN", (
+        Row("reduce.cc", REFERENCE, always("MEAN has no CMSIS-NN kernel"), kind="runtime-mean", layer=OfLayer(
+            "runtime-mean",
+            "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
+            "give its input and output one scale",
+            sure=False,
+        )),
         Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
         *_reduction(types=NUMBERS, types_at=346),
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
@@ -1734,11 +1745,6 @@ SEVERAL_SCALES = OfLayer(
 INT8_ALONE = OfLayer("runtime-reference", "{op} has a CMSIS-NN kernel for int8 alone")
 NOT_YET = OfLayer("runtime-reference", "{op} has no CMSIS-NN kernel in this revision", level=Level.NOTE)
 NO_INT16 = OfLayer("runtime-stops", "{op} of this revision takes no int16", sure=False)
-
-
-def always(text: str) -> Condition:
-    """Every operator, for a reason."""
-    return lambda _: text
 
 
 def same(word: str, number: Callable[[TfliteTensor], float], left: KernelOperand, right: KernelOperand) -> Condition:

@@ -182,12 +182,6 @@ TFLM_ROWS = (
         level=Level.NOTE,
     ),
     ConditionRow(
-        "runtime-mean", RuntimeVerdict.REFERENCE, ("MEAN",), always,
-        "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
-        "give its input and output one scale",
-        f"{K}reduce.cc", sure=False,
-    ),
-    ConditionRow(
         "runtime-operator", RuntimeVerdict.REFUSED, (),
         lambda facts: bool(facts.op) and facts.op not in KERNELS and not _registered(facts),
         "it has no operator {op}, which converters may make of it", RESOLVER, level=Level.WARNING, sure=False,

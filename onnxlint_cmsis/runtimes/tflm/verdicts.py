@@ -41,7 +41,7 @@ class TflmOperator:
     own: tuple[str, ...]
     """Reasons for wrong values that lie in the runtime and not in a function it calls."""
     message: str
-    """What the firmware prints; empty where it prints nothing."""
+    """What the firmware prints last of it, or empty; the words of a check before, whose line `reason` has, are not."""
     stage: str
     """`registration`, `Prepare` or `Invoke` for one at which the firmware stops; empty otherwise."""
     scratch: tuple[int, ...]
