@@ -172,6 +172,14 @@ VERSION = 1
 
 def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
     """Every figure, finding and layer."""
+    times = [
+        {
+            "target": pair.target,
+            "before": pair.before and pair.before.fields,
+            "after": pair.after and pair.after.fields,
+        }
+        for pair in difference.times
+    ]
     return {
         "version": VERSION,
         "before": difference.before,
@@ -185,11 +193,19 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
             }
             for figure in difference.figures
         ],
-        **({"times": [_time(pair) for pair in difference.times]} if difference.times else {}),
+        **({"times": times} if times else {}),
         "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],
         "went": [fields for finding in difference.went for fields in _json_findings(finding, difference.before)],
         "stayed": difference.stayed,
-        "layers": [_layer(changed) for changed in difference.layers],
+        "layers": [
+            {
+                "layer": changed.layer,
+                "target": changed.target,
+                "before": layer_fields(changed.before) if changed.before else None,
+                "after": layer_fields(changed.after) if changed.after else None,
+            }
+            for changed in difference.layers
+        ],
     }
 
 
@@ -197,16 +213,6 @@ def _json_findings(finding: Finding, path: str) -> list[dict[str, object]]:
     """A finding and those of equal cause that it stands for."""
     every = (finding, *finding.others)
     return [{**finding_fields(same), "location": location_fields(same, path)} for same in every]
-
-
-def _time(pair: TimePair) -> dict[str, object]:
-    before, after = (None if time is None else time.fields for time in (pair.before, pair.after))
-    return {"target": pair.target, "before": before, "after": after}
-
-
-def _layer(changed: LayerDifference) -> dict[str, object]:
-    before, after = (layer_fields(row) if row else None for row in (changed.before, changed.after))
-    return {"layer": changed.layer, "target": changed.target, "before": before, "after": after}
 
 
 # A difference as Markdown, for a pull request's summary.

@@ -70,11 +70,11 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
         "findings": len(file.told),
         "fixable": file.fixable,
         "fixable_unsafely": file.fixable_unsafely,
-        "targets": [_fields(target) for target in summary.targets],
+        "targets": [_target_fields(target) for target in summary.targets],
     }
 
 
-def _fields(target: TargetSummary) -> dict[str, object]:
+def _target_fields(target: TargetSummary) -> dict[str, object]:
     shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in _shares(target).items()}
     known = {name: value for name, value in target._asdict().items() if value is not None}
     time = {"time": target.time.fields} if target.time else {}
@@ -113,7 +113,8 @@ def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterat
     )
     for label, share, where in (*words, ("open", target.undecided, "not decided")):
         if share.layers:
-            yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {_named(share)}"
+            names = _names(share.nodes, share.layers)
+            yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {names}"
 
 
 def _part(macs: int, every: int) -> str:
@@ -121,12 +122,6 @@ def _part(macs: int, every: int) -> str:
     if not every or macs in (0, every):
         return "100 %" if every and macs else "0 %"
     return f"{min(max(round(100 * macs / every), 1), 99)} %"
-
-
-def _named(share: LayerShare) -> str:
-    more = f" and {share.layers - SHOWN} more" if share.layers > SHOWN else ""
-    names = ", ".join(f"'{name}'" for name in share.nodes[:SHOWN])
-    return f"{names}{more}"
 
 
 def _percents(parts: tuple[float, float]) -> str:
@@ -137,11 +132,10 @@ def _percents(parts: tuple[float, float]) -> str:
 
 def _copies(summary: FileSummary) -> str:
     """Where the application copies from one memory order to another."""
-    names = ", ".join(f"'{name}'" for name in summary.copies[:SHOWN])
-    more = f" and {len(summary.copies) - SHOWN} more" if len(summary.copies) > SHOWN else ""
     from onnxlint_cmsis.lower.work import MAY_GO
 
-    return f"{len(summary.copies)} to another memory order, in {summary.beside}: {names}{more}; {MAY_GO}"
+    count, names = len(summary.copies), _names(summary.copies)
+    return f"{count} to another memory order, in {summary.beside}: {names}; {MAY_GO}"
 
 
 def _cpu(target: TargetSummary) -> str:
@@ -301,7 +295,8 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     for total in fix.totals:
         yield "total", _total(total)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
-    yield "stored", _constants(fix)
+    old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
+    yield "stored", f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
     yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
     yield from (("changes", change_text(value)) for value in fix.changes)
     if fix.proof:
@@ -398,12 +393,10 @@ def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
 
 
 def _tensor(tensor: TensorChange) -> str:
-    shapes = [_shape(shape) for shape in (tensor.old_shape, tensor.new_shape)]
+    shapes = [
+        "none" if shape is None else f"[{','.join(map(str, shape))}]" for shape in (tensor.old_shape, tensor.new_shape)
+    ]
     return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
-
-
-def _shape(shape: tuple[int, ...] | None) -> str:
-    return "none" if shape is None else "[" + ",".join(map(str, shape)) + "]"
 
 
 def _total(total: TargetTotal) -> str:
@@ -416,11 +409,6 @@ def _total(total: TargetTotal) -> str:
         return text
     names = f": {_names(total.unknown_layers)}" if total.unknown_layers else ""
     return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
-
-
-def _constants(fix: FixResult) -> str:
-    old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
-    return f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
 
 
 def _locked(locked: Locked) -> str:
@@ -437,6 +425,7 @@ def _numbers(before: int, after: int) -> str:
     return f"{before:,} -> {after:,}{change}"
 
 
-def _names(names: tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:SHOWN])
-    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+def _names(names: tuple[str, ...], count: int | None = None) -> str:
+    """The first names; `count` is how many there are, of which `names` may be the first alone."""
+    shown, more = ", ".join(f"'{name}'" for name in names[:SHOWN]), (len(names) if count is None else count) - SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

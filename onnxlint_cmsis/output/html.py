@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
+    from onnxlint_cmsis.output.comparison import Figure, TimePair
 
 
 # What stands on the page, as plain records: text is not escaped yet.
@@ -320,7 +320,8 @@ def layer_lines(given: ReportInput, target: TargetSummary, colors: Mapping[str, 
     missed = _missed(given, target.target)
     costs = [layer.instructions or 0 for layer in layers]
     every, longest = sum(costs) or 1, max(costs, default=0) or 1
-    beside = _layer_lines_beside(target)
+    shares = (("plain", target.plain), ("refused", target.refused), ("undecided", target.undecided))
+    beside = {label: kind for kind, share in shares for label in share.nodes}
     return tuple(
         LayerLine(
             given.names.get(layer.node, layer.node),
@@ -355,12 +356,6 @@ def kernel_shares(lines: Iterable[LayerLine]) -> tuple[KernelShare, ...]:
         for key, group in groups.items()
     ]
     return tuple(sorted(shares, key=lambda share: -share.instructions))
-
-
-def _layer_lines_beside(target: TargetSummary) -> dict[str, str]:
-    """Kind of mark of each layer that CMSIS-NN does not compute."""
-    shares = (("plain", target.plain), ("refused", target.refused), ("undecided", target.undecided))
-    return {label: kind for kind, share in shares for label in share.nodes}
 
 
 def _missed(given: ReportInput, target: str) -> dict[str, list[str]]:
@@ -442,7 +437,9 @@ def graph_drawing(model: ModelAnalysis, names: Mapping[str, str], summary: FileS
     beside = _graph_rows_beside(summary) if summary else {}
     records = model.lowered.records[:MOST]
     sources = _Sources(model, records)
-    rows = [_input(model, name) for name in sources.inputs]
+    rows = [
+        GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name)) for name in sources.inputs
+    ]
     rows += [_graph_rows_layer(model, record, names, sources.read_by(record), beside) for record in records]
     edges = []
     for number, row in enumerate(rows):
@@ -495,10 +492,6 @@ def _graph_rows_beside(summary: FileSummary) -> dict[str, str]:
         label: ", ".join(word if len(cpus) == every else f"{word} on {', '.join(cpus)}" for word, cpus in words.items())
         for label, words in computed_by.items()
     }
-
-
-def _input(model: ModelAnalysis, name: str) -> GraphRow:
-    return GraphRow(name, name, "input", _shape(model, name), "", (), _classes(model, name))
 
 
 def _graph_rows_layer(
@@ -647,6 +640,7 @@ def compared_page(
 ) -> ComparedPage:
     """What changed, and both versions of each target's section."""
     compared = difference(before.version, after.version)
+    olds, news = ({section.label: section for section in sections} for sections in (old, new))
     return ComparedPage(
         compared.before,
         compared.after,
@@ -657,32 +651,34 @@ def compared_page(
         finding_blocks(compared.came, compared.names),
         finding_blocks(compared.went, compared.names),
         compared.stayed,
-        tuple(_compared_page_layer(changed, compared) for changed in compared.layers[:MOST]),
+        tuple(
+            ChangedLayer(
+                layer_name(changed, compared.names),
+                changed.target.partition(", ")[0],
+                _side(changed.before),
+                _side(changed.after),
+            )
+            for changed in compared.layers[:MOST]
+        ),
         max(0, len(compared.layers) - MOST),
-        _pairs(old, new),
+        tuple(_on_one_scale(olds.get(label), news.get(label)) for label in dict.fromkeys((*news, *olds))),
     )
-
-
-def _pairs(
-    old: tuple[TargetSection, ...], new: tuple[TargetSection, ...]
-) -> tuple[tuple[TargetSection | None, TargetSection | None], ...]:
-    before, after = ({section.label: section for section in sections} for sections in (old, new))
-    return tuple(_on_one_scale(before.get(label), after.get(label)) for label in dict.fromkeys((*after, *before)))
 
 
 def _on_one_scale(
     before: TargetSection | None, after: TargetSection | None
 ) -> tuple[TargetSection | None, TargetSection | None]:
     """Both with bars as long as their part of the longest layer of both."""
-    lines = [line for section in (before, after) if section for line in section.layers]
-    longest = max((line.instructions or 0 for line in lines), default=0) or 1
-    old, new = (section and _scaled(section, longest) for section in (before, after))
+    every = [line for section in (before, after) if section for line in section.layers]
+    longest = max((line.instructions or 0 for line in every), default=0) or 1
+    old, new = (
+        section
+        and section._replace(
+            layers=tuple(line._replace(length=(line.instructions or 0) / longest) for line in section.layers)
+        )
+        for section in (before, after)
+    )
     return old, new
-
-
-def _scaled(section: TargetSection, longest: int) -> TargetSection:
-    lines = (line._replace(length=(line.instructions or 0) / longest) for line in section.layers)
-    return section._replace(layers=tuple(lines))
 
 
 def _figure(figure: Figure) -> FigurePair:
@@ -697,11 +693,6 @@ def _figure(figure: Figure) -> FigurePair:
 def _time(pair: TimePair) -> FigurePair:
     before, after = ("unknown" if time is None else time.range for time in (pair.before, pair.after))
     return FigurePair(f"time on {pair.target.partition(', ')[0]}", before, after, "", "same")
-
-
-def _compared_page_layer(changed: LayerDifference, compared: ModelDifference) -> ChangedLayer:
-    name = layer_name(changed, compared.names)
-    return ChangedLayer(name, changed.target.partition(", ")[0], _side(changed.before), _side(changed.after))
 
 
 def _side(layer: LayerReport | None) -> Fact:

@@ -51,25 +51,24 @@ def report(run: Run) -> dict[str, object]:
         "tool": {"name": "onnxlint-cmsis", "version": __version__},
         "targets": list(run.targets),
         "exit_code": run.exit_code,
-        "files": [_file(file) for file in run.files],
+        "files": [
+            {
+                "path": file.path,
+                "model": file.model,
+                "readable": file.readable,
+                "error": file.error,
+                "notes": list(file.notes),
+                "statistics": dict(file.statistics),
+                "summary": summary_fields(file),
+                "fix": fix_fields(file.fix) if file.fix else None,
+            }
+            for file in run.files
+        ],
         "findings": [finding for file in run.files for finding in _findings(file)],
         "statistics": {
             "by_code": {code: number for code, _, number in by_code(run.findings)},
             "by_level": dict(by_level(run.findings)),
         },
-    }
-
-
-def _file(file: FileResult) -> dict[str, object]:
-    return {
-        "path": file.path,
-        "model": file.model,
-        "readable": file.readable,
-        "error": file.error,
-        "notes": list(file.notes),
-        "statistics": dict(file.statistics),
-        "summary": summary_fields(file),
-        "fix": fix_fields(file.fix) if file.fix else None,
     }
 
 

@@ -28,7 +28,11 @@ def render(run: Run) -> str:
 def _suite(file: FileResult, run: Run) -> str:
     counts = f'tests="{_tests(file)}" failures="{_failures(file, run)}" errors="{int(bool(file.error))}"'
     cases = [_finding(file, finding, run) for finding in file.findings]
-    cases += [_fix(file, line, run) for line in fix_heads(file, run)]
+    for line in fix_heads(file, run):
+        failure = f'<failure type="fix" message="{markup(line)}" />'
+        cases.append(
+            _case(file, "fix", failure if _fix_fails(file, run) else f"<system-out>{markup(line)}</system-out>")
+        )
     if file.error:
         cases.append(_case(file, "internal error", f'<error message="{markup(file.error)}" />'))
     if not cases:
@@ -45,12 +49,6 @@ def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     else:
         body = f"<system-out>{markup(f'{level}: {text}')}</system-out>"
     return _case(file, name, body)
-
-
-def _fix(file: FileResult, line: str, run: Run) -> str:
-    """What came of a fix; it fails where it would change the file or could not be done."""
-    failure = f'<failure type="fix" message="{markup(line)}" />'
-    return _case(file, "fix", failure if _fix_fails(file, run) else f"<system-out>{markup(line)}</system-out>")
 
 
 def _case(file: FileResult, name: str, body: str) -> str:

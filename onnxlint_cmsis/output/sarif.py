@@ -137,6 +137,7 @@ def _run(run: Run) -> Any:
         contents=None,
     )
     index = {rule.id: number for number, rule in enumerate(rules)}
+    summaries = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
     return om.Run(
         tool=om.Tool(driver=driver),
         # GitHub takes the text before the last slash as the category
@@ -146,15 +147,9 @@ def _run(run: Run) -> Any:
         artifacts=[_artifact(file, run) for file in run.files],
         results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
         column_kind="unicodeCodePoints",
-        properties=_summaries(run),
+        properties={"summaries": summaries} if summaries else None,
         newline_sequences=None,
     )
-
-
-def _summaries(run: Run) -> dict[str, object] | None:
-    """The summary of each file that was analysed."""
-    summaries = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
-    return {"summaries": summaries} if summaries else None
 
 
 def _invocation(run: Run) -> Any:
@@ -218,21 +213,18 @@ def uri_bases(paths: Iterable[str], folder: str) -> dict[str, Any] | None:
 
 def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:
     for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
+        around = (finding, file, number, run)
+        fields = {**finding_fields(finding), "op_type": finding.location.op_type}
         yield om.Result(
             rule_id=finding.code,
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
             message=om.Message(text=sarif_text(finding.complete)),
-            locations=[_location(finding, file, number, run)],
-            related_locations=_related(finding, file, number, run) or None,
+            locations=[_location(*around)],
+            related_locations=[*_bytes(*around), *_others(*around), *_python(finding, file, run)] or None,
             partial_fingerprints={FINGERPRINT: print_},
-            properties=_properties(finding),
+            properties={name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value},
         )
-
-
-def _related(finding: Finding, file: FileResult, number: int, run: Run) -> list[Any]:
-    """The node's bytes, other places of the finding, and the line of Python that the layer was exported from."""
-    return [*_bytes(finding, file, number, run), *_others(finding, file, number, run), *_python(finding, file, run)]
 
 
 def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
@@ -290,9 +282,3 @@ def _physical(where: Location, file: FileResult, number: int, run: Run) -> Any:
     known = where.offset >= 0 and where.length >= 0
     region = om.Region(byte_offset=where.offset, byte_length=where.length) if known else None
     return om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
-
-
-def _properties(finding: Finding) -> dict[str, object]:
-    """The further fields of the finding, without the empty ones."""
-    fields = {**finding_fields(finding), "op_type": finding.location.op_type}
-    return {name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value}
