@@ -133,7 +133,7 @@ class ModelAnalysis(RuntimeFacts):
 
     @cached_property
     def judgements(self) -> dict[int, JudgedLayer]:
-        """The same by index of the layer's node; empty where the application calls the functions itself."""
+        """What the runtime makes of each layer, by its node's index; empty for the application."""
         return {layer.record.node.index: layer for layer in self.judged.layers} if self.judged else {}
 
     def operators(self, _target: Target, /) -> tuple[FileOperator, ...]:
@@ -298,7 +298,7 @@ class ModelAnalysis(RuntimeFacts):
         return (self._loaded or self.format.load(self.path, self._data)).reader()
 
     def read_allowed(self, key: str) -> NDArray[Any] | None:
-        """The same for checks, which leave weights of large files unread. Raises OSError."""
+        """Values of a stored constant for checks, which leave weights of large files unread. Raises OSError."""
         limit = self.settings.largest_read
         return self.read(key) if limit is None or self.size <= limit else None
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 
 
-# One layer on one target.
-
-
 class LayerReport(NamedTuple):
     """One layer, copy or operator on one target."""
 
@@ -114,13 +111,13 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
     targets = model.settings.targets
     records = {record.node.index: record for record in model.lowered.records}
     operators = zip(*map(model.operators, targets), strict=True)
-    found = [
+    reports = [
         _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
         for group in operators
         for operator, target in zip(group, targets, strict=True)
     ]
-    if found:
-        return tuple(found)
+    if reports:
+        return tuple(reports)
     rows = [(copy.node.index, [_copy(model, copy, target) for target in targets]) for copy in model.copies]
     rows += [(index, [_layer(model, record, target) for target in targets]) for index, record in records.items()]
     return tuple(row for _, group in sorted(rows, key=lambda pair: pair[0]) for row in group)
@@ -223,17 +220,17 @@ def _dims_of_node(graph: Graph, node: Node) -> tuple[tuple[Size, ...], ...]:
 
 def _classes(model: ModelAnalysis, layer: Layer) -> dict[str, str]:
     """Classes of each channel count: `12 COUPLED #3`, or `256 = 16 x 4 x 4: FREE #5` where it has structure."""
-    found, dimensions = {}, model.dimensions
+    texts, dimensions = {}, model.dimensions
     for variable, channel in layer.channels.items():
-        multiplier, place = variable == "ch_mult", (channel.tensor, channel.axis)
-        group = dimensions.multiplier_class(layer.node.index) if multiplier else dimensions.class_of(*place)
+        multiplier, axis = variable == "ch_mult", (channel.tensor, channel.axis)
+        group = dimensions.multiplier_class(layer.node.index) if multiplier else dimensions.class_of(*axis)
         if group is not None:
-            found[variable] = f"{group.size} {group.freedom.value} #{group.id}"
+            texts[variable] = f"{group.size} {group.freedom.value} #{group.id}"
         elif not multiplier and dimensions.axes(channel.tensor) is not None:
-            groups = map(dimensions.class_with_id, dimensions.leaves(*place))
+            groups = map(dimensions.class_with_id, dimensions.leaves(*axis))
             parts = ", ".join(f"{leaf.freedom.value} #{leaf.id}" for leaf in groups if leaf is not None)
-            found[variable] = f"{dimensions.channel_text(*place)}: {parts or Freedom.LOCKED.value}"
-    return found
+            texts[variable] = f"{dimensions.channel_text(*axis)}: {parts or Freedom.LOCKED.value}"
+    return texts
 
 
 def with_formats(layers: tuple[LayerReport, ...], model: ModelAnalysis, measured: Measured) -> tuple[LayerReport, ...]:

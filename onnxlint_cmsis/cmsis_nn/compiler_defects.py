@@ -72,4 +72,4 @@ SCALAR_SOFTMAX = CompilerDefect(
 """Include/Internal/arm_nn_compiler.h: `__GNUC__ == 12 && __GNUC_MINOR__ <= 2`."""
 
 COMPILER_DEFECTS = (CONSTANT_PREDICATES, SCALAR_SOFTMAX)
-"""All of them."""
+"""Every defect that is known."""

@@ -265,11 +265,11 @@ class Parameters(NamedTuple):
     multipliers: int
     """int32, one per scale of the weights; none where the call takes the one number by value."""
     shifts: int
-    """As the multipliers."""
+    """int32, one for each multiplier."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Bytes of all constants."""
         return sum(self)
 
 

@@ -59,7 +59,7 @@ def wrapper_for(entry: str) -> Wrapper | None:
 
 
 def wrapper_of(entry: str) -> Wrapper:
-    """The same of any entry point: one without branches has its one function."""
+    """The wrapper of any entry point; for one without branches its function is the only branch."""
     return wrapper_for(entry) or single_branch(entry)
 
 

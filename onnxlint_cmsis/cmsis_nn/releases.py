@@ -8,8 +8,6 @@ from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 
-# CMSIS-NN releases, CPUs and compilers, and the target a user's words name.
-
 
 class Release(NamedTuple):
     """One release of the library."""

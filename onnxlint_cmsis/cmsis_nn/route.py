@@ -68,7 +68,7 @@ class Recorded(NamedTuple):
     hazards: tuple[HazardSeen, ...]
     """In the order of the tables."""
     branches: tuple[BranchSeen, ...]
-    """Likewise."""
+    """Branches of the wrappers, in the order of the tables."""
 
 
 def recorded_of(data: dict[str, Any]) -> Recorded:

@@ -102,7 +102,7 @@ class Content:
     brief: str = ""
     """The message without what people need only when they look closer; empty where there is no such part."""
     brief_remedy: str = ""
-    """The same of the remedy."""
+    """The remedy without what people need only when they look closer; empty where there is no such part."""
 
     @property
     def text(self) -> str:

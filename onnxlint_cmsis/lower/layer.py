@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
 
-# One ONNX node as a kernel call, with the tensors that hold its channel counts.
-
-
 class Channel(NamedTuple):
     """Tensor and axis of a channel count."""
 

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.quantization import Read
 
 
-# Results of lowering: one verdict on every node that computes something.
-
-
 class LoweredLayer(NamedTuple):
     """One node, its verdict, and its quantization."""
 
@@ -47,7 +44,7 @@ class LoweredLayer(NamedTuple):
     code: str = ""
     """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
     layer: Layer | None = None
-    """It as a kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that its geometry asks for."""
+    """The kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that the geometry asks for."""
     epilogue: Epilogue | None = None
     """Nodes behind it that its kernel computes too; None where no kernel computes the node."""
     inputs: tuple[AffineQuantization | None, ...] = ()

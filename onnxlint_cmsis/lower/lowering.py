@@ -164,9 +164,6 @@ LEGACY_LOWERINGS: dict[str, Rule] = {
 }
 
 
-# The table of lowering functions by operator, and the pass over a graph.
-
-
 _MS = "com.microsoft"
 
 LOWERINGS: dict[tuple[str, str], Rule] = {

@@ -186,8 +186,7 @@ def _in_steps(graph: Graph, node: Node) -> int | None:
 
 # Copies between memory orders: where a layer wants its input in another order than the layer in front left it in.
 #
-# No node stands for such a copy. The application that calls CMSIS-NN's functions makes it, as the firmware check
-# does:
+# No node stands for such a copy. The application that calls CMSIS-NN's functions makes it, as the firmware check does:
 # images are NHWC, rows of a Reshape or a MatMul are in ONNX's order. Inputs of the model lie as they need the fewest.
 
 

@@ -200,13 +200,13 @@ class Context(Tensors):
 
         `default` is what counts where it states none, unless the format states them in an input alone.
         """
-        place = self.roles.stated(name)
-        if self.has(place.input) or (place.input >= 0 and not place.attribute):
-            return self.ints(place.input)
-        if place.attribute in self.node.attributes:
-            number = self.node.attributes[place.attribute]
-            return (number,) if isinstance(number, int) else self.node.ints(place.attribute)
-        return default if place.default is None else (place.default,)
+        where = self.roles.stated(name)
+        if self.has(where.input) or (where.input >= 0 and not where.attribute):
+            return self.ints(where.input)
+        if where.attribute in self.node.attributes:
+            number = self.node.attributes[where.attribute]
+            return (number,) if isinstance(number, int) else self.node.ints(where.attribute)
+        return default if where.default is None else (where.default,)
 
     def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
         """Note that an element of an input names a size, so that it is edited with it."""
@@ -221,11 +221,11 @@ class Context(Tensors):
 
     def name(self, name: str, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
         """Note it for a number that the node states under a name of its roles."""
-        place = self.roles.stated(name)
-        if self.has(place.input):
-            self.name_input(place.input, element, parts, sign)
+        where = self.roles.stated(name)
+        if self.has(where.input):
+            self.name_input(where.input, element, parts, sign)
         else:
-            self.name_attribute(place.attribute, element, parts, sign)
+            self.name_attribute(where.attribute, element, parts, sign)
 
     # ties
 

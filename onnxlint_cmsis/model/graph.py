@@ -134,7 +134,7 @@ class StoredQuantization(NamedTuple):
     scales: tuple[float, ...]
     """One, or one for each index of the axis."""
     zero_points: tuple[int, ...]
-    """As many as scales in a sound file."""
+    """Zero-points, as many as scales in a sound file."""
     axis: int = 0
     """Axis of the scales where there are several."""
 

@@ -133,8 +133,8 @@ class Roles(NamedTuple):
 
     def number(self, node: Node, name: str, default: int = 0) -> int:
         """A number that a node states in an attribute; `default` is what counts in ONNX where it does not."""
-        place = self.stated(name)
-        return node.int(place.attribute, default if place.default is None else place.default)
+        where = self.stated(name)
+        return node.int(where.attribute, default if where.default is None else where.default)
 
     def stated(self, name: str) -> Stated:
         """Where a node states a number, or several."""

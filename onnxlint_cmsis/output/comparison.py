@@ -86,7 +86,7 @@ class LeftOut(NamedTuple):
     before: int | None
     """Predicted instructions in the first version; None where unknown or where it has no such layer."""
     after: int | None
-    """The same in the second."""
+    """Predicted instructions in the second version."""
 
 
 class Figure(NamedTuple):

@@ -51,7 +51,7 @@ class Mark(NamedTuple):
     kind: str
     """`hazard`, `plain`, `refused`, `undecided` or `missed`: a class of the style sheet."""
     text: str
-    """The same in words."""
+    """What to look at, in words."""
 
 
 class LayerLine(NamedTuple):
@@ -70,7 +70,7 @@ class LayerLine(NamedTuple):
     instructions: int | None
     """Predicted instructions (not cycles), None where there is no one number."""
     cost: str
-    """The same as text: a number, a range, or `unknown`."""
+    """Predicted instructions as text: a number, a range, or `unknown`."""
     share: float
     """Part of all known instructions of the target, 0 to 1."""
     length: float
@@ -892,7 +892,7 @@ class Rails(NamedTuple):
     """The connections of a drawing."""
 
     ways: tuple[Way, ...]
-    """All of them."""
+    """Every connection."""
     width: int
     """Pixels that they take."""
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 # Foreign text (names of a model, paths, what other programs said) as each output format may show it.
 #
 # Nothing of it can act there: move the cursor, end a line, hide characters, be markup, or be a command to a program
-# that
-# reads logs. Everything that is shown goes through one of these functions:
+# that reads logs. Everything that is shown goes through one of these functions:
 #
 # | output | function |
 # |---|---|

@@ -69,12 +69,12 @@ def fully_connected_s8(sizes: LoopSizes, isa: Isa) -> Counts:
 
 
 def per_channel_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """The same loops with a scale per output."""
+    """One vector by matrix product for each input row, with a scale for each output."""
     return {"fully_connected_per_channel_s8": 1, **_products("vec_mat_per_ch", sizes, isa, OUTPUTS[isa])}
 
 
 def by_three(sizes: LoopSizes, isa: Isa) -> Counts:
-    """The same for MVE before 5.0.0, which takes three outputs together."""
+    """One vector by matrix product for each input row on MVE before 5.0.0, three outputs together."""
     return {"fully_connected_s8": 1, **_products("vec_mat", sizes, isa, 3)}
 
 

@@ -69,7 +69,7 @@ _FAST = all_of(equal(CH_MULT, 1), UNIT_DILATION)
 FAST_S16_4_0 = all_of(_FAST, less(COLS, 512))
 """USE_FAST_DW_CONV_FUNCTION of 4.0.0 (arm_depthwise_conv_wrapper_s16.c:34-36)."""
 FAST_S16 = all_of(_FAST, less(TAPS, 512))
-"""The same macro from 4.1.0 on (arm_nnsupportfunctions.h:43-45)."""
+"""USE_FAST_DW_CONV_FUNCTION from 4.1.0 on (arm_nnsupportfunctions.h:43-45)."""
 
 _WRAPPER = "arm_depthwise_conv_wrapper_s8_get_buffer_size"
 _SCRATCH_OPT = "arm_depthwise_conv_s8_opt_get_buffer_size"

@@ -179,15 +179,9 @@ DEPTHWISE_Q7_ROUTE = Wrapper(
 )
 
 
-# Fully connected layer of 16 bits.
-
-
 FULLY_CONNECTED_Q15_ROUTE = dense(
     "fully_connected_q15", "arm_fully_connected_q15", ((97, 97, 96, 96), (66, 66, 65, 65)), DENSE_Q15
 )
-
-
-# Fully connected layer of 8 bits.
 
 
 FULLY_CONNECTED_Q7_ROUTE = dense(
@@ -195,15 +189,12 @@ FULLY_CONNECTED_Q7_ROUTE = dense(
 )
 
 
-# Fully connected layer of 8-bit weights and 16-bit activations.
-
-
 _LINES = ((117, 117, 116, 116), (69, 69, 68, 68))
 
 FULLY_CONNECTED_Q7Q15_ROUTE = dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15", _LINES, DENSE_Q7Q15)
 
 
-# Max pooling of 8 bits: only square planes, windows, strides and paddings.
+# Pools of 8 bits take only square planes, windows, strides and paddings.
 
 
 FILE = "PoolingFunctions/arm_pool_q7_HWC.c"
@@ -216,9 +207,6 @@ MAX_POOL_Q7_ROUTE = Wrapper(
     absent=ABSENT,
     limits=(NO_DILATION, *one_for_both("arm_maxpool_q7_HWC")),
 )
-
-
-# Average pooling of 8 bits: only square planes, windows, strides and paddings.
 
 
 AVGPOOL_Q7_ROUTE = Wrapper(
