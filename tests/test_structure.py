@@ -26,7 +26,7 @@ PACKAGE = ROOT / "onnxlint_cmsis"
 
 ROOMS = (
     "ground", "cmsis_nn", "model", "operators", "formats", "lower", "runtimes", "analysis", "checks", "config",
-    "planning", "fixers", "linting", "output", "fleet", "cli", "api", "__main__",
+    "planning", "fixers", "linting", "output", "cli", "api", "fleet", "__main__",
 )  # fmt: skip
 """From the ground up: a file may import from its room and from those below it."""
 
@@ -108,6 +108,23 @@ def test_no_other_room_looks_behind_the_face_of_cmsis_nn() -> None:
             assert behind <= {*FACE}, path
 
 
+FLEET_USES = {
+    "fleet", "ground", "analysis.analysis", "analysis.results", "cli.options", "config.settings",
+    "formats.format", "formats.onnx", "linting.engine", "model.graph", "output.plain",
+}  # fmt: skip
+"""Rooms and modules that a scan imports. They only become fewer: in the end it is the public API."""
+
+
+def test_a_scan_uses_what_it_has_used_and_nobody_uses_it() -> None:
+    for path in MODULES:
+        own = {name.removeprefix("onnxlint_cmsis.") for name in imported(path) if name.startswith("onnxlint_cmsis.")}
+        if room(path) != "fleet":
+            assert not any(name.startswith("fleet.") for name in own), path
+        else:
+            used = {name if name in FLEET_USES else ".".join(name.split(".")[:2]) for name in own}
+            assert {name if name in FLEET_USES else name.split(".")[0] for name in used} <= FLEET_USES, path
+
+
 def test_no_more_files_name_functions_and_releases_of_cmsis_nn() -> None:
     found: dict[str, set[str]] = {name: set() for name in TEXTS_AND_ROWS}
     for path in MODULES:
@@ -143,7 +160,7 @@ SOURCES = [*MODULES, *sorted((ROOT / "firmware_check").rglob("*.py"))]
 
 ASK_FOR_A_FORMAT = (
     "onnxlint_cmsis/analysis/analysis.py", "onnxlint_cmsis/api.py", "onnxlint_cmsis/cli/lint_command.py",
-    "onnxlint_cmsis/cli/memory_command.py", "onnxlint_cmsis/cli/scan_command.py", "onnxlint_cmsis/config/files.py",
+    "onnxlint_cmsis/cli/memory_command.py", "onnxlint_cmsis/fleet/scan_command.py", "onnxlint_cmsis/config/files.py",
     "onnxlint_cmsis/fixers/proof/models.py", "firmware_check/opening.py",
     "firmware_check/session.py",
 )  # fmt: skip

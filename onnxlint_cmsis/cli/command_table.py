@@ -11,25 +11,25 @@ class Command(NamedTuple):
     name: str
     """Word on the command line."""
     module: str
-    """Module in this package with `make_parser` and `run`."""
+    """Module of the package with `make_parser` and `run`, imported when it is called for."""
     what: str
     """What it does, in a few words."""
 
 
 COMMANDS = (
-    Command("lint", "lint_command", "lint models, also without the word"),
-    Command("rule", "rule_command", "explain a rule"),
-    Command("layers", "layers_command", "kernel, cost and memory of every layer"),
-    Command("memory", "memory_command", "arena of a model"),
-    Command("compare", "compare_command", "what a change of a model means"),
-    Command("widths", "widths_command", "what other channel counts would cost"),
-    Command("scan", "scan_command", "lint thousands of models into a Parquet data set"),
-    Command("report", "report_command", "a model as one HTML page"),
-    Command("route", "route_command", "kernel of a shape"),
-    Command("cost", "cost_command", "predicted instructions of a shape"),
-    Command("config", "config_command", "settings that exist"),
-    Command("config-schema", "config_schema", "JSON Schema of the configuration file"),
-    Command("completion", "completion_command", "completion script for a shell"),
+    Command("lint", "cli.lint_command", "lint models, also without the word"),
+    Command("rule", "cli.rule_command", "explain a rule"),
+    Command("layers", "cli.layers_command", "kernel, cost and memory of every layer"),
+    Command("memory", "cli.memory_command", "arena of a model"),
+    Command("compare", "cli.compare_command", "what a change of a model means"),
+    Command("widths", "cli.widths_command", "what other channel counts would cost"),
+    Command("scan", "fleet.scan_command", "lint thousands of models into a Parquet data set"),
+    Command("report", "cli.report_command", "a model as one HTML page"),
+    Command("route", "cli.route_command", "kernel of a shape"),
+    Command("cost", "cli.cost_command", "predicted instructions of a shape"),
+    Command("config", "cli.config_command", "settings that exist"),
+    Command("config-schema", "cli.config_schema", "JSON Schema of the configuration file"),
+    Command("completion", "cli.completion_command", "completion script for a shell"),
 )
 """Every command, in the order of the help."""
 

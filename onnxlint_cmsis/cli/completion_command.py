@@ -51,7 +51,7 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, add_help=False)
     below = parser.add_subparsers()
     for command in COMMANDS:
-        subparser = import_module(f"onnxlint_cmsis.cli.{command.module}").make_parser()
+        subparser = import_module(f"onnxlint_cmsis.{command.module}").make_parser()
         for action in subparser._actions:
             _fill_in(action)
             if command.name == "lint" and action.option_strings:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FixResult
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fleet.workers import Ended, Task
     from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.workers import Ended, Task
     from onnxlint_cmsis.output.run import Run
 
 
@@ -169,13 +169,13 @@ class _Step(NamedTuple):
 
     def task(self) -> Task:
         """The step as a worker gets it."""
-        from onnxlint_cmsis.fleet.workers import Task
+        from onnxlint_cmsis.ground.workers import Task
 
         return Task(fix_one if self.fixes else lint_one, self.job, self)
 
 
 def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    from onnxlint_cmsis.fleet.workers import each_done, team
+    from onnxlint_cmsis.ground.workers import each_done, team
 
     tasks = deque(_Step(number, job, None).task() for number, job in enumerate(jobs))
     finished: dict[int, Linted] = {}
@@ -203,7 +203,7 @@ def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
 
 def _outcome(step: _Step, answer: Linted | Ended) -> Linted:
     """The result of fixing, or that of linting with what came of fixing."""
-    from onnxlint_cmsis.fleet.workers import Ended
+    from onnxlint_cmsis.ground.workers import Ended
 
     fix = step.fixed.file.fix if step.fixed else None
     if not isinstance(answer, Ended):

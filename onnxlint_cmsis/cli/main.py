@@ -74,7 +74,7 @@ def _only_options(words: list[str], command: str) -> bool:
 
 def _module(command: str) -> Any:
     module = next(row.module for row in COMMANDS if row.name == command)
-    return import_module(f"onnxlint_cmsis.cli.{module}")
+    return import_module(f"onnxlint_cmsis.{module}")
 
 
 def _run(command: str, argv: list[str]) -> int:

@@ -1,3 +1,3 @@
-"""Many models: processes that may die, Dask, URLs, and the rows that come of them."""
+"""Many models: URLs, processes or a Dask cluster, and the rows that come of them."""
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import time
@@ -10,14 +9,12 @@ import uuid
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from distributed import Client, KilledWorker, as_completed, get_worker
-from distributed.diagnostics.plugin import WorkerPlugin
-
-from onnxlint_cmsis.fleet.workers import Ended, ProgramContext, Task, Worker, each_done, team
+from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, is_model
 from onnxlint_cmsis.ground.bounded_reading import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
 from onnxlint_cmsis.output.plain import whole_text
 
 if TYPE_CHECKING:
@@ -327,6 +324,67 @@ def _scan_model_told(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
+# From folders, globs and URLs to the models of a scan.
+
+
+GLOB = frozenset("*?[")
+"""Characters that make a path a pattern."""
+
+
+class ModelUrls(NamedTuple):
+    """The models of a scan."""
+
+    urls: tuple[str, ...]
+    """Each model once, with its protocol, in the order of the arguments; those of a folder sorted."""
+    empty: tuple[str, ...]
+    """Arguments that stand for no model."""
+
+
+def model_urls(given: list[str]) -> ModelUrls:
+    """Find the models. Raises UsageError for a file system that is not installed or does not answer."""
+    models: dict[str, None] = {}
+    empty = []
+    for text in given:
+        urls = _below(text)
+        models.update(dict.fromkeys(urls))
+        if not urls:
+            empty.append(text)
+    return ModelUrls(tuple(models), tuple(empty))
+
+
+def _below(text: str) -> list[str]:
+    """The models of one argument; a file that is named is one, whatever its name."""
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(text)
+        if GLOB & set(path):
+            return _urls(system, [candidate for candidate in system.glob(path) if is_model(candidate)], text)
+        if system.isdir(path):
+            models = [below for below in system.find(path) if is_model(below) and not _hidden(below, path)]
+            return _urls(system, models, text)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{text}: {error}") from None
+    except Exception as error:  # each file system raises other errors
+        raise UsageError(f"{text}: it cannot be listed: {type(error).__name__}: {error}") from None
+    return _urls(system, [path], text)
+
+
+def _urls(system: Any, paths: list[str], text: str) -> list[str]:
+    """URLs of the paths; those of a chain (`zip://*.onnx::s3://zoo/a.zip`) keep what comes behind its first part."""
+    first, chained, rest = text.partition("::")
+    if chained and "://" not in first:  # such as `simplecache::s3://zoo`, whose paths are those of the second part
+        protocol = rest.partition("://")[0]
+        return [f"{first}::{protocol}://{path}" for path in sorted(paths)]
+    return [f"{system.unstrip_protocol(path)}{chained}{rest}" for path in sorted(paths)]
+
+
+def _hidden(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder that a search does not enter."""
+    parts = path[len(folder) :].strip("/").split("/")[:-1]
+    return any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts)
+
+
 # A scan: the models that are not done yet, each in a process, their rows written part by part.
 
 
@@ -385,106 +443,3 @@ def _write(parts: PartFolder, waiting: list[tuple[ScanRow, ...]]) -> None:
     if waiting:
         parts.add([row for rows in waiting for row in rows])
         waiting.clear()
-
-
-# Tasks on a Dask cluster: each worker of the cluster runs models in a process beside it, which they may end.
-
-
-MOST = 1000
-"""Tasks that the scheduler knows of at once."""
-PATIENCE = 30
-"""Seconds to wait for the scheduler."""
-
-
-class ModelProcesses(WorkerPlugin):  # type: ignore[misc] # distributed is Any here
-    """The processes beside one worker of the cluster: one for each thread that has a model."""
-
-    def __init__(self) -> None:
-        self._version = __version__
-        self._every: list[Worker] = []
-        self._idle: list[Worker] = []
-
-    def run(self, work: Callable[[Any], object], subject: object) -> Any:
-        """What the work returned in a process, or Ended. Raises RuntimeError for another version of this program."""
-        if self._version != __version__:
-            raise RuntimeError(f"the worker has onnxlint-cmsis {__version__}, the scan {self._version}")
-        if self._idle:
-            worker = self._idle.pop()
-        else:
-            worker = Worker(ProgramContext())
-            self._every.append(worker)
-        worker.give(work, subject)
-        answer = worker.take()
-        self._idle.append(worker)
-        return answer
-
-    def teardown(self, worker: object) -> None:  # noqa: ARG002 - Dask's signature
-        """End the processes, whatever they do."""
-        for process in self._every:
-            process.stop()
-
-
-def on_dask(address: str) -> Doing:
-    """Do tasks on the workers of a scheduler. A worker that is lost loses nothing: another does its tasks again."""
-
-    def doing(tasks: deque[Task]) -> Iterator[tuple[Task, Any]]:
-        name = f"onnxlint-cmsis-{uuid.uuid4().hex}"
-        with _client(address) as client:
-            with _dask_team_told(address):
-                client.register_plugin(ModelProcesses(), name)
-            try:
-                yield from _each_done(client, tasks, name)
-            finally:
-                with contextlib.suppress(Exception):  # a scheduler that is gone has no plugin either
-                    client.unregister_worker_plugin(name)
-
-    return doing
-
-
-def _each_done(client: Any, tasks: deque[Task], plugin: str) -> Iterator[tuple[Task, Any]]:
-    """Each task with what it returned, or Ended, as they finish; the scheduler gets no more than it can see to."""
-    done = as_completed()
-    submitted: dict[str, Task] = {}
-
-    def submit() -> None:
-        while tasks and len(submitted) < MOST:
-            task = tasks.popleft()
-            key = f"{plugin}-{uuid.uuid4().hex}"
-            submitted[key] = task
-            done.add(client.submit(_run, plugin, task.work, task.subject, key=key, pure=False))
-
-    submit()
-    for future in done:
-        answer = _answer(client, future)
-        yield submitted.pop(future.key), answer
-        submit()
-
-
-def _run(plugin: str, work: Callable[[Any], object], subject: object) -> object:
-    """On a worker of the cluster: have it done by a process beside it."""
-    processes: ModelProcesses = get_worker().plugins[plugin]
-    return processes.run(work, subject)
-
-
-def _answer(client: Any, future: Any) -> Any:
-    """What a task returned, or Ended where every worker that had it was lost."""
-    with _dask_team_told(client.scheduler.address):
-        try:
-            return future.result()
-        except KilledWorker:
-            return Ended("with the workers of the cluster that had it, one after the other", frozenset())
-
-
-def _client(address: str) -> Any:
-    with _dask_team_told(address):
-        return Client(address, timeout=PATIENCE)
-
-
-@contextlib.contextmanager
-def _dask_team_told(address: str) -> Iterator[None]:
-    """Make one line of what goes wrong with the cluster."""
-    try:
-        yield
-    except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UsageError(f"--dask {address}: {text}; the same command goes on where this scan stopped") from None

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.fleet.workers import Ended, team
+from onnxlint_cmsis.ground.workers import Ended, team
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run, text

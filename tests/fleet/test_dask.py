@@ -100,7 +100,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(tmp_path, monkeypatch, capsys
     from onnxlint_cmsis.cli.main import main
 
     models(tmp_path, 1)
-    monkeypatch.setattr("onnxlint_cmsis.fleet.scan.PATIENCE", 1)
+    monkeypatch.setattr("onnxlint_cmsis.fleet.cluster.PATIENCE", 1)
     argv = ["scan", "--isolated", str(tmp_path), "--out", str(tmp_path / "out"), "--dask", "tcp://127.0.0.1:1"]
     assert main(argv) == 2
     told = capsys.readouterr().err.splitlines()[-1]

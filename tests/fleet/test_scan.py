@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -139,7 +140,7 @@ def test_output_of_other_settings_and_other_files_are_refused(tmp_path, capsys):
 
 
 def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("onnxlint_cmsis.cli.scan_command.find_spec", lambda name: name != "pyarrow" or None)
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scan_command.find_spec", lambda name: name != "pyarrow" or None)
     assert scan(tmp_path, "--out", tmp_path / "out") == 2
     assert capsys.readouterr().err.endswith("scan needs pyarrow: pip install 'onnxlint-cmsis[fleet]'\n")
 
@@ -219,3 +220,17 @@ def test_names_of_every_kind_are_rows(tmp_path, capsys):
     assert names == {"a\x1b[31m|`.onnx", "b\\udcff%41.onnx", "c#d e.onnx"}
     assert scan(folder, "--out", tmp_path / "out") == 0
     assert "done before: 3" in capsys.readouterr().err
+
+
+def test_a_scan_on_this_machine_needs_no_dask(tmp_path):
+    (tmp_path / "a.onnx").write_bytes(model())
+    code = (
+        "import sys; sys.modules['distributed'] = None; from onnxlint_cmsis.cli.main import main; "
+        "raise SystemExit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "scan", str(tmp_path), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        0,
+        "onnxlint-cmsis: models scanned: 1 ok; done before: 0",
+    )

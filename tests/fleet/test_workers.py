@@ -10,7 +10,7 @@ from collections import deque
 
 import pytest
 
-from onnxlint_cmsis.fleet.workers import Ended, ProgramContext, Task, Worker, each_done, team
+from onnxlint_cmsis.ground.workers import Ended, ProgramContext, Task, Worker, each_done, team
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs get their pipes as POSIX hands them on")
 

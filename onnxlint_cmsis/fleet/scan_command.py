@@ -48,8 +48,8 @@ def run(argv: list[str]) -> int:
     if missing:
         raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
     from onnxlint_cmsis.cli.options import ProgressLine
-    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, on_dask, scan
-    from onnxlint_cmsis.fleet.workers import ended_by_signal, model_urls
+    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, model_urls, scan
+    from onnxlint_cmsis.ground.workers import ended_by_signal
     from onnxlint_cmsis.output.plain import whole_text
 
     configured = configuration(args)
@@ -63,7 +63,12 @@ def run(argv: list[str]) -> int:
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
-            doing = on_dask(args.dask) if args.dask else in_processes(args.jobs)
+            if args.dask:
+                from onnxlint_cmsis.fleet.cluster import on_dask
+
+                doing = on_dask(args.dask)
+            else:
+                doing = in_processes(args.jobs)
             statuses = scan(jobs, doing, parts, args.batch, progress.step)
     finally:
         progress.close()
