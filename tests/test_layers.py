@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import open_model
@@ -14,7 +13,7 @@ from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.lower.layer import UNDECIDED, Verdict
 from onnxlint_cmsis.output.layers import layers_report
 from support.models import text
-from support.quantized_models import CASES, Qdq
+from support.quantized_models import CASES, transposed
 from support.tflite_models import streaming_model
 from support.tflite_writer import write
 
@@ -112,11 +111,8 @@ def test_rows_have_the_multiply_accumulates_that_the_totals_count() -> None:
 @pytest.mark.parametrize("runtime", ["direct", "tflm", "executorch"])
 def test_rows_have_the_cost_that_the_totals_count(runtime: str) -> None:
     """A runtime may bring a library that is behind the release in some entry points, such as transpose_conv_s8."""
-    start = Qdq((1, 15, 2, 6))
-    weights, bias = start.weights("w", (15, 3, 2, 4)), start.constant("bias", np.ones(3, np.float32))
-    model = start.layer("ConvTranspose", weights, bias, strides=[2, 2]).rounded(0.2).model()
     settings = make_settings(targets=["cortex-m4", "cortex-m55"], runtime=runtime)
-    report = layers_report("-", settings, model.SerializeToString())
+    report = layers_report("-", settings, transposed().model().SerializeToString())
     costs = [layer.instructions for layer in report.layers]
     assert all(costs)
     assert costs == [total.instructions for total in report.totals]

@@ -288,7 +288,7 @@ class Prices:
         countable = _countable(calls)
         if not taken.kernel or taken.undecided or not np.any(countable):
             return Prediction(0.0, False)
-        predicted = self._cost(calls, target, taken)
+        predicted = self._cost(calls, self._library(calls.entry, target), taken)
         return predicted._replace(known=predicted.known & countable)
 
     def columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:

@@ -14,6 +14,7 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Pair
 from onnxlint_cmsis.model.axes import leaves
@@ -22,6 +23,7 @@ from onnxlint_cmsis.planning.solve import decide
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
+from support.quantized_models import transposed
 from support.tflite_models import streaming_model
 from support.tflite_writer import write
 
@@ -55,6 +57,20 @@ def agree(view, prices, choices):
                 assert number == alone.instructions, (site.layer.call, channels)
                 compared += 1
     return compared
+
+
+@pytest.mark.parametrize("runtime", ["tflm", "executorch"])
+def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
+    """Both bring transpose_conv_s8 of 7.0.0 under the name of a later release."""
+    chosen = make_settings(targets=["cortex-m4", "cortex-m55"], runtime=runtime)
+    model = open_model("m.onnx", chosen.analysis, transposed().model().SerializeToString())
+    prices = Prices(chosen.targets, predicted, model.route, chosen.runtime.library)
+    (layer,) = model.lowered.layers
+    found = [price.instructions for price in prices.of_layer(layer)]
+    assert found == [model.instructions(layer.call, target) for target in chosen.targets]
+    assert None not in found
+    view = planning_input(model, prices)
+    assert agree(view, prices, random.Random(0)) > 10
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

@@ -159,6 +159,13 @@ def joined(scale: float) -> Qdq:
     return convolution(made).layer("Concat", before, axis=1).rounded(scale)
 
 
+def transposed() -> Qdq:
+    """A transposed convolution of fifteen to three channels, with a bias."""
+    start = Qdq((1, 15, 2, 6))
+    weights, bias = start.weights("w", (15, 3, 2, 4)), start.constant("bias", np.ones(3, np.float32))
+    return start.layer("ConvTranspose", weights, bias, strides=[2, 2]).rounded(0.2)
+
+
 def grouped() -> Qdq:
     """A convolution of two groups."""
     made = Qdq()
