@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.memory import (
     ArenaUses,
     FlashNeed,
-    Peak,
     RamNeed,
     activations,
     best_remedy,
@@ -69,15 +68,10 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
     macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
-    arena = None if model.stored_constants() is not None else _arena(model)
+    uses = None if model.stored_constants() is not None else activations(model.graph, model.lowered)
+    arena = None if uses is None else plan_arena(uses).size  # at least: a runtime may lay it out in its own way
     copies = tuple(copy.label for copy in model.copies)
     return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, model.beside)
-
-
-def _arena(model: ModelAnalysis) -> int | None:
-    """Bytes of activations, at least, of a model that some runtime will lay out in its own way."""
-    uses = activations(model.graph, model.lowered)
-    return None if uses is None else plan_arena(uses).size
 
 
 STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
@@ -221,22 +215,13 @@ def _ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom
         room,
         arena + largest,
         (("activations", arena), ("scratch", largest)),
-        _shown(model, step.node) if step else "",
-        _alive(uses, peak),
+        next(f"{node.op_type} '{node.label}'" for node in model.graph.nodes if node.index == step.node) if step else "",
+        tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive),
         scratch.get(step.node, 0) if step else 0,
         remedy,
-        _place(model, step.node if step else -1),
+        _location(model, step.node if step else -1),
         _beside(model, RAM_BESIDE),
     )
-
-
-def _shown(model: ModelAnalysis, index: int) -> str:
-    node = next(node for node in model.graph.nodes if node.index == index)
-    return f"{node.op_type} '{node.label}'"
-
-
-def _alive(uses: ArenaUses, peak: Peak) -> tuple[tuple[str, int], ...]:
-    return tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive)
 
 
 def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
@@ -257,7 +242,7 @@ def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
         sum(sums.values()),
         tuple(sums.items()),
         tuple((label, size) for label, size, _ in layers),
-        _place(model, layers[0][2] if layers else -1),
+        _location(model, layers[0][2] if layers else -1),
         _beside(model, FLASH_BESIDE),
     )
 
@@ -267,7 +252,7 @@ def _beside(model: ModelAnalysis, text: str) -> str:
     return f"{text} {LOWER_BOUND.format(title=runtime.title)}" if runtime.judges else text
 
 
-def _place(model: ModelAnalysis, index: int) -> Location:
+def _location(model: ModelAnalysis, index: int) -> Location:
     node = next((node for node in model.graph.nodes if node.index == index), None)
     if node is None:
         return Location(model.path)

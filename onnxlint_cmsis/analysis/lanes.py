@@ -422,14 +422,11 @@ class LaneView(ValueView):
     def _without_disproved(self, name: str, known: Interval, shape: tuple[Size, ...]) -> Interval:
         for axis, index in self._disproved.get(name, ()):
             indices = np.arange(shape[axis] or 1).reshape([-1 if other == axis else 1 for other in range(len(shape))])
-            known = _lost(known, indices == index)
+            spread = np.broadcast_shapes(known.low.shape, indices.shape)
+            known = known.moved(partial(np.broadcast_to, shape=spread)).forgotten(
+                np.broadcast_to(indices == index, spread)
+            )
         return known
-
-
-def _lost(known: Interval, where: NDArray[np.bool_]) -> Interval:
-    """The interval with some elements unknown, spread out where needed."""
-    shape = np.broadcast_shapes(known.low.shape, where.shape)
-    return known.moved(lambda array: np.broadcast_to(array, shape)).forgotten(np.broadcast_to(where, shape))
 
 
 def _anything(elem_type: str, rank: int) -> Interval:
@@ -622,18 +619,15 @@ def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
 def fill_in(view: LaneView) -> None:
     """Carry intervals through all nodes in order; note the layers that sum over constant weights."""
     for node in view.graph.nodes:
-        if _complete(node) and not all(name in view.graph.constants for name in node.outputs if name):
-            if _may_wait(node, view):
+        whole = node.inputs and node.inputs[0] and node.outputs and node.outputs[0] and not node.bodies
+        if whole and not all(name in view.graph.constants for name in node.outputs if name):
+            stored = all(name in view.graph.constants for name in node.inputs if name)
+            if stored and not any(node.outputs[1:]) and operator_of(node).roles.form is None:
+                # mostly weights, whose numbers may never be needed
                 view.postpone(node.outputs[0], partial(_carry, node, view))
             else:
                 _carry(node, view)
         view.derive(node)
-
-
-def _may_wait(node: Node, view: LaneView) -> bool:
-    """Whether a node computes with stored constants alone: mostly weights, and their numbers may never be needed."""
-    alone = all(name in view.graph.constants for name in node.inputs if name) and not any(node.outputs[1:])
-    return alone and operator_of(node).roles.form is None
 
 
 def _carry(node: Node, view: LaneView) -> None:
@@ -654,10 +648,6 @@ def _compute(node: Node, view: LaneView) -> None:
         view.weighted[node.index] = weighted
     if callable(operator.values) and not any(node.outputs[1:]):
         view.learn(node, 0, operator.values(node, view))
-
-
-def _complete(node: Node) -> bool:
-    return bool(node.inputs and node.inputs[0] and node.outputs and node.outputs[0] and not node.bodies)
 
 
 def _moved(node: Node, view: LaneView, position: int) -> Interval | None:

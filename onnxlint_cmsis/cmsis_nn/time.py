@@ -268,15 +268,15 @@ def clock_text(clock: int) -> str:
     return f"{clock:,} Hz"
 
 
-def _places(value: float) -> int:
+def _decimals(value: float) -> int:
     """Decimals that leave DIGITS significant digits; a whole number, such as 0, keeps all it has."""
     return max(0, DIGITS - 1 - floor(log10(value))) if value else 0
 
 
 def _rounded(value: float, towards: Callable[[float], int]) -> float:
-    scale = 10.0 ** _places(value)
+    scale = 10.0 ** _decimals(value)
     return towards(value * scale) / scale
 
 
 def _shown(value: float) -> str:
-    return f"{value:,.{_places(value)}f}"
+    return f"{value:,.{_decimals(value)}f}"

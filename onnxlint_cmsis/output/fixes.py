@@ -147,7 +147,7 @@ def _cost(summary: FileSummary) -> str:
     told = [target for target in summary.targets if target.cost_known]
     if not told:
         return "unknown"
-    known = _each(summary, [cost_text(target) if target.cost_known else None for target in summary.targets])
+    known = _by_target(summary, [cost_text(target) if target.cost_known else None for target in summary.targets])
     others = dict.fromkeys(target.measured_on for target in told if not target.target.startswith(target.measured_on))
     measured = f", as measured on {', '.join(others)}" if others else ""
     left = _left_out(summary)
@@ -186,11 +186,11 @@ def _memory(summary: FileSummary) -> str:
     arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
     taken = [(target.arena_used, target.arena_needed) for target in summary.targets]
     if any(used is not None for used, _ in taken):
-        arena = f"arena {_each(summary, [_taken(*pair) for pair in taken])}"
-    constants = _each(summary, [target.constants for target in summary.targets])
+        arena = f"arena {_by_target(summary, [_taken(*pair) for pair in taken])}"
+    constants = _by_target(summary, [target.constants for target in summary.targets])
     sizes = [target.scratch for target in summary.targets]
     unit = " bytes" if any(size is not None for size in sizes) else ""
-    return f"constants {constants}; {arena}; scratch {_each(summary, sizes)}{unit}"
+    return f"constants {constants}; {arena}; scratch {_by_target(summary, sizes)}{unit}"
 
 
 def _taken(used: int | None, needed: int | None) -> str:
@@ -200,7 +200,7 @@ def _taken(used: int | None, needed: int | None) -> str:
     return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"
 
 
-def _each(summary: FileSummary, numbers: Sequence[int | str | None]) -> str:
+def _by_target(summary: FileSummary, numbers: Sequence[int | str | None]) -> str:
     """The numbers of the targets, once where they are alike; None is an unknown one."""
     texts = [
         "unknown" if number is None else f"{number:,}" if isinstance(number, int) else number for number in numbers

@@ -176,7 +176,7 @@ def _notifications(run: Run) -> Iterator[Any]:
 
 
 def _notification(text: str, level: str, file: FileResult, number: int, run: Run) -> Any:
-    location = om.Location(physical_location=om.PhysicalLocation(artifact_location=_file_place(file, number, run)))
+    location = om.Location(physical_location=om.PhysicalLocation(artifact_location=_artifact_of(file, number, run)))
     return om.Notification(message=om.Message(text=sarif_text(text)), level=level, locations=[location])
 
 
@@ -184,10 +184,10 @@ def _artifact(file: FileResult, run: Run) -> Any:
     kind = "application/octet-stream" if file.model else None
     roles = ["analysisTarget", "modified"] if file.fix and file.fix.written else ["analysisTarget"]
     properties = {"fix": fix_fields(file.fix)} if file.fix else None
-    return om.Artifact(location=_file_place(file, None, run), mime_type=kind, roles=roles, properties=properties)
+    return om.Artifact(location=_artifact_of(file, None, run), mime_type=kind, roles=roles, properties=properties)
 
 
-def _file_place(file: FileResult, number: int | None, run: Run) -> Any:
+def _artifact_of(file: FileResult, number: int | None, run: Run) -> Any:
     """The file, with its place in `artifacts`."""
     return artifact_location(file.path, run.folder, -1 if number is None else number)
 
@@ -241,7 +241,7 @@ def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
 def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
     """The file as a whole, which is all a text viewer has of a binary, and the node by name."""
     region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
-    physical = om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+    physical = om.PhysicalLocation(artifact_location=_artifact_of(file, number, run), region=region)
     return om.Location(physical_location=physical, logical_locations=_logical(finding))
 
 
@@ -281,4 +281,4 @@ def _physical(where: Location, file: FileResult, number: int, run: Run) -> Any:
     """Bytes of a node in the file; the file as a whole where they are unknown."""
     known = where.offset >= 0 and where.length >= 0
     region = om.Region(byte_offset=where.offset, byte_length=where.length) if known else None
-    return om.PhysicalLocation(artifact_location=_file_place(file, number, run), region=region)
+    return om.PhysicalLocation(artifact_location=_artifact_of(file, number, run), region=region)
