@@ -51,7 +51,9 @@ def emulate(image: Path, board: Board, seconds: float, processes: Processes, hea
     """
     if os.name == "nt":
         raise FirmwareError("firmware runs in QEMU on Linux and macOS: QEMU for Windows keeps no RAM in a file")
-    with processes.started([*_leash(), *command_line(image, board)], image.parent) as process:
+    setpriv = shutil.which("setpriv")  # ends QEMU when this process dies, even killed; none outside Linux
+    leash = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+    with processes.started([*leash, *command_line(image, board)], image.parent) as process:
         said = _followed(process, seconds, heard)
     if "unsupported machine type" in said:
         raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
@@ -82,9 +84,3 @@ def _followed(process: subprocess.Popen[bytes], seconds: float, heard: Callable[
             if total > _MOST:
                 raise FirmwareError(f"the firmware said more than {_MOST:,} bytes: something overwrote its memory")
     return said.decode("utf-8", "replace")
-
-
-def _leash() -> tuple[str, ...]:
-    """Hook that ends QEMU when this process dies, even killed; none outside Linux."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()

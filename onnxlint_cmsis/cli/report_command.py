@@ -77,13 +77,13 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
     suffix = ".json" if args.overlay else ".html"
     if named.is_file() or (named.suffix.lower() == suffix and not named.is_dir()):
         raise UsageError(f"-o {named}: name a folder for several models")
-    found: dict[str, Path] = {}
+    outputs: dict[str, Path] = {}
     for file in args.files:
         model = Path(file).name.rpartition(":")[2]  # behind the commit, in COMMIT:PATH
         names = (f"{model}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
-        name = next(name for name in names if name.casefold() not in found)
-        found[name.casefold()] = named / name
-    return [*found.values()]
+        name = next(name for name in names if name.casefold() not in outputs)
+        outputs[name.casefold()] = named / name
+    return [*outputs.values()]
 
 
 def report_input(text: str, configured: Configuration) -> ReportInput:

@@ -29,7 +29,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom, Target
+from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
@@ -43,7 +43,6 @@ from onnxlint_cmsis.planning.problem import (
     Factor,
     Level,
     MeasureIndex,
-    Measures,
     Numbers,
     PlanningInput,
     Prices,
@@ -253,7 +252,8 @@ class _Search:
         grid = np.zeros((len(self._totals), *map(len, candidates)), dtype=np.int64)
         for factor in touched:
             grid += self._slice(factor, group)
-        totals = grid.reshape(len(grid), -1) + np.subtract(self._totals, self._measured(touched))[:, None]
+        now = added(factor.measure(tuple(self.sizes[variable] for variable in factor.scope)) for factor in touched)
+        totals = grid.reshape(len(grid), -1) + np.subtract(self._totals, now)[:, None]
         choice_index = self._least(totals)
         improved = tuple(totals[:, choice_index].tolist())
         if scores(self._levels, improved) >= scores(self._levels, self._totals):
@@ -279,9 +279,6 @@ class _Search:
         table = factor.table(candidates).reshape(-1, *(len(domains[variable]) for variable in free))
         ordered: Numbers = table.transpose(0, *(1 + free.index(variable) for variable in group if variable in free))
         return ordered.reshape(-1, *(len(domains[variable]) if variable in free else 1 for variable in group))
-
-    def _measured(self, factors: list[Factor]) -> Measures:
-        return added(factor.measure(tuple(self.sizes[variable] for variable in factor.scope)) for factor in factors)
 
 
 # The best sizes of a problem under ceilings: exact where the tables fit into memory, by descent elsewhere.
@@ -634,8 +631,10 @@ class _SizeChoice:
         growth = None if budget is None else max(0, budget - spent)
         parts = components(self._problem)
         chosen = self._chosen(parts, None)
-        if growth is not None and self._grown(chosen) > growth:
-            chosen = self._chosen(self._in_order(parts, chosen), growth)
+        if growth is not None:
+            final = _merged(sizes for _, sizes in chosen)
+            if self._count(final).bytes - self._count(self._problem.present).bytes > growth:
+                chosen = self._chosen(self._in_order(parts, chosen), growth)
         repaired = _merged(base for base, _ in chosen)
         best = _merged(final for _, final in chosen)
         final = best if self._worth_it(repaired, best) else repaired
@@ -713,10 +712,6 @@ class _SizeChoice:
             return sum(after.hazards) - sum(before.hazards), sum(after.instructions) - sum(before.instructions)
 
         return [part for part, _ in sorted(zip(parts, chosen, strict=True), key=key)]
-
-    def _grown(self, chosen: Sequence[tuple[Sizes, Sizes]]) -> int:
-        final = _merged(sizes for _, sizes in chosen)
-        return self._count(final).bytes - self._count(self._problem.present).bytes
 
     def _bytes(self, part: SizeProblem, sizes: Sizes) -> int:
         return self._index.read(part.totals(sizes)).bytes
@@ -947,11 +942,14 @@ def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
     pairs = zip(without.instructions, decision.after.instructions, strict=True)
     tensor, axis = _axis_of(plan, group)
     fewer = sum(decision.after.hazards) < sum(without.hazards)
+    # Predictions may rest on builds of other releases: `cortex-m55 with CMSIS-NN 7.0.0`.
+    targets = plan.prices.targets
+    other_builds = [measured_build(target) for target in targets if measured_on(target.release) != target.release]
     return _fact(plan, group, decision.sizes[group.id])._replace(
         tensor=tensor,
         axis=axis,
         saved=tuple(old - new for old, new in pairs),
-        measured=_other_builds(plan.prices.targets),
+        measured=tuple(dict.fromkeys(other_builds)),
         bytes=decision.after.bytes - without.bytes,
         plan_saved=tuple(map(sub, decision.before.instructions, decision.after.instructions)),
         repaired=_repaired(plan, group) if fewer else (),
@@ -962,13 +960,6 @@ def _fact(plan: ModelPlan, group: DimensionClass, want: int) -> ClassFact:
     graph, (constants, unread) = plan.view.graph, _dead(plan, group)
     node = graph.nodes[(group.deciders or group.readers)[0].node]
     return ClassFact(group, want, node_location(graph.path, node), plan.prices.targets, constants, unread)
-
-
-def _other_builds(targets: tuple[Target, ...]) -> tuple[str, ...]:
-    """`cortex-m55 with CMSIS-NN 7.0.0`: builds of other releases than the targets' that predictions rest on."""
-    return tuple(
-        dict.fromkeys(measured_build(target) for target in targets if measured_on(target.release) != target.release)
-    )
 
 
 def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
