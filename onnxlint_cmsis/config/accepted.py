@@ -139,9 +139,9 @@ def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
                 now = there[key].findings if key in there else 0
                 if now < entry.findings and ran(entry.rule):
                     where = f" at '{entry.node}'" if entry.node else ""
-            counted = f"the baseline has {entry.findings} {entry.rule}{where}"
-            there_now = "there is 1 now" if now == 1 else f"there are {now} now"
-            result.append(_finding(baseline, f"{file}: {counted}, {there_now}"))
+                    counted = f"the baseline has {entry.findings} {entry.rule}{where}"
+                    there_now = "there is 1 now" if now == 1 else f"there are {now} now"
+                    result.append(_finding(baseline, f"{file}: {counted}, {there_now}"))
         elif not (folder / file).exists():
             result.append(_finding(baseline, f"{file}: the file does not exist any more"))
     return tuple(result)
