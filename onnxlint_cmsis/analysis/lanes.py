@@ -515,8 +515,6 @@ def _form(node: Node, view: LaneView) -> Weighted | None:
         return None
     if roles.form.convolves:
         return _convolution(node, view, roles, roles.form)
-    if roles.form is Form.ROWS:
-        return _rows(node, view, roles)
     weights = next(
         (position for position in roles.weights if has(node, position) and view.is_constant(node.inputs[position])), -1
     )
@@ -573,43 +571,26 @@ def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
     )
 
 
-def _rows(node: Node, view: LaneView, roles: Roles) -> Weighted | None:
-    """Weights [N, K] and data that ends in the axis that they sum over."""
-    shape, result = view.input_shape(node, roles.data[0]), view.shape(node.outputs[0])
-    stored = lane_weights(view, node, roles.weights[0], 0)
-    if (
-        stored is None
-        or stored.nonzero.ndim != 2
-        or not shape
-        or result is None
-        or shape[-1] != stored.nonzero.shape[1]
-    ):
-        return None
-    where = node.index, roles.data[0], roles.weights[0], len(shape) - 1, len(result) - 1
-    factors, zero = stored.turned(lambda array: array[None, :, :, None]), _zero_point(view, node, roles.data[0])
-    return Weighted(*where, True, True, zero, factors, sums_of(view.graph, node) is Sums.FLOAT)
-
-
 def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
     """Weights of rank 2 against data of any rank; the usual weights are the right factor."""
     roles = view.roles(node)
-    is_right = weights == roles.weights[0]
-    data = roles.weights[1] if is_right else roles.weights[0]
-    turned = bool(node.int("transA")), bool(node.int("transB"))
+    is_right, rows_first = weights == roles.weights[0], roles.form is Form.ROWS
+    data = next(place for place in (*roles.data, *roles.weights) if place != weights)
+    turned = bool(node.int("transA")), rows_first or bool(node.int("transB"))
     rows, columns = (1, 0) if is_right else (0, 1)
     if turned[is_right]:
         rows, columns = columns, rows
     stored, shape = lane_weights(view, node, weights, rows), view.input_shape(node, data)
-    if stored is None or stored.nonzero.ndim != 2 or shape is None or len(shape) < 2:
+    result = view.shape(node.outputs[0]) if rows_first else shape
+    if stored is None or stored.nonzero.ndim != 2 or not shape or not result or len(shape) < 2 - rows_first:
         return None
-    last = len(shape) - 1
-    axis = last if is_right != turned[not is_right] else last - 1
+    axis = len(shape) - (1 if is_right != turned[not is_right] else 2)
     if shape[axis] != stored.nonzero.shape[columns]:
         return None
     factors = stored.turned(lambda array: (array if rows == 0 else array.T)[None, :, :, None])
-    real, zero = roles.sums is Sums.FLOAT, _zero_point(view, node, data)
+    real, zero = sums_of(view.graph, node) is Sums.FLOAT, _zero_point(view, node, data)
     factor = real_attribute(node, "alpha", 1.0) if real else 1.0
-    where = node.index, data, weights, axis, last if is_right else last - 1
+    where = node.index, data, weights, axis, len(result) - (1 if is_right else 2)
     return Weighted(*where, True, True, zero, factors, real, factor)
 
 

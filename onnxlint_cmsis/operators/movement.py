@@ -49,14 +49,13 @@ from onnxlint_cmsis.operators.record import (
     move_slice,
     move_split,
     sliced,
-    three,
     transpose,
 )
 
 # How TensorFlow Lite's operators move elements without changing them.
 
 
-def move_tflite_slice(way: Passage) -> Move | None:
+def move_counted_slice(way: Passage) -> Move | None:
     """So many elements (input 2) from a place on (input 1)."""
     starts, counts = way.view.ints(way.node, 1), way.view.ints(way.node, 2)
     if starts is None or counts is None or not len(starts) == len(counts) == len(way.before):
@@ -65,7 +64,7 @@ def move_tflite_slice(way: Passage) -> Move | None:
     return chain(*(sliced(way.before, axis, limit) for axis, limit in enumerate(limits)))
 
 
-def move_tflite_strided_slice(way: Passage) -> Move | None:
+def move_strided_slice(way: Passage) -> Move | None:
     """Elements at steps between limits; an axis of which one element is taken goes."""
     node, view = way.node, way.view
     starts, ends, steps = (view.ints(node, place) for place in (1, 2, 3))
@@ -82,30 +81,13 @@ def move_tflite_strided_slice(way: Passage) -> Move | None:
     return chain(*moves)
 
 
-def move_tflite_reverse(way: Passage) -> Move | None:
+def move_reverse(way: Passage) -> Move | None:
     """Listed axes the other way round."""
     axes = way.view.ints(way.node, 1)
     if axes is None or not all(-len(way.before) <= axis < len(way.before) for axis in axes):
         return None
     turned = tuple(sorted({axis % len(way.before) for axis in axes}))
     return Move(lambda array: np.flip(array, turned), lambda mask: np.flip(mask, turned))
-
-
-def move_tflite_depth_to_space(way: Passage) -> Move | None:
-    """Blocks of channels laid out on the plane."""
-    block, sizes = way.node.int("block_size"), [size or 0 for size in way.before]
-    if len(sizes) != 4 or None in way.before or block < 1 or sizes[3] % (block * block):
-        return None
-    return three(way, (*sizes[:3], block, block, sizes[3] // (block * block)), (0, 1, 3, 2, 4, 5))
-
-
-def move_tflite_space_to_depth(way: Passage) -> Move | None:
-    """Blocks of the plane put into channels."""
-    block, sizes = way.node.int("block_size"), [size or 0 for size in way.before]
-    if len(sizes) != 4 or None in way.before or block < 1 or sizes[1] % block or sizes[2] % block:
-        return None
-    batch, height, width, channels = sizes
-    return three(way, (batch, height // block, block, width // block, block, channels), (0, 1, 3, 2, 4, 5))
 
 
 # Tie rules of TensorFlow Lite's operators that give the same elements other axes, or make an axis of tensors.
@@ -357,7 +339,7 @@ def pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dime
 # Tie rules of TensorFlow Lite's operators that join axes, take pieces of them or grow them.
 
 
-def tflite_slice(_node: Node, context: Context) -> None:
+def counted_slice(_node: Node, context: Context) -> None:
     """SLICE: so many elements (input 2, -1 for all that are left) from a place on (input 1), along every axis."""
     axes, starts, counts = context.need(0), context.ints(1), context.ints(2)
     if starts is None or counts is None or not len(starts) == len(counts) == len(axes):
@@ -379,7 +361,7 @@ def _taken(context: Context, axis: Dimension, place: int, start: int, count: int
     return taken[0]
 
 
-def tflite_strided_slice(node: Node, context: Context) -> None:
+def strided_slice(node: Node, context: Context) -> None:
     """STRIDED_SLICE: begin, end and step of every axis; masks say which of them count."""
     axes = context.need(0)
     starts, ends, steps = context.ints(1), context.ints(2), context.ints(3)
@@ -420,7 +402,7 @@ def space_to_batch(_node: Node, context: Context) -> None:
     context.pin_all((*axes[:moved], *result[:moved]), reason)
 
 
-def tflite_reverse(_node: Node, context: Context) -> None:
+def reverse(_node: Node, context: Context) -> None:
     """REVERSE_V2: the axes that are turned round are locked."""
     axes, turned = context.need(0), context.ints(1)
     if turned is None:

@@ -399,11 +399,14 @@ def move_gather(way: Passage) -> Move | None:
 
 def move_depth_to_space(way: Passage) -> Move | None:
     """Blocks of channels laid out on the plane."""
-    block = way.node.int("blocksize")
-    sizes = [size or 0 for size in way.before]
-    if len(sizes) != 4 or None in way.before or block < 1 or sizes[1] % (block * block):
+    roles, sizes = way.view.roles(way.node), [size or 0 for size in way.before]
+    block = roles.number(way.node, "blocksize")
+    if len(sizes) != 4 or None in way.before or block < 1 or sizes[roles.channels(4)] % (block * block):
         return None
-    batch, inner, plane = sizes[0], sizes[1] // (block * block), sizes[2:]
+    inner = sizes[roles.channels(4)] // (block * block)
+    if roles.channels_last:
+        return three(way, (*sizes[:3], block, block, inner), (0, 1, 3, 2, 4, 5))
+    batch, _, *plane = sizes
     if way.node.text("mode", "DCR") == "CRD":
         return three(way, (batch, inner, block, block, *plane), (0, 1, 4, 2, 5, 3))
     return three(way, (batch, block, block, inner, *plane), (0, 3, 4, 1, 5, 2))
@@ -411,11 +414,15 @@ def move_depth_to_space(way: Passage) -> Move | None:
 
 def move_space_to_depth(way: Passage) -> Move | None:
     """Blocks of the plane put into channels."""
-    block = way.node.int("blocksize")
-    if len(way.before) != 4 or None in way.before or block < 1:
+    roles, sizes = way.view.roles(way.node), [size or 0 for size in way.before]
+    block = roles.number(way.node, "blocksize")
+    if len(sizes) != 4 or None in way.before or block < 1 or any(sizes[axis] % block for axis in roles.plane(4)):
         return None
-    batch, channels, height, width = (size or 0 for size in way.before)
-    return three(way, (batch, channels, height // block, block, width // block, block), (0, 3, 5, 1, 2, 4))
+    height, width = (sizes[axis] // block for axis in roles.plane(4))
+    batch, channels = sizes[0], sizes[roles.channels(4)]
+    if roles.channels_last:
+        return three(way, (batch, height, block, width, block, channels), (0, 1, 3, 2, 4, 5))
+    return three(way, (batch, channels, height, block, width, block), (0, 3, 5, 1, 2, 4))
 
 
 def three(way: Passage, split: tuple[int, ...], order: tuple[int, ...]) -> Move | None:
