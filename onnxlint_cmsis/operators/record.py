@@ -582,7 +582,7 @@ READS_ALL = NotFollowed("every element of every input may count for every elemen
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """One operator of ONNX or TensorFlow Lite."""
+    """One operator, or a name that a format has for it."""
 
     name: str
     """Operator type."""

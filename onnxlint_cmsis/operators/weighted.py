@@ -1,4 +1,4 @@
-"""Convolutions and matrix products, in ONNX and in TensorFlow Lite."""
+"""Convolutions and matrix products."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _in_stored_scales(node: Node, view: ValueView, found: LayerSum) -> Interval 
     total = _with_bias(found, node, view)
     if total is None or not is_whole(view.made_type(node)):
         return None if total is None else stored(total, node, view)
-    unit = _tflite_layers_unit(found, node, view)
+    unit = _stored_unit(found, node, view)
     made = view.graph.quantization.get(node.outputs[0])
     if unit is None or made is None or not made.scales[0] > 0:
         return None
@@ -132,7 +132,7 @@ def _with_bias(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
     return as_stored(total, kind) if is_whole(view.made_type(node)) else total
 
 
-def _tflite_layers_unit(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
+def _stored_unit(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
     """Scale of the data times those of the weights, one for each channel where there are several."""
     data = view.graph.quantization.get(node.inputs[view.roles(node).data[0]])
     weights = view.graph.quantization.get(node.inputs[found.weights])
@@ -422,7 +422,7 @@ def _gemm_bias(context: Context, bias: Axes, result: Axes) -> None:
         broadcast_axis(context, (target, axis))
 
 
-# Tie rules of TensorFlow Lite's dense layers and matrix products.
+# Tie rule of dense layers whose data is taken as rows.
 
 
 def fully_connected(node: Node, context: Context) -> None:
