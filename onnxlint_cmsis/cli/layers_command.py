@@ -17,7 +17,6 @@ from onnxlint_cmsis.cli.options import (
     standard_input,
     wants_color,
 )
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, paint, wrapped
@@ -326,7 +325,7 @@ def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.layers import layers_report
 
-    if calibration and settings.api != LEGACY.api:
+    if calibration and not settings.legacy:
         raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
     data = standard_input() if path == STDIN else None
     try:

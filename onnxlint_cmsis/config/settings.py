@@ -13,6 +13,7 @@ from onnxlint_cmsis.cmsis_nn.releases import (
     CPUS,
     DEFAULT_RELEASE,
     FAMILIES,
+    LEGACY,
     REVIEWED,
     WRITTEN,
     normalise_release,
@@ -519,6 +520,11 @@ class Settings:
         if self.min_level is not None:
             return finding.level >= self.min_level
         return finding.asks or finding.level > Level.NOTE or output_format not in READ_BY_PEOPLE
+
+    @property
+    def legacy(self) -> bool:
+        """Whether models are judged for the functions of q7 and q15."""
+        return self.api == LEGACY.api
 
     @property
     def analysis(self) -> AnalysisSettings:

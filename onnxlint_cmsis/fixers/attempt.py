@@ -21,7 +21,6 @@ from onnxlint_cmsis.analysis.results import (
     TensorChange,
     shipped_text,
 )
-from onnxlint_cmsis.checks.facts import missing_sizes
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
@@ -892,7 +891,7 @@ def _nothing_found(plan: ModelPlan) -> str:
 
 def _hint(plan: ModelPlan) -> Iterator[str]:
     """Advice where symbolic sizes keep costs or kernels unknown."""
-    missing = missing_sizes(plan.view.graph)
+    missing = plan.view.graph.open_inputs
     lowered = plan.view.lowered
     sizes = (size for layer in lowered.layers for dims in layer.call[1:4] for size in dims)
     if missing and (lowered.undecided or None in sizes):

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.settings import adjust, enabled
 from onnxlint_cmsis.ground.findings import Finding, Location
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.lower.lowered import Lowered
     from onnxlint_cmsis.model.graph import Graph
 
 
@@ -90,7 +88,7 @@ def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) ->
     from onnxlint_cmsis.analysis.coverage import layer_names
 
     called = layer_names(model)
-    return result._replace(notes=_notes(model.lowered, settings), names=called.names, places=called.places)
+    return result._replace(notes=_notes(model, settings), names=called.names, places=called.places)
 
 
 def _result(
@@ -186,13 +184,14 @@ def _marked(model: ModelAnalysis, settings: Settings, findings: list[Finding], d
     return [promises.marked(finding) for finding in findings]
 
 
-def _notes(lowered: Lowered, settings: Settings) -> tuple[str, ...]:
+def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
+    lowered = model.lowered
     if not lowered.assumed:
         return ()
     weights = "weights per output channel in convolutions, one scale in fully connected layers"
     if settings.assume == "s16":
         weights = "s8 weights in convolutions, one scale in fully connected layers"
-    if settings.api == LEGACY.api:
+    if settings.legacy:
         weights = "one Q-format for each tensor"
     count = "All" if lowered.assumed == len(lowered.layers) else f"{lowered.assumed} of {len(lowered.layers)}"
     return (

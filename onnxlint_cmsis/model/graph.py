@@ -207,6 +207,17 @@ class Graph:
         tensor = self.tensors.get(name)
         return tensor.shape if tensor else None
 
+    @property
+    def open_inputs(self) -> list[str]:
+        """Inputs that lack sizes, as --input-shape takes them: `x=1,3,?,?`."""
+        texts = []
+        for name in self.inputs:
+            shape = self.shape(name)
+            if shape is None or None in shape:
+                sizes = "?" if shape is None else ",".join("?" if size is None else str(size) for size in shape)
+                texts.append(f"{name}={sizes}")
+        return texts
+
     def stores(self, name: str) -> bool:
         """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
         producer = self.producers.get(name)

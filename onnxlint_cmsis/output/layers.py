@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
@@ -52,7 +51,7 @@ def layers_report(
 
     model = model or open_model(path, settings.analysis, data)
     layers = layer_reports(model)
-    if settings.api == LEGACY.api and not model.interpreted:
+    if settings.legacy and not model.interpreted:
         measured: Measured = {}
         if calibration:
             from onnxlint_cmsis.fixers.proof.models import tensor_ranges

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import FileProblem, missing_sizes, report
+from onnxlint_cmsis.checks.facts import FileProblem, report
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.ground.findings import Location, Statement
 from onnxlint_cmsis.ground.types import Level
@@ -102,7 +102,7 @@ class _Questions:
 
     def wanting(self, graph: Graph) -> str:
         """What a user can set; where the inputs are complete, what is missing inside."""
-        inputs = missing_sizes(graph)
+        inputs = graph.open_inputs
         if inputs:
             return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
         if any(problem.kind == "external" for problem in graph.problems):
