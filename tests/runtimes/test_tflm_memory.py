@@ -83,6 +83,14 @@ def branching(depth):
     return {"version": 3, "operator_codes": codes, "subgraphs": subgraphs, "buffers": [{}, {"data": [1]}]}
 
 
+@pytest.mark.parametrize("index", [-1, -9, -(2**31)])
+def test_a_negative_subgraph_is_one_that_is_not_there(index):
+    model = branching(1)
+    model["subgraphs"][0]["operators"][0]["builtin_options"][1]["then_subgraph_index"] = index
+    (operator, *_) = interpret(read_tflite("m.tflite", write(model)), M4).operators
+    assert f"then_subgraph_index is {index} of 2 subgraphs" in operator.reason
+
+
 def test_bodies_run_between_the_steps_of_their_operator():
     lives = Lifetimes(read_tflite("m.tflite", write(branching(1))), ())
     assert lives.first == [0, 1, -1, 2, 3, -1]

@@ -794,7 +794,7 @@ def subgraphs_of_while(view: OperatorView) -> str:
 def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool = True) -> str:
     """What is wrong with a subgraph that takes the inputs from `first` on; None where its ends are not compared."""
     index = view.option(option)
-    if index >= len(view.model.subgraphs):
+    if not 0 <= index < len(view.model.subgraphs):
         return f"{option} is {index} of {len(view.model.subgraphs)} subgraphs"
     if first is None:
         return ""
