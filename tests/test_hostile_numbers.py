@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.cost_records import instructions_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.config.files import make_settings
@@ -162,6 +163,17 @@ def test_a_window_beyond_its_input_or_memory_has_no_cost(width: int, output: int
     for cpu in ("cortex-m0", "cortex-m4", "cortex-m55"):
         target = parse_target(cpu, "7.0.0")
         assert not predicted(several, target, route(single, target)).known
+
+
+@pytest.mark.parametrize("sizes", [(-2, 1, 1, 8), (1, -1, 1, 8), (1, 1, -7, 8), (1, 1, 1, -8)], ids=str)
+@pytest.mark.parametrize("entry", ["softmax_s8", "softmax_s16", "convolve_wrapper_s8", "max_pool_s8"])
+def test_a_negative_size_has_no_cost_and_no_range(entry: str, sizes: tuple[int, int, int, int]) -> None:
+    call = KernelCall(entry, Dims(*sizes), Dims(1, 1, 1, 8) if "conv" in entry else NO_DIMS, Dims(*sizes))
+    for cpu in ("cortex-m4", "cortex-m55"):
+        target = parse_target(cpu, "7.0.0")
+        taken = route(call, target)
+        assert not predicted(call, target, taken).known
+        assert instructions_range(call, target, taken) is None
 
 
 @pytest.mark.parametrize("damaged", ["scale", "shift", "mean", "variance"])

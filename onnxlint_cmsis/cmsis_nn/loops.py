@@ -308,7 +308,8 @@ def sizes_of(call: KernelCall) -> LoopSizes | None:
     if len(known) < len(numbers) or len(front) < len(call.pad_front):
         return None
     windows = known[4:6] + known[7:9] + known[10:16]
-    if min(known[7:9]) < 0 or max(map(abs, windows)) > LONGEST:  # a window larger than its input: a negative output
+    damaged = any(isinstance(size, int) and size < 0 for size in known[:10] + known[17:])  # others are many at once
+    if damaged or max(map(abs, windows)) > LONGEST:
         return None
     return LoopSizes(call.permutation, FrontSizes(*front), *known)
 
