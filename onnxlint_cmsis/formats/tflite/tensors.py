@@ -36,8 +36,8 @@ def graph_tensors(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:
 
 
 def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:
-    """Values of one constant, of its shape; 4-bit integers one to an element."""
-    if tensor.encoding:
+    """Values of one constant, of its shape; 4-bit integers one to an element. None where bytes or sizes are damaged."""
+    if tensor.encoding or min(tensor.shape, default=0) < 0:
         return None
     count, data = prod(tensor.shape), model.bytes_of(tensor.buffer)
     if tensor.elem_type in NIBBLES:

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.tensors import array_of
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.model.graph import ModelError
 from support import paths
@@ -45,6 +47,15 @@ def test_sizes_types_and_quantization_stay_on_the_tensors():
     assert graph.quantization["x"].scales == (0.5,)
     assert graph.constants["w"].values() == tuple(range(32))
     assert "x" not in graph.constants
+
+
+@pytest.mark.parametrize("shape", [[-1, 4], [-1, 2**31 - 1, 2**31 - 1, 8]], ids=str)
+def test_a_constant_of_an_open_size_has_no_values(shape):
+    model = conv_model()
+    for kind in ("INT8", "INT4"):
+        model["subgraphs"][0]["tensors"][1].update(type=kind, shape=shape)
+        file = read_tflite("m.tflite", write(model))
+        assert array_of(file, file.subgraphs[0].tensors[1]) is None
 
 
 def test_int4_values_are_unpacked_lower_half_first():
