@@ -87,24 +87,12 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
 
 
 def report_input(text: str, configured: Configuration) -> ReportInput:
-    """Read and lint a file, or a file of a git commit. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import open_model
-    from onnxlint_cmsis.linting.engine import lint_file
-    from onnxlint_cmsis.model.graph import ModelError
-    from onnxlint_cmsis.output.comparison import ModelVersion, operand
+    """A file, or a file of a git commit, read and linted, with its memory. Raises UsageError."""
+    from onnxlint_cmsis.cli.compare_command import version_of
     from onnxlint_cmsis.output.html import ReportInput
-    from onnxlint_cmsis.output.layers import layers_report
 
-    given = operand(text)
-    settings = configured.settings_for(given.path)
-    try:
-        model = open_model(given.path, settings.analysis, given.data)
-        result = lint_file(given.path, settings, given.data, model)
-        layers = layers_report(given.path, settings, given.data, model)
-        memory = tuple(map(model.memory, settings.targets))
-    except ModelError as error:
-        raise UsageError(f"{text}: {error.message}") from None
-    return ReportInput(ModelVersion(text, result, layers), model, memory)
+    version, model = version_of(text, configured)
+    return ReportInput(version, model, tuple(map(model.memory, model.settings.targets)))
 
 
 def _page(file: str, against: str, settings: Configuration) -> str:
