@@ -234,6 +234,10 @@ class Context(Tensors):
         for left, right in zip(first, second, strict=False):
             self.tie(left, right)
 
+    def output_as(self, position: int, axes: Sequence[Dimension]) -> None:
+        """Give an output these axes. Raises NotFollowedError where the model gives it another rank."""
+        self.tie_all(self.output(position, [self.size(axis) for axis in axes]), axes)
+
     def pin(self, dimension: Dimension, reason: str) -> None:
         """Lock a dimension."""
         self.variables.pin(dimension, self.label, reason)

@@ -115,7 +115,7 @@ class Roles(NamedTuple):
     summand: int = -1
     """A further tensor of the result's shape that is added to it."""
     quantized: tuple[Quantized, ...] = ()
-    """Quantized values with their scales and zero-points, the result last."""
+    """Quantized values with their scales and zero-points; those of the result too, where it has any."""
     sizes: tuple[int, ...] = ()
     """Inputs that hold sizes whose meaning the tie function tells itself."""
     channels_last: bool = False
@@ -154,6 +154,15 @@ class Roles(NamedTuple):
         first = next(triple for triple in self.quantized if triple.value == self.data[-1])
         further = range(self.step, inputs - first.value, self.step)
         return (*self.quantized, *(Quantized(*(position + offset for position in first)) for offset in further))
+
+    def parameters(self, position: int) -> list[int]:
+        """Inputs with the scale and zero-point of an input; none where it has none in the record."""
+        return [number for triple in self.quantized if triple.value == position for number in triple[1:]]
+
+    @property
+    def result(self) -> Quantized:
+        """Scale and zero-point of the first output; -1 where the operator takes none."""
+        return next((triple for triple in self.quantized if triple.value < 0), Quantized(-1, -1, -1))
 
     def holds_parameters(self, position: int, inputs: int) -> bool:
         """Whether an input of a node with this many inputs holds scales or zero-points."""

@@ -56,9 +56,9 @@ def times(factor: float, x: Floats) -> Floats:
     return np.where(factor == 0, 0.0, factor * x)
 
 
-def sloped(attribute: str, default: float) -> Real:
-    """One slope below 0, by attribute, and the number itself above."""
-    return lambda x, node: np.where(x < 0, times(real_attribute(node, attribute, default), x), x)
+def leaky_relu(x: Floats, node: Node) -> Floats:
+    """The input above 0, times a slope below."""
+    return np.where(x < 0, times(real_attribute(node, "alpha", 0.01), x), x)
 
 
 def elu(x: Floats, node: Node) -> Floats:
@@ -209,8 +209,8 @@ def _checked(x: Interval, result: Interval, curve: Curve) -> Interval:
     if ((x.high < low) | (x.low > high)).all():
         return result.flawed(outside, Fault("is NaN"))
     pole = np.zeros(outside.shape, bool)
-    for place in curve.poles:
-        pole = pole | x.holds(place)
+    for number in curve.poles:
+        pole = pole | x.holds(number)
     if (pole & x.exact).all():
         return result.flawed(pole, Fault("is infinite"))
     if outside.any() or pole.any():
@@ -250,7 +250,7 @@ SIGMOID = Curve(sigmoid, least=0.0)
 TANH = Curve(plain(np.tanh))
 LOG = Curve(plain(np.log), domain=(0.0, math.inf), poles=(0.0,))
 SQRT = Curve(plain(np.sqrt), domain=(0.0, math.inf), least=0.0)
-LEAKY_RELU = Curve(sloped("alpha", 0.01), (0.0,))
+LEAKY_RELU = Curve(leaky_relu, (0.0,))
 QUICK_GELU = Curve(sigmoid_gate(1.702), ends=gated)
 """Gelu by a logistic function."""
 PLAIN_ACTIVATIONS = {"Relu": RELU, "Sigmoid": SIGMOID, "Tanh": TANH}
@@ -318,7 +318,7 @@ def multiply(left: Interval, right: Interval, rounding: float) -> Interval:
         low = left.low * right.low
         result = interval_of(low, low, left, right)
     else:
-        products = [_times(one, other) for one in left[:2] for other in right[:2]]
+        products = [_times(end, factor) for end in left[:2] for factor in right[:2]]
         result = interval_of(np.minimum.reduce(products), np.maximum.reduce(products), left, right)
     return _unless_too_large(result.rounded(rounding), left, right)
 
@@ -375,8 +375,8 @@ def _defined(result: Interval, divisor: Interval) -> Interval:
 
 def power(base: Interval, exponent: Interval, rounding: float) -> Interval:
     """Base to a power; to one whole power of 0 or more from any base, else from bases of 0 or more."""
-    base, exponent = (_broadcast(one, other) for one, other in ((base, exponent), (exponent, base)))
-    ends = [np.power(one, other) for one in base[:2] for other in exponent[:2]]
+    base, exponent = _broadcast(base, exponent), _broadcast(exponent, base)
+    ends = [np.power(end, to) for end in base[:2] for to in exponent[:2]]
     ends.append(np.where((base.low < 0) & (base.high > 0), np.power(0.0, exponent.low), ends[0]))
     ends.append(np.where(exponent.exact, ends[0], 1.0))
     result = interval_of(np.minimum.reduce(ends), np.maximum.reduce(ends), base, exponent).rounded(rounding)
@@ -435,15 +435,11 @@ PAIRS: dict[str, Pair] = {
 
 def pair_values(pair: Pair) -> ValueRule:
     """A function of two variables, or of any number taken two by two, with broadcasting."""
-
-    def rule(node: Node, view: ValueView) -> Interval | None:
-        return _pairs(node, view, pair)
-
-    return rule
+    return lambda node, view: _pairs(node, view, pair)
 
 
 def _pairs(node: Node, view: ValueView, pair: Pair) -> Interval | None:
-    operands = [view.input(node, place) for place in range(len(node.inputs)) if has(node, place)]
+    operands = [view.input(node, position) for position in range(len(node.inputs)) if has(node, position)]
     known = [operand for operand in operands if operand is not None]
     rounding = view.rounding(node)
     if "broadcast" in node.attributes or len(known) < len(operands) or not known or not _fit(*known):
@@ -512,14 +508,14 @@ def parameter(node: Node, view: ValueView, position: int) -> Interval | None:
     """Scale or zero-point of a Q/DQ node along the axis it is for, 0 where it is omitted; None where not known."""
     if not has(node, position):
         return point(0.0)
-    found, rank = view.input(node, position), len(view.input_shape(node, 0) or ())
+    numbers, shape = view.input(node, position), view.input_shape(node, 0)
+    rank = len(shape or ())
     axis = 0 if rank == 1 else node.int("axis", 1)
-    if found is None or found.low.size == 1:
-        return None if found is None else found.moved(lambda array: array.reshape((1,) * rank))
-    shape = view.input_shape(node, 0)
-    if shape is None or found.low.ndim != 1 or not -rank <= axis < rank or shape[axis] != len(found.low):
+    if numbers is None or numbers.low.size == 1:
+        return None if numbers is None else numbers.moved(lambda array: array.reshape((1,) * rank))
+    if shape is None or numbers.low.ndim != 1 or not -rank <= axis < rank or shape[axis] != len(numbers.low):
         return None
-    return lay(found, axis % rank, rank)
+    return lay(numbers, axis % rank, rank)
 
 
 def dequantize_values(node: Node, view: ValueView) -> Interval | None:
@@ -560,8 +556,8 @@ def in_steps(steps: Interval, zero: Interval, elem_type: str) -> Interval | None
 
 def requantized(real: Interval, node: Node, view: ValueView) -> Interval | None:
     """A real number in the steps of the result's own scale and zero-point."""
-    place = next(triple for triple in view.roles(node).quantized if triple.value < 0)
-    scale, zero = view.scalar(node, place.scale), view.scalar(node, place.zero_point, 0.0)
+    result = view.roles(node).result
+    scale, zero = view.scalar(node, result.scale), view.scalar(node, result.zero_point, 0.0)
     if not scale.low > 0:
         if not real.zero.all():
             return None
@@ -592,7 +588,7 @@ def quantized_pair(op_type: str) -> ValueRule:
     """A function of two quantized tensors."""
 
     def rule(node: Node, view: ValueView) -> Interval | None:
-        left, right = (real_input(node, view, place) for place in view.roles(node).data)
+        left, right = (real_input(node, view, position) for position in view.roles(node).data)
         if left is None or right is None or not fits(left.low.shape, right.low.shape):
             return None
         return requantized(PAIRS[op_type](left, right, SLACK).rounded(SLACK), node, view)
@@ -614,10 +610,12 @@ def quantized_curve(curve: Curve) -> ValueRule:
 
 def in_steps_of_result(node: Node, view: ValueView, position: int) -> bool:
     """Whether an input has the same scale and zero-point as the result."""
-    place = next(triple for triple in view.roles(node).quantized if triple.value < 0)
-    pairs = zip((place.scale, place.zero_point), (position + 1, position + 2), strict=True)
-    numbers = [[view.scalar(node, one, 0.0) for one in pair] for pair in pairs]
-    return all(one.exact and other.exact and one.low == other.low for one, other in numbers)
+    result = view.roles(node).result
+    for mine, theirs in ((position + 1, result.scale), (position + 2, result.zero_point)):
+        left, right = view.scalar(node, mine, 0.0), view.scalar(node, theirs, 0.0)
+        if not (left.exact and right.exact and left.low == right.low):
+            return False
+    return True
 
 
 # Intervals through operators that take elements along axes together: pools, reductions, resizing, normalisation.
@@ -723,9 +721,9 @@ def reduction(summary: Summary) -> ValueRule:
         x, axes = view.input(node, 0), reduced_axes(node, view)
         if x is None or axes is None:
             return None
-        found = summary(level(x, axes), node, view.rounding(node))
+        result = summary(level(x, axes), node, view.rounding(node))
         keeps = view.roles(node).number(node, "keepdims", 1)
-        return found if keeps else found.moved(lambda array: np.squeeze(array, axis=tuple(axes)))
+        return result if keeps else result.moved(lambda array: np.squeeze(array, axis=tuple(axes)))
 
     return rule
 
@@ -741,12 +739,12 @@ def resize_values(node: Node, view: ValueView) -> Interval | None:
     x, axes = view.input(node, 0), resized_axes(node, view)
     if x is None or axes is None:
         return None
-    found, mode = level(x, axes), node.text("mode", "nearest")
+    spread, mode = level(x, axes), node.text("mode", "nearest")
     if mode == "nearest" or not axes:
-        return found
+        return spread
     if mode == "linear":
-        return mean(found, node, view.rounding(node))
-    return either(found.zero, found, finite(found))
+        return mean(spread, node, view.rounding(node))
+    return either(spread.zero, spread, finite(spread))
 
 
 def resized_axes(node: Node, view: ValueView) -> list[int] | None:
@@ -769,7 +767,7 @@ def _scales(node: Node, view: ValueView) -> dict[int, float] | None:
         given = None if constant is None or constant.overridable else constant.values()
         if given is None:
             return None
-    numbers = [float(one) for one in given] if isinstance(given, tuple) else []
+    numbers = [float(scale) for scale in given] if isinstance(given, tuple) else []
     return dict(zip(node.ints("axes") or range(len(numbers)), numbers, strict=False))
 
 
@@ -850,7 +848,7 @@ def _cast_margin(end: Floats, rounding: float, exact: float) -> Floats:
 
 def lengths_of(node: Node, view: ValueView) -> tuple[int, list[int]] | None:
     """Axis of a concatenation from the front, and the length of each part along it; None where not known."""
-    shapes = [view.input_shape(node, place) for place in view.roles(node).data_of(node)]
+    shapes = [view.input_shape(node, position) for position in view.roles(node).data_of(node)]
     ranks = {None if shape is None else len(shape) for shape in shapes}
     rank = ranks.pop() if ranks else None
     axis = view.roles(node).number(node, "axis", 1)
@@ -863,21 +861,23 @@ def lengths_of(node: Node, view: ValueView) -> tuple[int, list[int]] | None:
 
 def concat_values(node: Node, view: ValueView) -> Interval | None:
     """Parts one after the other."""
-    return view.join([view.part(node, place) for place in view.roles(node).data_of(node)], lengths_of(node, view))
+    parts = [view.part(node, position) for position in view.roles(node).data_of(node)]
+    return view.join(parts, lengths_of(node, view))
 
 
 def quantized_concat(node: Node, view: ValueView) -> Interval | None:
     """Parts in the steps of the result."""
-    return view.join([_part(node, view, place) for place in view.roles(node).data_of(node)], lengths_of(node, view))
+    parts = [_part(node, view, position) for position in view.roles(node).data_of(node)]
+    return view.join(parts, lengths_of(node, view))
 
 
-def _part(node: Node, view: ValueView, place: int) -> Interval | None:
-    steps = view.part(node, place)
-    real = None if in_steps_of_result(node, view, place) else real_steps(steps, node, view, place)
+def _part(node: Node, view: ValueView, position: int) -> Interval | None:
+    steps = view.part(node, position)
+    real = None if in_steps_of_result(node, view, position) else real_steps(steps, node, view, position)
     if steps is None or real is None:
         return steps
-    made = requantized(real, node, view)
-    return made if made is not None else steps.forgotten(np.ones(steps.low.shape, bool))
+    result = requantized(real, node, view)
+    return result if result is not None else steps.forgotten(np.ones(steps.low.shape, bool))
 
 
 def joined(parts: Sequence[Interval | None], where: tuple[int, list[int]] | None) -> Interval | None:
@@ -914,12 +914,12 @@ def pads_of(node: Node, view: ValueView) -> list[tuple[int, int]] | None:
     axes = view.stated(node, "axes", range(len(shape)))
     if pads is None or axes is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
         return None
-    found = [(0, 0)] * len(shape)
-    for place, axis in enumerate(axes):
+    around = [(0, 0)] * len(shape)
+    for element, axis in enumerate(axes):
         if not -len(shape) <= axis < len(shape):
             return None
-        found[axis % len(shape)] = pads[place], pads[place + len(axes)]
-    return found
+        around[axis % len(shape)] = pads[element], pads[element + len(axes)]
+    return around
 
 
 def pad_values(node: Node, view: ValueView) -> Interval | None:
@@ -947,7 +947,8 @@ def _grown(pads: Sequence[tuple[int, int]]) -> list[int]:
 
 def _around(x: Interval, axis: int, around: tuple[int, int], value: Interval) -> Interval:
     """An interval with a number before and after it."""
-    widths = [around if place == axis else (0, 0) for place in range(x.low.ndim)]
+    widths = [(0, 0)] * x.low.ndim
+    widths[axis] = around
     sides = [np.pad(array, widths, constant_values=edge.item()) for array, edge in zip(x[:3], value[:3], strict=True)]
     exact = x.low is x.high and value.low is value.high
     return Interval(sides[0], sides[0] if exact else sides[1], sides[2], x.fault or value.fault)
@@ -1043,17 +1044,17 @@ def through_scales(rule: ValueRule, *, error: float = 0.0, rescales: bool = Fals
 
 def _one_scale(node: Node, view: ValueView) -> bool:
     """Whether all data has the scale and zero-point of the result, or none has any."""
-    names = (node.outputs[0], *(node.inputs[place] for place in view.roles(node).data_of(node)))
+    names = (node.outputs[0], *(node.inputs[position] for position in view.roles(node).data_of(node)))
     return len({view.graph.quantization.get(name) for name in names}) == 1
 
 
 def rescaling(node: Node, view: ValueView) -> float:
     """Factor between integers of the operands and steps of the result; 0 where there is none."""
-    made = view.graph.quantization.get(node.outputs[0])
-    scales = [view.graph.quantization.get(node.inputs[place]) for place in view.roles(node).data_of(node)]
-    if made is None or made.scales[0] <= 0:
+    result = view.graph.quantization.get(node.outputs[0])
+    operands = [view.graph.quantization.get(node.inputs[position]) for position in view.roles(node).data_of(node)]
+    if result is None or result.scales[0] <= 0:
         return 0.0
-    return float(np.prod([scale.scales[0] for scale in scales if scale is not None])) / made.scales[0]
+    return float(np.prod([operand.scales[0] for operand in operands if operand is not None])) / result.scales[0]
 
 
 def twice_rounded(factor: Floats | np.float64) -> Floats:
@@ -1073,21 +1074,17 @@ def stored(real: Interval, node: Node, view: ValueView, error: Floats | float = 
     clamped = real if bounds == CLAMPS["NONE"] else real.bent(lambda end: np.clip(end, *bounds))
     if not is_whole(view.made_type(node)):
         return clamped
-    made = view.graph.quantization.get(node.outputs[0])
-    if made is None:
+    result = view.graph.quantization.get(node.outputs[0])
+    if result is None:
         unscaled = all(name not in view.graph.quantization for name in node.inputs)
         return clamped if unscaled else None
-    if len(made.scales) != 1 or not made.scales[0] > 0:
+    if len(result.scales) != 1 or not result.scales[0] > 0:
         return None
-    return _in_steps(clamped, made, error, view.made_type(node))
-
-
-def _in_steps(real: Interval, made: StoredQuantization, error: Floats | float, elem_type: str) -> Interval | None:
-    steps = divide(real, point(made.scales[0]), 0.0)
-    relative = SHORT_MULTIPLIER if elem_type in WIDE else SLACK
+    steps = divide(clamped, point(result.scales[0]), 0.0)
+    relative = SHORT_MULTIPLIER if view.made_type(node) in WIDE else SLACK
     margins = [np.where(steps.zero, 0, NEAR + error + relative * _size(end)) for end in steps[:2]]
-    zero = point(float(made.zero_points[0]) if made.zero_points else 0.0)
-    return in_steps(steps.widened(*margins), zero, elem_type)
+    zero = point(float(result.zero_points[0]) if result.zero_points else 0.0)
+    return in_steps(steps.widened(*margins), zero, view.made_type(node))
 
 
 # Which elements of its inputs an operator needs for some elements of its result.
@@ -1095,12 +1092,12 @@ def _in_steps(real: Interval, made: StoredQuantization, error: Floats | float, e
 
 def elementwise_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
     """Data is needed where the result is, any of the elements that a repeated one stands for."""
-    found: dict[int, Mask] = {}
+    masks: dict[int, Mask] = {}
     for position in view.roles(node).data_of(node):
         shape = view.input_shape(node, position)
         if shape is not None and mask.ndim >= len(shape):
-            found[position] = reduced(mask, shape)
-    return found
+            masks[position] = reduced(mask, shape)
+    return masks
 
 
 def plane_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
@@ -1160,11 +1157,11 @@ def batch_normalization(node: Node, view: ValueView) -> Interval | None:
     shape = view.input_shape(node, 0)
     if shape is None or len(shape) < 2 or node.opset < 7 or node.int("training_mode"):
         return None
-    x, *vectors = (view.input(node, place) for place in range(5))
+    x, *vectors = (view.input(node, position) for position in range(5))
     if x is None:
         return None
     known = [lay(vector, 1, len(shape)) for vector in vectors if vector is not None and vector.low.ndim <= 1]
-    if len(known) < 4 or not fits(x.low.shape, *(one.low.shape for one in known)):
+    if len(known) < 4 or not fits(x.low.shape, *(vector.low.shape for vector in known)):
         return None
     scale, bias, average, variance = known
     rounding, power = view.rounding(node), add(variance, point(real_attribute(node, "epsilon", 1e-5)), 0.0)

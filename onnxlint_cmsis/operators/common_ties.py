@@ -19,12 +19,7 @@ def unary(node: Node, context: Context) -> None:
     """Tie every output to the input."""
     axes = context.need(0)
     for position in range(len(node.outputs)):
-        same_as(context, position, axes)
-
-
-def same_as(context: Context, position: int, axes: Axes) -> None:
-    """Give an output the same axes as the given ones."""
-    context.tie_all(context.output(position, [context.size(axis) for axis in axes]), axes)
+        context.output_as(position, axes)
 
 
 def per_channel(context: Context, position: int, channels: Dimension) -> None:
@@ -57,7 +52,7 @@ def broadcast_inputs(context: Context, positions: Sequence[int]) -> None:
     rank = max(len(axes) for axes in operands)
     columns = [[axes[depth - rank] for axes in tied if rank - depth <= len(axes)] for depth in range(rank)]
     merged = [broadcast_axis(context, column) for column in columns]
-    context.tie_all(context.output(0, [context.size(axis) for axis in merged]), merged)
+    context.output_as(0, merged)
 
 
 def broadcast_axis(context: Context, column: Sequence[Dimension]) -> Dimension:
@@ -200,8 +195,7 @@ def flatten(node: Node, context: Context) -> None:
     """Two axes: everything before `axis`, and everything from it on."""
     axes = context.need(0)
     axis = normalised(node.int("axis", 1), len(axes), inclusive=True)
-    made = [context.product(axes[:axis]), context.product(axes[axis:])]
-    context.tie_all(context.output(0, [context.size(one) for one in made]), made)
+    context.output_as(0, [context.product(axes[:axis]), context.product(axes[axis:])])
 
 
 def normalised(axis: int, rank: int, *, inclusive: bool = False) -> int:
@@ -221,7 +215,7 @@ def transpose(_node: Node, context: Context) -> None:
     if sorted(order) != [*range(len(axes))]:
         raise NotFollowedError(f"perm {list(order)} is not an order of {len(axes)} axes")
     moved = tuple(axes[axis] for axis in order)
-    context.tie_all(context.output(0, [context.size(axis) for axis in moved]), moved)
+    context.output_as(0, moved)
 
 
 def squeeze(_node: Node, context: Context) -> None:
@@ -237,7 +231,7 @@ def squeeze(_node: Node, context: Context) -> None:
         gone = {position for position, axis in enumerate(axes) if context.size(axis) == 1}
     context.pin_all((axes[position] for position in sorted(gone)), "a squeezed axis has to stay 1")
     kept = [axis for position, axis in enumerate(axes) if position not in gone]
-    context.tie_all(context.output(0, [context.size(axis) for axis in kept]), kept)
+    context.output_as(0, kept)
 
 
 def unsqueeze(_node: Node, context: Context) -> None:
@@ -251,5 +245,5 @@ def unsqueeze(_node: Node, context: Context) -> None:
     if len(new) != len(listed):
         raise NotFollowedError(f"axes {list(listed)} name one axis twice")
     rest = iter(axes)
-    made = [context.fixed(1, "an inserted axis of size 1") if axis in new else next(rest) for axis in range(rank)]
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+    widened = [context.fixed(1, "an inserted axis of size 1") if axis in new else next(rest) for axis in range(rank)]
+    context.output_as(0, widened)

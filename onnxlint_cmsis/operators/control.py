@@ -26,8 +26,8 @@ from onnxlint_cmsis.operators.record import (
 def branches(node: Node, context: Context) -> None:
     """If: tie each output to that output of both branches."""
     for body in node.bodies:
-        for output, made in zip(node.outputs, body.outputs, strict=False):
-            axes, inner = context.axes_of(output) if output else None, context.axes_of(made)
+        for output, body_output in zip(node.outputs, body.outputs, strict=False):
+            axes, inner = context.axes_of(output) if output else None, context.axes_of(body_output)
             if axes is not None and inner is not None and len(axes) == len(inner):
                 context.tie_all(axes, inner)
             else:
@@ -59,17 +59,16 @@ def constant_of_shape(node: Node, context: Context) -> None:
         axes = context.axes_of(node.outputs[0])
         context.pin_all(axes or (), "the shape of ConstantOfShape is computed at run time")
         return
-    made = [
+    result = [
         element if isinstance(element, Dimension) else Dimension(element.value if isinstance(element, Number) else None)
         for element in target
     ]
-    result = context.output(0, [context.size(axis) for axis in made])
-    context.tie_all(result, made)
+    context.output_as(0, result)
     for position, element in enumerate(target):
         if isinstance(element, Number):
-            context.name_input(0, position, [made[position]])
+            context.name_input(0, position, [result[position]])
         elif element is None:
-            context.pin(made[position], "the shape of ConstantOfShape is computed at run time")
+            context.pin(result[position], "the shape of ConstantOfShape is computed at run time")
 
 
 def shape(node: Node, context: Context) -> None:

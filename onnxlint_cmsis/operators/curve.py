@@ -59,8 +59,8 @@ def curve(name: str, shape: Curve, risk: Risk = Risk.NONE, *, zero: bool = False
 def at_its_place(name: str, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
     """Record of an operator that looks at one element at a time."""
     zeros = (0,) if zero else ()
-    made = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS, zero=zeros)
-    return replace(made, values=OPAQUE, demand=elementwise_demand)
+    operator = Operator(name, unary, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS, zero=zeros)
+    return replace(operator, values=OPAQUE, demand=elementwise_demand)
 
 
 ONE = NewLane(ones=(0,))

@@ -26,7 +26,7 @@ from onnxlint_cmsis.operators.arithmetic import (
     share_values,
     total,
 )
-from onnxlint_cmsis.operators.common_ties import normalised, same_as
+from onnxlint_cmsis.operators.common_ties import normalised
 from onnxlint_cmsis.operators.record import (
     OPAQUE,
     ZEROS,
@@ -47,7 +47,7 @@ from onnxlint_cmsis.operators.weighted import channel_numbers
 def along_axis(node: Node, context: Context) -> None:
     """Same axes; the operator mixes the one it names."""
     axes, listed = context.need(0), context.stated("axis", (-1,))
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     chosen = [axes[normalised(axis, len(axes))] for axis in listed] if listed else axes
     context.pin_all(chosen, f"{node.op_type} mixes this axis")
 
@@ -55,7 +55,7 @@ def along_axis(node: Node, context: Context) -> None:
 def softmax(node: Node, context: Context) -> None:
     """One axis from opset 13 on; before, everything from `axis` on."""
     axes = context.need(0)
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     modern = node.opset >= 13
     axis = normalised(node.int("axis", -1 if modern else 1), len(axes))
     context.pin_all(axes[axis : axis + 1] if modern else axes[axis:], f"{node.op_type} mixes this axis")
@@ -76,14 +76,14 @@ def reduced_axes(context: Context, axes: Axes, chosen: set[int], kept: int | Non
     """Lock the chosen axes; every output has them with size `kept`, or lacks them where `kept` is None."""
     reason = f"{context.node.op_type} mixes this axis"
     context.pin_all((axes[axis] for axis in sorted(chosen)), reason)
-    made = []
-    for place, axis in enumerate(axes):
-        if place not in chosen:
-            made.append(axis)
+    kept_axes = []
+    for number, axis in enumerate(axes):
+        if number not in chosen:
+            kept_axes.append(axis)
         elif kept is not None:
-            made.append(context.fixed(kept, reason))
+            kept_axes.append(context.fixed(kept, reason))
     for position in range(len(context.node.outputs)):
-        context.tie_all(context.output(position, [context.size(axis) for axis in made]), made)
+        context.output_as(position, kept_axes)
 
 
 def arg_extreme(node: Node, context: Context) -> None:
@@ -100,31 +100,31 @@ def top_k(node: Node, context: Context) -> None:
     axes = context.need(0)
     axis = normalised(node.int("axis", -1), len(axes))
     count = context.ints(1) if context.has(1) else (node.int("k"),)
-    made = list(axes)
+    result = list(axes)
     context.pin(axes[axis], "TopK compares along this axis")
-    made[axis] = context.fixed(count[0] if count else None, "TopK picks along this axis")
+    result[axis] = context.fixed(count[0] if count else None, "TopK picks along this axis")
     for position in range(len(node.outputs)):
-        context.tie_all(context.output(position, [context.size(one) for one in made]), made)
+        context.output_as(position, result)
 
 
 def layer_normalization(node: Node, context: Context) -> None:
     """Mixes every axis from `axis` on; scale and bias lie along them."""
     axes = context.need(0)
     axis = normalised(node.int("axis", -1), len(axes))
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     context.pin_all(axes[axis:], f"{node.op_type} mixes this axis")
     for position in (1, 2):
         if context.has(position):
             context.pin_all(context.need(position), f"{node.op_type} mixes this axis")
     for position in range(1, len(node.outputs)):
         statistics = [*axes[:axis], *(context.fixed(1, f"{node.op_type} mixes this axis") for _ in axes[axis:])]
-        context.tie_all(context.output(position, [context.size(one) for one in statistics]), statistics)
+        context.output_as(position, statistics)
 
 
 def group_normalization(node: Node, context: Context) -> None:
     """Mixes the channels of each group and the plane."""
     axes = context.need(0)
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     context.pin_all(axes[1:], f"{node.op_type} mixes this axis")
     for position in (1, 2):
         if context.has(position):
@@ -134,7 +134,7 @@ def group_normalization(node: Node, context: Context) -> None:
 def mean_variance(node: Node, context: Context) -> None:
     """Mixes the axes it names."""
     axes = context.need(0)
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     for axis in node.ints("axes", (0, 2, 3)):
         context.pin(axes[normalised(axis, len(axes))], f"{node.op_type} mixes this axis")
 
@@ -183,43 +183,43 @@ AXES = Roles(numbers={"axes": Stated("axes", 1)})
 """The axes are an attribute or an input, by opset."""
 
 
-def _reduction_operators_mixing(
+def _mixing(
     name: str,
     axes: TieRule,
     values: ValueRule | NotFollowed = OPAQUE,
     risk: Risk = Risk.NONE,
     bounds: tuple[float, float] | None = None,
 ) -> Operator:
-    made = Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS)
-    return replace(made, bounds=bounds, values=values, roles=AXES if axes is reduce else Roles())
+    operator = Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS)
+    return replace(operator, bounds=bounds, values=values, roles=AXES if axes is reduce else Roles())
 
 
-def _reduction_operators_reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
+def _reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
     """Elements along some axes taken together."""
-    return replace(_reduction_operators_mixing(name, reduce, reduction(summary), risk), demand=reduction_demand)
+    return replace(_mixing(name, reduce, reduction(summary), risk), demand=reduction_demand)
 
 
 AXIS_INPUT = Roles(numbers={"axis": Stated(input=1)})
-SOFTMAX = _reduction_operators_mixing("Softmax", softmax, share_values, bounds=(0.0, 1.0))
+SOFTMAX = _mixing("Softmax", softmax, share_values, bounds=(0.0, 1.0))
 
-REDUCE_MEAN = _reduction_operators_reduction("ReduceMean", mean)
+REDUCE_MEAN = _reduction("ReduceMean", mean)
 
 REDUCTIONS = (
     SOFTMAX,
-    _reduction_operators_mixing("ArgMax", arg_extreme),
-    _reduction_operators_mixing("ArgMin", arg_extreme),
-    replace(_reduction_operators_mixing("CumSum", along_axis, running_total), roles=AXIS_INPUT),
-    _reduction_operators_mixing("Hardmax", softmax, share_values, bounds=(0.0, 1.0)),
-    _reduction_operators_mixing("LogSoftmax", softmax),
-    _reduction_operators_reduction("ReduceL1", norm),
-    _reduction_operators_reduction("ReduceL2", norm),
-    _reduction_operators_reduction("ReduceLogSum", log_total, Risk.ALWAYS),
-    _reduction_operators_mixing("ReduceLogSumExp", reduce),
-    _reduction_operators_reduction("ReduceMax", largest),
+    _mixing("ArgMax", arg_extreme),
+    _mixing("ArgMin", arg_extreme),
+    replace(_mixing("CumSum", along_axis, running_total), roles=AXIS_INPUT),
+    _mixing("Hardmax", softmax, share_values, bounds=(0.0, 1.0)),
+    _mixing("LogSoftmax", softmax),
+    _reduction("ReduceL1", norm),
+    _reduction("ReduceL2", norm),
+    _reduction("ReduceLogSum", log_total, Risk.ALWAYS),
+    _mixing("ReduceLogSumExp", reduce),
+    _reduction("ReduceMax", largest),
     REDUCE_MEAN,
-    _reduction_operators_reduction("ReduceMin", largest),
-    _reduction_operators_reduction("ReduceProd", product, Risk.ALWAYS),
-    _reduction_operators_reduction("ReduceSum", total),
-    _reduction_operators_reduction("ReduceSumSquare", norm),
-    _reduction_operators_mixing("TopK", top_k, picked_values),
+    _reduction("ReduceMin", largest),
+    _reduction("ReduceProd", product, Risk.ALWAYS),
+    _reduction("ReduceSum", total),
+    _reduction("ReduceSumSquare", norm),
+    _mixing("TopK", top_k, picked_values),
 )

@@ -14,7 +14,6 @@ from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError, Number
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.model.variables import Dimension
-from onnxlint_cmsis.operators import common_ties
 from onnxlint_cmsis.operators import common_ties as ties
 from onnxlint_cmsis.operators.arithmetic import (
     concat_demand,
@@ -67,7 +66,7 @@ def move_counted_slice(way: Passage) -> Move | None:
 def move_strided_slice(way: Passage) -> Move | None:
     """Elements at steps between limits; an axis of which one element is taken goes."""
     node, view = way.node, way.view
-    starts, ends, steps = (view.ints(node, place) for place in (1, 2, 3))
+    starts, ends, steps = (view.ints(node, position) for position in (1, 2, 3))
     masks = ("ellipsis_mask", "new_axis_mask", "offset", "shrink_axis_mask")
     if starts is None or ends is None or steps is None or any(map(node.int, masks)) or 0 in steps:
         return None
@@ -105,9 +104,9 @@ def reshape(node: Node, context: Context) -> None:
         _named_by_input(context, result)
     stated = node.ints("new_shape")
     if len(stated) == len(result):
-        for place, size in enumerate(stated):
+        for position, size in enumerate(stated):
             if size >= 0:
-                context.name_attribute("new_shape", place, [result[place]])
+                context.name_attribute("new_shape", position, [result[position]])
     regroup(context, axes, result)
 
 
@@ -117,26 +116,26 @@ def _named_by_input(context: Context, result: Axes) -> None:
     if target is None or len(target) != len(result):
         context.pin_all(result, RUN_TIME_SHAPE)
         return
-    for place, element in enumerate(target):
+    for position, element in enumerate(target):
         if isinstance(element, Dimension):
-            context.tie(result[place], element)
+            context.tie(result[position], element)
         elif element is None:
-            context.pin(result[place], "this part of the target shape is computed at run time")
+            context.pin(result[position], "this part of the target shape is computed at run time")
         elif isinstance(element, Number) and element.value >= 0:
-            context.name_input(1, place, [result[place]])
+            context.name_input(1, position, [result[position]])
 
 
 def pack(node: Node, context: Context) -> None:
     """Tensors of one shape along a new axis."""
-    operands = [context.need(place) for place in range(len(node.inputs)) if context.has(place)]
+    operands = [context.need(position) for position in range(len(node.inputs)) if context.has(position)]
     if not operands or len({len(axes) for axes in operands}) != 1:
         raise NotFollowedError("the inputs differ in rank")
     for axes in operands[1:]:
         context.tie_all(axes, operands[0])
-    made = list(operands[0])
+    result = list(operands[0])
     count = context.fixed(len(operands), "PACK counts its inputs along this axis")
-    made.insert(normalised(node.int("axis"), len(made) + 1), count)
-    made_of(context, made)
+    result.insert(normalised(node.int("axis"), len(result) + 1), count)
+    context.output_as(0, result)
 
 
 def unpack(node: Node, context: Context) -> None:
@@ -144,14 +143,8 @@ def unpack(node: Node, context: Context) -> None:
     axes = context.need(0)
     axis = normalised(node.int("axis"), len(axes))
     context.pin(axes[axis], "UNPACK counts its outputs along this axis")
-    rest = [one for place, one in enumerate(axes) if place != axis]
     for position in range(len(node.outputs)):
-        context.tie_all(context.output(position, [context.size(one) for one in rest]), rest)
-
-
-def made_of(context: Context, made: list[Dimension]) -> None:
-    """The first output has these axes."""
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+        context.output_as(position, others(axes, axis))
 
 
 # Tie rules of operators that join axes or take pieces of them.
@@ -173,15 +166,15 @@ def join(context: Context, operands: list[Axes], along: int) -> None:
         raise NotFollowedError("the inputs of Concat differ in rank")
     axis = normalised(along, len(operands[0]))
     for axes in operands[1:]:
-        context.tie_all((one for place, one in enumerate(axes) if place != axis), others(operands[0], axis))
-    made = list(operands[0])
-    made[axis] = context.concat(axes[axis] for axes in operands)
-    context.tie_all(context.output(0, [context.size(one) for one in made]), made)
+        context.tie_all(others(axes, axis), others(operands[0], axis))
+    result = list(operands[0])
+    result[axis] = context.concat(axes[axis] for axes in operands)
+    context.output_as(0, result)
 
 
 def others(axes: Axes, axis: int) -> list[Dimension]:
     """All axes but one."""
-    return [one for place, one in enumerate(axes) if place != axis]
+    return [other for position, other in enumerate(axes) if position != axis]
 
 
 def split(node: Node, context: Context) -> None:
@@ -197,7 +190,7 @@ def split(node: Node, context: Context) -> None:
     shares = sizes or ([total // count] * count if total is not None and total % count == 0 else [None] * count)
     pieces = []
     for position, share in enumerate(shares):
-        piece = context.output(position, [share if one is axes[axis] else context.size(one) for one in axes])
+        piece = context.output(position, [share if other is axes[axis] else context.size(other) for other in axes])
         context.tie_all(others(piece, axis), others(axes, axis))
         pieces.append(piece[axis])
     bind_pieces(context, axes[axis], pieces, equal=not sizes)
@@ -233,15 +226,15 @@ def slice_(_node: Node, context: Context) -> None:
     steps = context.ints(4) if context.has(4) else (1,) * len(chosen or ())
     if chosen is None:
         raise NotFollowedError("the axes to slice are computed at run time")
-    made = list(axes)
+    result = list(axes)
     for element, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
         if starts is None or ends is None or steps is None or not len(starts) == len(ends) == len(steps) == len(chosen):
             context.pin(axes[axis], "where to slice is computed at run time")
-            made[axis] = context.fixed(None, "a slice with limits computed at run time")
+            result[axis] = context.fixed(None, "a slice with limits computed at run time")
         else:
             limits = Limits(element, starts[element], ends[element], steps[element])
-            made[axis] = slice_axis(context, axes[axis], limits)
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+            result[axis] = slice_axis(context, axes[axis], limits)
+    context.output_as(0, result)
 
 
 def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
@@ -283,25 +276,24 @@ def cut(context: Context, axis: Dimension, first: int, last: int) -> tuple[list[
     else:
         context.tie(axis, context.concat(pieces))
     ends = [0, *accumulate(bool(size) for size in sizes)]
-    return tuple(pieces[ends[place] : ends[place + 1]] for place in range(3))
+    return tuple(pieces[ends[piece] : ends[piece + 1]] for piece in range(3))
 
 
 def gather(node: Node, context: Context) -> None:
     """Constant consecutive indices take a piece of the axis; any others fix where its elements are."""
     if node.int("batch_dims"):
         raise NotFollowedError(f"{node.op_type} in batches")
-    axes, places = context.need(0), context.need(1)
+    axes, index_axes = context.need(0), context.need(1)
     axis = normalised(node.int("axis", 0), len(axes))
     indices = context.ints(1)
-    middle = list(places)
-    if len(places) == 1 and indices and _is_run(context, indices, axes[axis]):
+    middle = list(index_axes)
+    if len(index_axes) == 1 and indices and _is_run(context, indices, axes[axis]):
         before, middle, _ = cut(context, axes[axis], indices[0], indices[-1] + 1)
-        context.tie(places[0], middle[0])
+        context.tie(index_axes[0], middle[0])
         context.pin_all((*before, *middle), "Gather lists these indices one by one")
     else:
         context.pin(axes[axis], "elements are picked by index")
-    made = [*axes[:axis], *middle, *axes[axis + 1 :]]
-    context.tie_all(context.output(0, [context.size(one) for one in made]), made)
+    context.output_as(0, [*axes[:axis], *middle, *axes[axis + 1 :]])
 
 
 def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool:
@@ -318,10 +310,10 @@ def pad(_node: Node, context: Context) -> None:
         pads = None if pairs is None else pairs[::2] + pairs[1::2]
     if pads is None or chosen is None or len(pads) != 2 * len(chosen):
         raise NotFollowedError("how much is padded is computed at run time")
-    made = list(axes)
-    for place, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
-        made[axis] = pad_axis(context, axes[axis], pads[place], pads[place + len(chosen)])
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+    result = list(axes)
+    for element, axis in enumerate(normalised(axis, len(axes)) for axis in chosen):
+        result[axis] = pad_axis(context, axes[axis], pads[element], pads[element + len(chosen)])
+    context.output_as(0, result)
 
 
 def pad_axis(context: Context, axis: Dimension, before: int, after: int) -> Dimension:
@@ -344,20 +336,20 @@ def counted_slice(_node: Node, context: Context) -> None:
     axes, starts, counts = context.need(0), context.ints(1), context.ints(2)
     if starts is None or counts is None or not len(starts) == len(counts) == len(axes):
         raise NotFollowedError("where to slice is computed at run time")
-    made = [_taken(context, axis, place, starts[place], counts[place]) for place, axis in enumerate(axes)]
-    made_of(context, made)
+    pieces = [_taken(context, axis, element, starts[element], counts[element]) for element, axis in enumerate(axes)]
+    context.output_as(0, pieces)
 
 
-def _taken(context: Context, axis: Dimension, place: int, start: int, count: int) -> Dimension:
+def _taken(context: Context, axis: Dimension, element: int, start: int, count: int) -> Dimension:
     size = context.size(axis)
     end = size if count == -1 else start + count
     if size is None or end is None or not 0 <= start < end <= size:
         raise NotFollowedError(f"a slice of {count} elements from {start} on, out of {size}")
     before, taken, _after = cut(context, axis, start, end)
     if start:
-        context.name_input(1, place, before)
+        context.name_input(1, element, before)
     if count != -1:
-        context.name_input(2, place, taken)
+        context.name_input(2, element, taken)
     return taken[0]
 
 
@@ -369,17 +361,17 @@ def strided_slice(node: Node, context: Context) -> None:
         raise NotFollowedError("where to slice is computed at run time")
     if node.int("ellipsis_mask") or node.int("new_axis_mask") or node.int("offset") or len(starts) > len(axes):
         raise NotFollowedError("a slice with an ellipsis, a new axis or limits that count from the start")
-    made = []
-    for place, axis in enumerate(axes):
-        if place >= len(starts):
-            made.append(axis)
-        elif node.int("shrink_axis_mask") >> place & 1:
+    result = []
+    for element, axis in enumerate(axes):
+        if element >= len(starts):
+            result.append(axis)
+        elif node.int("shrink_axis_mask") >> element & 1:
             context.pin(axis, "one element of this axis is taken")
         else:
-            start = 0 if node.int("begin_mask") >> place & 1 else starts[place]
-            end = TO_THE_END if node.int("end_mask") >> place & 1 else ends[place]
-            made.append(slice_axis(context, axis, Limits(place, start, end, steps[place])))
-    made_of(context, made)
+            start = 0 if node.int("begin_mask") >> element & 1 else starts[element]
+            end = TO_THE_END if node.int("end_mask") >> element & 1 else ends[element]
+            result.append(slice_axis(context, axis, Limits(element, start, end, steps[element])))
+    context.output_as(0, result)
 
 
 def flat_ints(context: Context, position: int) -> tuple[int, ...] | None:
@@ -410,18 +402,20 @@ def reverse(_node: Node, context: Context) -> None:
     context.pin_all(
         (axes[normalised(axis, len(axes))] for axis in turned), "the elements along this axis change places"
     )
-    made_of(context, list(axes))
+    context.output_as(0, axes)
 
 
 # Operators that give the same bytes another shape, or put axes into another order.
 
 
-def _shaping_operators_renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets: Any) -> Operator:
-    made = Operator(name, axes, Elements.RENAMED, Risk.NONE, layout, new_lane=AS_READ, zero=(0,), movement=move_regroup)
-    return replace(made, **facets)
+def _renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets: Any) -> Operator:
+    operator = Operator(
+        name, axes, Elements.RENAMED, Risk.NONE, layout, new_lane=AS_READ, zero=(0,), movement=move_regroup
+    )
+    return replace(operator, **facets)
 
 
-TRANSPOSE = _shaping_operators_renamed(
+TRANSPOSE = _renamed(
     "Transpose",
     ties.transpose,
     Layout.ORDERED,
@@ -433,11 +427,11 @@ TRANSPOSE = _shaping_operators_renamed(
 AXES = Roles(numbers={"axes": Stated("axes", 1)})
 
 SHAPING = (
-    _shaping_operators_renamed("Flatten", ties.flatten),
-    _shaping_operators_renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
-    _shaping_operators_renamed("Squeeze", ties.squeeze, roles=AXES, sizes=same_sizes, fold=fold_squeeze),
+    _renamed("Flatten", ties.flatten),
+    _renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
+    _renamed("Squeeze", ties.squeeze, roles=AXES, sizes=same_sizes, fold=fold_squeeze),
     TRANSPOSE,
-    _shaping_operators_renamed("Unsqueeze", ties.unsqueeze, roles=AXES, sizes=same_sizes, fold=fold_unsqueeze),
+    _renamed("Unsqueeze", ties.unsqueeze, roles=AXES, sizes=same_sizes, fold=fold_unsqueeze),
 )
 
 
@@ -452,7 +446,7 @@ CONCAT = Operator(
     Layout.EITHER,
     new_lane=AS_READ,
     roles=Roles(step=1),
-    sizes=common_ties.joined_sizes,
+    sizes=ties.joined_sizes,
     values=concat_values,
     demand=concat_demand,
     fold=fold_concat,
@@ -472,13 +466,13 @@ PAD = Operator(
 
 
 def _piece(name: str, axes: TieRule, movement: Movement, sizes: SizeRule | NotFollowed = COMPUTES) -> Operator:
-    made = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
-    return replace(made, zero=(0,), sizes=sizes, movement=movement)
+    operator = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
+    return replace(operator, zero=(0,), sizes=sizes, movement=movement)
 
 
-GATHER = replace(_piece("Gather", gather, move_gather, common_ties.gathered_sizes), fold=fold_gather)
-LIMITS = Roles(numbers={name: Stated(name, place) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)})
-SLICE = replace(_piece("Slice", slice_, move_slice, common_ties.sliced_sizes), roles=LIMITS, fold=fold_slice)
+GATHER = replace(_piece("Gather", gather, move_gather, ties.gathered_sizes), fold=fold_gather)
+LIMITS = Roles(numbers={name: Stated(name, at) for at, name in enumerate(("starts", "ends", "axes", "steps"), 1)})
+SLICE = replace(_piece("Slice", slice_, move_slice, ties.sliced_sizes), roles=LIMITS, fold=fold_slice)
 SPLIT = replace(_piece("Split", split, move_split), roles=Roles(numbers={"split": Stated("split", 1)}))
 
 SLICING = (

@@ -6,7 +6,7 @@ from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Quantized, Roles
 from onnxlint_cmsis.operators.arithmetic import dequantize_values, elementwise_demand, quantize_values
-from onnxlint_cmsis.operators.common_ties import broadcast, normalised, same_as
+from onnxlint_cmsis.operators.common_ties import broadcast, normalised
 from onnxlint_cmsis.operators.record import NO_NEW_LANES, ZEROS, Elements, Layout, NotFollowed, Operator, Risk, alias
 
 # Tie rules of quantization: scales and zero-points per axis belong to the axis.
@@ -18,7 +18,7 @@ def quantize(node: Node, context: Context) -> None:
     for position in (1, 2):
         if context.has(position):
             parameter_axes(node, context, axes, context.need(position))
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
 
 
 def parameter_axes(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
@@ -40,8 +40,8 @@ def _blocked(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
     if len(parameter) != len(axes):
         raise NotFollowedError(f"a scale of rank {len(parameter)} for data of rank {len(axes)}")
     blocked = normalised(node.int("axis", 1), len(axes))
-    for place, (axis, other) in enumerate(zip(axes, parameter, strict=True)):
-        if place == blocked:
+    for position, (axis, other) in enumerate(zip(axes, parameter, strict=True)):
+        if position == blocked:
             context.pin_all((axis, other), "quantized in blocks along this axis")
         else:
             context.tie(axis, other)
@@ -50,7 +50,7 @@ def _blocked(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
 def dynamic_quantize(node: Node, context: Context) -> None:
     """Lock every axis: the range spans all elements, so a new lane that is not zero changes all others."""
     axes = context.need(0)
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     context.pin_all(axes, "the quantization range is taken over all lanes, and a filled one need not be zero")
     for position in range(1, len(node.outputs)):
         context.output(position, [])

@@ -221,21 +221,21 @@ class ValueView(ABC):
         """The one element of an input, of rank 0; `default` where it is omitted, unknown where it has several."""
         if not has(node, position):
             return point(default)
-        found = self.input(node, position)
-        if found is None or found.low.size != 1:
+        value = self.input(node, position)
+        if value is None or value.low.size != 1:
             return unknown(0)
-        return found.moved(lambda array: array.reshape(()))
+        return value.moved(lambda array: array.reshape(()))
 
     def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> list[int] | None:
         """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
-        place = self.roles(node).stated(name)
-        if has(node, place.input) or (place.input >= 0 and not place.attribute):
-            return self.ints(node, place.input)
-        if place.attribute in node.attributes:
-            number = node.attributes[place.attribute]
-            return [number] if isinstance(number, int) else list(node.ints(place.attribute))
-        found = default if place.default is None else (place.default,)
-        return None if found is None else list(found)
+        where = self.roles(node).stated(name)
+        if has(node, where.input) or (where.input >= 0 and not where.attribute):
+            return self.ints(node, where.input)
+        if where.attribute in node.attributes:
+            number = node.attributes[where.attribute]
+            return [number] if isinstance(number, int) else list(node.ints(where.attribute))
+        numbers = default if where.default is None else (where.default,)
+        return None if numbers is None else list(numbers)
 
     def ints(self, node: Node, position: int) -> list[int] | None:
         """Numbers of an input; None where they are not known."""
@@ -335,19 +335,19 @@ def _pick(axis: int, indices: Array, size: int) -> Move:
 
 def chain(*moves: Move | None) -> Move | None:
     """One after the other; None where one of them is."""
-    found = [move for move in moves if move is not None]
+    known = [move for move in moves if move is not None]
 
     def forward(array: Array) -> Array:
-        for move in found:
+        for move in known:
             array = move.forward(array)
         return array
 
     def backward(mask: Array) -> Array:
-        for move in reversed(found):
+        for move in reversed(known):
             mask = move.backward(mask)
         return mask
 
-    return Move(forward, backward) if len(found) == len(moves) else None
+    return Move(forward, backward) if len(known) == len(moves) else None
 
 
 def move_slice(way: Passage) -> Move | None:
@@ -456,8 +456,6 @@ FoldRule = Callable[..., "Value | None"]
 
 def array_of(elements: Any, shape: tuple[int, ...]) -> Value | None:
     """An array of Python integers; None for more axes than are worked out."""
-    import numpy as np
-
     if len(shape) > MAX_AXES:
         return None
     array = np.empty(math.prod(shape), object)
@@ -477,16 +475,12 @@ def fold_cast(attributes: dict[str, Any], x: Value) -> Value | None:
 
 def fold_gather(attributes: dict[str, Any], x: Value, indices: Value) -> Value:
     """Integers picked by index."""
-    import numpy as np
-
-    taken: Value = np.take(x, indices.astype(np.int64), axis=attributes.get("axis", 0))
-    return taken
+    picked: Value = np.take(x, indices.astype(np.int64), axis=attributes.get("axis", 0))
+    return picked
 
 
 def fold_concat(attributes: dict[str, Any], *parts: Value) -> Value:
     """Several lists, one after the other."""
-    import numpy as np
-
     return np.concatenate(parts, axis=attributes["axis"])
 
 
@@ -496,8 +490,6 @@ def _axes(attributes: dict[str, Any], axes: Value | None) -> tuple[int, ...]:
 
 def fold_unsqueeze(attributes: dict[str, Any], x: Value, axes: Value | None = None) -> Value:
     """New axes of size 1."""
-    import numpy as np
-
     return np.expand_dims(x, _axes(attributes, axes))
 
 
@@ -542,14 +534,12 @@ def fold_constant_of_shape(attributes: dict[str, Any], shape: Value) -> Value | 
 def fold_arithmetic(operate: Callable[[int, int], int | None]) -> FoldRule:
     """A function of two integers, element by element; unknown where an operand is, or the result is no size."""
 
-    def one(a: int | None, b: int | None) -> int | None:
+    def limited(a: int | None, b: int | None) -> int | None:
         result = None if a is None or b is None else operate(a, b)
         return result if result is not None and abs(result) <= MAX_DIM else None
 
     def fold(_attributes: dict[str, Any], x: Value, y: Value) -> Value:
-        import numpy as np
-
-        result: Value = np.asarray(np.frompyfunc(one, 2, 1)(x, y), object)
+        result: Value = np.asarray(np.frompyfunc(limited, 2, 1)(x, y), object)
         return result
 
     return fold

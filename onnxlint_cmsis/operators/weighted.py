@@ -15,7 +15,7 @@ from onnxlint_cmsis.model.intervals import SLACK, Interval, as_stored, fits, is_
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.arithmetic import activated, add, multiply, requantized, stored, twice_rounded, vector_of
-from onnxlint_cmsis.operators.common_ties import broadcast_axis, per_channel, regroup, same_as
+from onnxlint_cmsis.operators.common_ties import broadcast_axis, per_channel, regroup
 from onnxlint_cmsis.operators.record import (
     BY_WEIGHTS,
     ZEROS,
@@ -35,45 +35,42 @@ from onnxlint_cmsis.operators.record import (
 
 def layer_values(node: Node, view: ValueView) -> Interval | None:
     """Sum, bias and summand; the scales of integers; the activation that ends the node."""
-    found, roles = view.layer_sum(node), view.roles(node)
-    if found is None:
+    layer, roles = view.layer_sum(node), view.roles(node)
+    if layer is None:
         return None
     if roles.sums is Sums.STORED:
-        return _in_stored_scales(node, view, found)
+        return _in_stored_scales(node, view, layer)
     if roles.sums is Sums.INTEGERS:
-        return _integers(node, view, found)
-    total = (
-        found.total if roles.sums is Sums.FLOAT else multiply(found.total, _layer_sums_unit(node, view, found), SLACK)
-    )
-    for place in (roles.bias, roles.summand):
-        if has(node, place):
-            added = view.input(node, place)
+        return _integers(node, view, layer)
+    total = layer.total if roles.sums is Sums.FLOAT else multiply(layer.total, _unit(node, view, layer), SLACK)
+    for position in (roles.bias, roles.summand):
+        if has(node, position):
+            added = view.input(node, position)
             if added is None:
                 return None
             added = _placed(added, node, view, total.low.ndim)
             if not fits(total.low.shape, added.low.shape):
                 return None
             total = add(total, added, view.rounding(node))
-            maker = view.graph.producers.get(node.inputs[place])
+            maker = view.graph.producers.get(node.inputs[position])
             if maker is not None and maker.op_type == "DequantizeLinear":  # may run in integers, scaled afterwards
                 total = total.rounded(SLACK)
     return activated(total, node, view.rounding(node))
 
 
-def _integers(node: Node, view: ValueView, found: LayerSum) -> Interval | None:
+def _integers(node: Node, view: ValueView, layer: LayerSum) -> Interval | None:
     """An integer sum, by itself or times the scales in the steps of the result."""
-    roles, total = view.roles(node), found.total
+    roles, total = view.roles(node), layer.total
     if has(node, roles.bias):
         bias = view.input(node, roles.bias)
         if bias is None:
             return None
         total = add(total, _placed(bias, node, view, total.low.ndim), 0.0)
     total = as_stored(total, "int32")
-    result = next((triple for triple in roles.quantized if triple.value < 0), None)
-    if result is None:
+    if roles.result.scale < 0:
         return total
-    real = multiply(total, _layer_sums_unit(node, view, found), 0.0)
-    return requantized(real, node, view) if has(node, result.scale) else real.rounded(SLACK)
+    real = multiply(total, _unit(node, view, layer), 0.0)
+    return requantized(real, node, view) if has(node, roles.result.scale) else real.rounded(SLACK)
 
 
 def _placed(added: Interval, node: Node, view: ValueView, rank: int) -> Interval:
@@ -83,7 +80,7 @@ def _placed(added: Interval, node: Node, view: ValueView, rank: int) -> Interval
     return multiply(added, point(real_attribute(node, "beta", 1.0)), 0.0)
 
 
-def _layer_sums_unit(node: Node, view: ValueView, found: LayerSum) -> Interval:
+def _unit(node: Node, view: ValueView, layer: LayerSum) -> Interval:
     """Product of the scales of data and weights; unknown where the data has several."""
     unit = point(real_attribute(node, "alpha", 1.0))
     for triple in view.roles(node).quantized:
@@ -93,8 +90,8 @@ def _layer_sums_unit(node: Node, view: ValueView, found: LayerSum) -> Interval:
                 return unknown(0)
             if scale.low.size == 1:
                 scale = scale.moved(lambda array: array.reshape(()))
-            elif scale.low.ndim == 1 and triple.value == found.weights:
-                scale = lay(scale, found.axis, found.total.low.ndim)
+            elif scale.low.ndim == 1 and triple.value == layer.weights:
+                scale = lay(scale, layer.axis, layer.total.low.ndim)
             else:
                 return unknown(0)
             unit = multiply(unit, scale, 0.0)
@@ -104,22 +101,22 @@ def _layer_sums_unit(node: Node, view: ValueView, found: LayerSum) -> Interval:
 # Results where tensors keep their scales: the sum, the bias, the activation, the result's steps.
 
 
-def _in_stored_scales(node: Node, view: ValueView, found: LayerSum) -> Interval | None:
+def _in_stored_scales(node: Node, view: ValueView, layer: LayerSum) -> Interval | None:
     """Sum and bias; integers times the scales of data and weights; then as the result's tensor holds it."""
-    total = _with_bias(found, node, view)
+    total = _with_bias(layer, node, view)
     if total is None or not is_whole(view.made_type(node)):
         return None if total is None else stored(total, node, view)
-    unit = _stored_unit(found, node, view)
-    made = view.graph.quantization.get(node.outputs[0])
-    if unit is None or made is None or not made.scales[0] > 0:
+    unit = _stored_unit(layer, node, view)
+    kept = view.graph.quantization.get(node.outputs[0])
+    if unit is None or kept is None or not kept.scales[0] > 0:
         return None
-    error = twice_rounded(unit.high / made.scales[0])
+    error = twice_rounded(unit.high / kept.scales[0])
     return stored(multiply(total, unit, 0.0), node, view, error)
 
 
-def _with_bias(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
+def _with_bias(layer: LayerSum, node: Node, view: ValueView) -> Interval | None:
     """The sum with the bias that lies along the last axis; integers in the bias' type, int32 without one."""
-    roles, total = view.roles(node), found.total
+    roles, total = view.roles(node), layer.total
     rank, kind = total.low.ndim, "int32"
     if has(node, roles.bias):
         bias = view.input(node, roles.bias)
@@ -132,13 +129,13 @@ def _with_bias(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
     return as_stored(total, kind) if is_whole(view.made_type(node)) else total
 
 
-def _stored_unit(found: LayerSum, node: Node, view: ValueView) -> Interval | None:
+def _stored_unit(layer: LayerSum, node: Node, view: ValueView) -> Interval | None:
     """Scale of the data times those of the weights, one for each channel where there are several."""
     data = view.graph.quantization.get(node.inputs[view.roles(node).data[0]])
-    weights = view.graph.quantization.get(node.inputs[found.weights])
+    weights = view.graph.quantization.get(node.inputs[layer.weights])
     if data is None or weights is None or len(data.scales) != 1:
         return None
-    rank = found.total.low.ndim
+    rank = layer.total.low.ndim
     scales = vector_of(weights.scales, weights._replace(axis=rank - 1), rank)
     return multiply(scales, point(np.float64(data.scales[0])), 0.0)
 
@@ -153,7 +150,7 @@ IMAGE_RANK = 4
 class Groups(NamedTuple):
     """Channels of a convolution."""
 
-    made: Dimension
+    result: Dimension
     """Output channels."""
     decides: tuple[Dimension, ...]
     """What the weights decide."""
@@ -173,18 +170,17 @@ def convolution(node: Node, context: Context) -> None:
     outputs, inputs = form.outputs(len(kernel)), form.inputs(len(kernel))
     group = _group_count(context, form, channels, kernel[inputs])
     ties = _transposed_groups if form.transposed else _groups
-    made, decides, reads = ties(context, channels, kernel[outputs], kernel[inputs], group)
+    result, decides, reads = ties(context, channels, kernel[outputs], kernel[inputs], group)
     note_layer(context, roles.weights[0], decides, reads)
     counted = (outputs,) if form.depthwise else (outputs, inputs)
     context.pin_all((axis for at, axis in enumerate(kernel) if at not in counted), f"kernel size of {node.op_type}")
-    parameters = [at for triple in roles.quantized if triple.value == roles.weights[0] for at in triple[1:]]
-    for position in (*parameters, roles.bias):
-        per_channel(context, position, made)
+    for position in (*roles.parameters(roles.weights[0]), roles.bias):
+        per_channel(context, position, result)
     if "result" in roles.numbers:
-        _named_result(context, roles.numbers["result"].input, axes[0], made)
-    new_plane(context, axes, made)
+        _named_result(context, roles.numbers["result"].input, axes[0], result)
+    new_plane(context, axes, result)
     if context.has(roles.summand):
-        same_as(context, 0, context.need(roles.summand))
+        context.output_as(0, context.need(roles.summand))
 
 
 def image(context: Context, position: int) -> Axes:
@@ -206,8 +202,8 @@ def new_plane(
     context: Context, axes: Axes, channels: Dimension, does: str = "computes along this axis", size: Size = None
 ) -> None:
     """Results of the same batch with these channels; all planes are locked, those of results have `size`."""
-    place = context.roles.channels(len(axes))
-    kept = {0: axes[0], place: channels}
+    channel_axis = context.roles.channels(len(axes))
+    kept = {0: axes[0], channel_axis: channels}
     reason = f"{context.node.op_type} {does}"
     for position in range(len(context.node.outputs)):
         sizes = [context.size(kept[at]) if at in kept else size for at in range(len(axes))]
@@ -280,14 +276,14 @@ def _transposed_groups(
     context.tie(channels, inputs)
     if group == 1:
         return Groups(outputs, (outputs,), (inputs,))
-    made = channels
+    result = channels
     if context.size(outputs) == 1:
         context.pin(outputs, "one output channel per input channel")
     else:
         context.multipliers[context.node.index] = outputs
-        made = context.product((channels, outputs))
+        result = context.product((channels, outputs))
     context.name_attribute("group", 0, [channels])
-    return Groups(made, (inputs, outputs))
+    return Groups(result, (inputs, outputs))
 
 
 def share_of(context: Context, channels: Dimension, group: int) -> int:
@@ -315,7 +311,7 @@ def channel_numbers(node: Node, context: Context) -> None:
         raise NotFollowedError(f"{node.op_type} of rank {len(axes)} has no channel axis")
     for position in range(1, len(node.inputs)):
         per_channel(context, position, axes[1])
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     if node.op_type == "InstanceNormalization":
         context.pin_all(axes[2:], "InstanceNormalization mixes this axis")
     elif any(node.outputs[1:]) or node.int("training_mode"):
@@ -326,8 +322,8 @@ def channel_numbers(node: Node, context: Context) -> None:
 
 
 def _convolution(name: str, roles: Roles) -> Operator:
-    made = Operator(name, convolution, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
-    return replace(made, values=layer_values, demand=BY_WEIGHTS)
+    conv = Operator(name, convolution, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, roles=roles, new_lane=ZEROS)
+    return replace(conv, values=layer_values, demand=BY_WEIGHTS)
 
 
 CONV = _convolution("Conv", Roles(weights=(1,), form=Form.CONVOLUTION, sums=Sums.FLOAT, bias=2))
@@ -349,7 +345,7 @@ def matmul(node: Node, context: Context) -> None:
     roles = context.roles
     left, right = roles.data[0], roles.second
     swaps = (bool(node.int(roles.stated(name).attribute)) for name in ("transA", "transB"))
-    first, second = (_swapped(context.need(place), swap) for place, swap in zip((left, right), swaps, strict=True))
+    first, second = (_swapped(context.need(side), swap) for side, swap in zip((left, right), swaps, strict=True))
     if not first or not second:
         raise NotFollowedError("a matrix product of a scalar")
     rows = first[-2] if len(first) > 1 else None
@@ -357,11 +353,11 @@ def matmul(node: Node, context: Context) -> None:
     contracted = first[-1], second[-2] if len(second) > 1 else second[-1]
     context.tie(*contracted)
     _note_factors(context, (left, right), (rows, columns), contracted)
-    batch = _batch(context, first[:-2], second[:-2])
-    made = [*batch, *(axis for axis in (rows, columns) if axis is not None)]
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
-    of_rows = [place for triple in roles.quantized if triple.value == left for place in triple[1:]]
-    of_columns = [place for triple in roles.quantized if triple.value == right for place in triple[1:]]
+    longer, shorter = sorted((first[:-2], second[:-2]), key=len, reverse=True)
+    alone = len(longer) - len(shorter)
+    shared = [broadcast_axis(context, pair) for pair in zip(longer[alone:], shorter, strict=True)]
+    context.output_as(0, [*longer[:alone], *shared, *(axis for axis in (rows, columns) if axis is not None)])
+    of_rows, of_columns = roles.parameters(left), roles.parameters(right)
     for axis, positions in ((rows, of_rows), (columns, [*of_columns, roles.bias])):
         for position in positions:
             if axis is not None:
@@ -388,12 +384,6 @@ def _swapped(axes: Axes, swap: bool) -> Axes:
     return (*axes[:-2], axes[-1], axes[-2]) if swap and len(axes) > 1 else axes
 
 
-def _batch(context: Context, first: Axes, second: Axes) -> list[Dimension]:
-    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    alone = len(longer) - len(shorter)
-    return [*longer[:alone], *(broadcast_axis(context, pair) for pair in zip(longer[alone:], shorter, strict=True))]
-
-
 def gemm(node: Node, context: Context) -> None:
     """`A' B' + C` with optional transposition of A and B."""
     roles = context.roles
@@ -405,10 +395,10 @@ def gemm(node: Node, context: Context) -> None:
     depth, columns = second[::-1] if node.int("transB") else second
     context.tie(inner, depth)
     _note_factors(context, (left, right), (rows, columns), (inner, depth))
-    context.tie_all(context.output(0, [context.size(rows), context.size(columns)]), (rows, columns))
+    context.output_as(0, (rows, columns))
     if context.has(roles.bias):
         _gemm_bias(context, context.need(roles.bias), (rows, columns))
-    for position in (place for triple in roles.quantized if triple.value == right for place in triple[1:]):
+    for position in roles.parameters(right):
         per_channel(context, position, columns)
 
 
@@ -455,8 +445,8 @@ def _rows(context: Context, axes: Axes, columns: Dimension, outer: Axes) -> None
 
 
 def _product(name: str, axes: TieRule, roles: Roles) -> Operator:
-    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, roles=roles, new_lane=ZEROS)
-    return replace(made, values=layer_values, demand=BY_WEIGHTS)
+    product = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, roles=roles, new_lane=ZEROS)
+    return replace(product, values=layer_values, demand=BY_WEIGHTS)
 
 
 FACTORS = Roles(data=(0, 1), weights=(1, 0), form=Form.MATMUL, sums=Sums.FLOAT)

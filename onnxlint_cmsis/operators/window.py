@@ -59,11 +59,11 @@ def expand(_node: Node, context: Context) -> None:
     rank = max(len(axes), len(target))
     padded: list[Dimension | None] = [*[None] * (rank - len(axes)), *axes]
     wanted: list[Element] = [*[Number(1, "", 0)] * (rank - len(target)), *target]
-    made = [_expanded(context, axis, element) for axis, element in zip(padded, wanted, strict=True)]
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+    result = [_expanded(context, axis, element) for axis, element in zip(padded, wanted, strict=True)]
+    context.output_as(0, result)
     for position in range(len(target)):
-        if isinstance(target[position], Number) and context.size(made[rank - len(target) + position]) != 1:
-            context.name_input(1, position, [made[rank - len(target) + position]])
+        if isinstance(target[position], Number) and context.size(result[rank - len(target) + position]) != 1:
+            context.name_input(1, position, [result[rank - len(target) + position]])
 
 
 def _expanded(context: Context, axis: Dimension | None, element: Element) -> Dimension:
@@ -93,11 +93,11 @@ def tile(_node: Node, context: Context) -> None:
     axes, repeats = context.need(0), context.ints(1)
     if repeats is None or len(repeats) != len(axes):
         raise NotFollowedError("the repeats are computed at run time")
-    made = [
+    result = [
         axis if count == 1 else context.product((context.fixed(count, "repeats of Tile"), axis))
         for axis, count in zip(axes, repeats, strict=True)
     ]
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+    context.output_as(0, result)
 
 
 def resize(node: Node, context: Context) -> None:
@@ -111,13 +111,13 @@ def resize(node: Node, context: Context) -> None:
         raise NotFollowedError("scales or sizes are computed at run time")
     if node.text("coordinate_transformation_mode") in CHANNEL_MOVING or "keep_aspect_ratio_policy" in node.attributes:
         raise NotFollowedError("a coordinate mode or aspect policy that may move elements along any axis")
-    made = list(axes)
-    for place, axis in enumerate(chosen):
+    result = list(axes)
+    for element, axis in enumerate(chosen):
         if scales:
-            made[axis] = _scaled(context, axes[axis], scales[place])
+            result[axis] = _scaled(context, axes[axis], scales[element])
         elif sizes:
-            made[axis] = _sized(context, axes[axis], sizes[place], place)
-    context.tie_all(context.output(0, [context.size(axis) for axis in made]), made)
+            result[axis] = _sized(context, axes[axis], sizes[element], element)
+    context.output_as(0, result)
 
 
 def _scales(context: Context, position: int) -> tuple[float, ...] | None:
@@ -136,11 +136,11 @@ def _scaled(context: Context, axis: Dimension, scale: float) -> Dimension:
     return context.fixed(None, f"scaled by {context.node.op_type}")
 
 
-def _sized(context: Context, axis: Dimension, element: Element, place: int) -> Dimension:
+def _sized(context: Context, axis: Dimension, element: Element, position: int) -> Dimension:
     if isinstance(element, Dimension) and find(element) is find(axis):
         return axis
     if isinstance(element, Number) and element.value == context.size(axis):
-        context.name_input(3, place, [axis])
+        context.name_input(3, position, [axis])
         return axis
     context.pin(axis, "scaled by Resize")
     if isinstance(element, Dimension):
@@ -165,8 +165,8 @@ def depth_to_space(node: Node, context: Context) -> None:
 def space_to_depth(node: Node, context: Context) -> None:
     """Channels of the result are [b, b, C]."""
     axes, blocks = _blocks(node, context)
-    made = context.product((*blocks, axes[context.roles.channels(len(axes))]))
-    new_plane(context, axes, made, "moves blocks along this axis")
+    packed = context.product((*blocks, axes[context.roles.channels(len(axes))]))
+    new_plane(context, axes, packed, "moves blocks along this axis")
 
 
 def _blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
@@ -210,8 +210,8 @@ def block_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | N
 
 
 def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED) -> Operator:
-    made = Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
-    return replace(made, values=pooled(summary), demand=plane_demand)
+    operator = Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
+    return replace(operator, values=pooled(summary), demand=plane_demand)
 
 
 AVERAGE_POOL = _pooling("AveragePool", mean)
@@ -230,27 +230,27 @@ POOLING = (
 # Operators that repeat, stretch or move elements between axes.
 
 
-def _operators_blocks(name: str, axes: TieRule, movement: Movement) -> Operator:
+def _block_mover(name: str, axes: TieRule, movement: Movement) -> Operator:
     return Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.IMAGE, new_lane=AS_READ, zero=(0,), movement=movement)
 
 
 def _repeating(name: str, axes: TieRule, values: ValueRule, roles: Roles | None = None) -> Operator:
-    made = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
-    return replace(made, roles=roles or Roles(), zero=(0,), values=values)
+    operator = Operator(name, axes, Elements.MOVED, Risk.NONE, Layout.EITHER, new_lane=AS_READ)
+    return replace(operator, roles=roles or Roles(), zero=(0,), values=values)
 
 
 def _resizing(name: str, roles: Roles | None = None) -> Operator:
-    made = Operator(name, resize, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
-    return replace(made, roles=roles or Roles(), values=resize_values, demand=resize_demand)
+    operator = Operator(name, resize, Elements.COMPUTED, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
+    return replace(operator, roles=roles or Roles(), values=resize_values, demand=resize_demand)
 
 
 EXPAND = replace(_repeating("Expand", expand, expand_values, Roles(sizes=(1,))), demand=elementwise_demand)
 
 RESIZING = (
     EXPAND,
-    _operators_blocks("DepthToSpace", depth_to_space, move_depth_to_space),
+    _block_mover("DepthToSpace", depth_to_space, move_depth_to_space),
     _resizing("Resize", Roles(sizes=(3,))),
-    _operators_blocks("SpaceToDepth", space_to_depth, move_space_to_depth),
+    _block_mover("SpaceToDepth", space_to_depth, move_space_to_depth),
     _repeating("Tile", tile, tile_values),
     _resizing("Upsample"),
 )

@@ -17,7 +17,7 @@ from onnxlint_cmsis.operators.arithmetic import (
     quantized_pair,
     quantized_pool,
 )
-from onnxlint_cmsis.operators.common_ties import broadcast_inputs, same_as
+from onnxlint_cmsis.operators.common_ties import broadcast_inputs
 from onnxlint_cmsis.operators.control import CONTROL
 from onnxlint_cmsis.operators.curve import CURVES, GELU, LEAKY_RELU, SIGMOID
 from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX
@@ -50,7 +50,7 @@ def broadcast_data(node: Node, context: Context) -> None:
 def qlinear_softmax(node: Node, context: Context) -> None:
     """Lock all axes: the opset in an attribute decides which ones are mixed."""
     axes = context.need(0)
-    same_as(context, 0, axes)
+    context.output_as(0, axes)
     context.pin_all(axes, f"{node.op_type} mixes this axis")
 
 
