@@ -63,12 +63,9 @@ class OpenedModel:
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""
         from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-        from onnxlint_cmsis.analysis.analysis import open_model as analysed
 
-        settings = AnalysisSettings((target,))
-        if format_of(self.path).interpreter:
-            return analysed(self.path, settings)
-        return ModelAnalysis(self.path, settings, graph=self.graph)
+        graph = None if format_of(self.path).interpreter else self.graph
+        return ModelAnalysis(self.path, AnalysisSettings((target,)), graph=graph)
 
 
 @dataclass(frozen=True)

@@ -103,10 +103,10 @@ def _settings(path: str, given: dict[str, object]) -> Settings:
 
 def _opened(path: str, settings: Settings, data: bytes | None) -> ModelAnalysis:
     """The analysis of a model; the ModelError of a file that is none names it."""
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
     try:
-        return open_model(path, settings.analysis, data)
+        return ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         _refuse(path, error)
 

@@ -153,10 +153,10 @@ def troubles(told: str) -> str:
 
 def no_model(model: Path) -> str:
     """Why a fixed file is no model any more; empty where it is one."""
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
     try:
-        open_model(str(model), make_settings(str(model)).analysis)
+        ModelAnalysis(str(model), make_settings(str(model)).analysis)
     except ModelError as error:
         return f"the fixed file is no model: {error.message}"
     return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import open_model
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.layers_command import layers_text
 from onnxlint_cmsis.config.files import make_settings
@@ -130,7 +130,7 @@ def test_a_layer_whose_kernel_a_size_leaves_open_is_undecided_in_its_row_as_in_t
     assert (layer.verdict, layer.kernel, layer.undecided) == (Verdict.UNDECIDED, "", ("input_dims.h",))
     assert (row["verdict"], row["cause"], row["entry"]) == ("undecided", "shape", "convolve_s8")
     assert layers_text(report, 0).splitlines()[2].startswith("? ")
-    (target,) = summarize(open_model("-", settings.analysis, data)).targets
+    (target,) = summarize(ModelAnalysis("-", settings.analysis, data)).targets
     assert target.undecided.nodes == (layer.node,)
 
 

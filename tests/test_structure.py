@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.fixers.proof.models import MISSING
 from onnxlint_cmsis.formats.format import FORMATS, Format, part
 from onnxlint_cmsis.planning.repairable import REPAIRS
@@ -180,7 +179,8 @@ def test_only_formats_and_doors_ask_what_kind_of_file_it_is() -> None:
 def test_what_a_format_names_is_there(form: Format) -> None:
     assert callable(part(form.loads))
     assert not form.names or all(row.domain == form.domain for row in part(form.names).values())
-    assert issubclass(part(form.analysis), ModelAnalysis)
+    assert bool(form.interpreter) == bool(form.interpretation)
+    assert not form.interpretation or callable(part(form.interpretation))
     assert part(form.prover).missing() in ("", MISSING)
     every = tuple(row.name for row in REPAIRS)
     assert {*part(form.editor).repairs} == {*(every if form.repairs is None else form.repairs)} <= {*every}

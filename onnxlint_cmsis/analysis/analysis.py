@@ -17,21 +17,20 @@ from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdic
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, RuntimeFacts
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.analysis.classes import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.analysis.memory import MemoryReport
     from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.work import LayoutCopy
-    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
-    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
-    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+    from onnxlint_cmsis.runtimes.runtime import MemoryReport, RuntimeRemark
+    from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation
 
 
 Place = tuple[str, int, int]
@@ -76,18 +75,7 @@ class LayerCost(NamedTuple):
     """Least and most, where data decide or code beside CMSIS-NN computes it; None where that is not known."""
 
 
-class FileOperator(NamedTuple):
-    """An operator of a file that a runtime reads as it is."""
-
-    row: TflmOperator
-    """What the runtime does with it."""
-    node: Node | None
-    """Its node; None in subgraphs that the main one never runs."""
-    tensor: str
-    """Tensor that it writes first; empty for an operator that writes none."""
-
-
-class ModelAnalysis(RuntimeFacts):
+class ModelAnalysis:
     """What follows from the bytes of one model for some targets.
 
     The graph is read at once. Everything else is worked out when first asked for, and kept.
@@ -99,8 +87,6 @@ class ModelAnalysis(RuntimeFacts):
         """Read the file, or `data` in its place, unless `graph` is what it reads as. Raises ModelError."""
         self.path = path
         """File as the user named it."""
-        self.settings = settings
-        """What it is analysed for."""
         self.format: Format = format_of(path)
         """Format of the file."""
         self._data = data
@@ -110,8 +96,21 @@ class ModelAnalysis(RuntimeFacts):
             graph = self._loaded.graph
         self.graph: Graph = graph
         """Nodes, tensors and constants."""
+        self.settings = settings._replace(runtime=runtime_for(settings.runtime, self.format))
+        """What it is analysed for."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
+
+    @cached_property
+    def interpretation(self) -> Interpretation | None:
+        """What the runtime does with the file; None where it does not read the file as it is."""
+        if self._loaded is None or not self.format.interpretation:
+            return None
+        settings = self.settings
+        found: Interpretation = part(self.format.interpretation)(
+            self._loaded, settings.targets, settings.runtime, settings.cmsis_nn_build
+        )
+        return found
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -120,12 +119,14 @@ class ModelAnalysis(RuntimeFacts):
 
     @cached_property
     def _lowered(self) -> Lowered:
+        if self.interpretation:
+            return self.interpretation.lowered
         return lower(self.graph, self.settings.assume, self.settings.one_channel)
 
     @cached_property
     def judged(self) -> Judged | None:
-        """What the runtime makes of each layer; None where the application calls the functions itself."""
-        if not self.settings.runtime.judges:
+        """What the runtime makes of each layer; None where it reads the file as it is, or there is none."""
+        if self.interpretation or not self.settings.runtime.judges:
             return None
         from onnxlint_cmsis.runtimes.conditions import judge
 
@@ -136,18 +137,21 @@ class ModelAnalysis(RuntimeFacts):
         """What the runtime makes of each layer, by its node's index; empty for the application."""
         return {layer.record.node.index: layer for layer in self.judged.layers} if self.judged else {}
 
-    def operators(self, _target: Target, /) -> tuple[FileOperator, ...]:
-        """What the runtime does with each operator of the file; none where it reads another file."""
-        return ()
-
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
+        if self.interpretation:
+            return self.interpretation.remarks
         if self.judged is None:
             return ()
         from onnxlint_cmsis.runtimes.conditions import remarks
 
         return remarks(self.graph, self.judged.layers, self.settings.runtime)
+
+    def notes(self, open_codes: str = "") -> tuple[str, ...]:
+        """What the file was judged for, as `runtime_notes`, and what is to be said of the build of the runtime."""
+        judged_for = runtime_notes(self.settings.runtime, self.format, open_codes)
+        return judged_for + (self.interpretation.notes if self.interpretation else ())
 
     @cached_property
     def work(self) -> dict[int, Work]:
@@ -199,6 +203,8 @@ class ModelAnalysis(RuntimeFacts):
 
     def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
         """What a layer costs on a target where it has this verdict, in CMSIS-NN or beside it."""
+        if self.interpretation and not self.interpretation.has_cost(record.node, target):
+            return LayerCost()
         if record.node.index in self.graph.once:
             return LayerCost(0)
         if verdict is Verdict.PLAIN:
@@ -216,6 +222,8 @@ class ModelAnalysis(RuntimeFacts):
 
         It is the application's plain code, or the reference kernel of its runtime.
         """
+        if self.interpretation:
+            return self.interpretation.plain_range(record.node, target)
         if self.judged:
             from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
 
@@ -257,8 +265,14 @@ class ModelAnalysis(RuntimeFacts):
         return {index: taken.scratch for index, taken in routes.items()}
 
     def memory(self, target: Target) -> MemoryReport:
-        """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound."""
-        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, MemoryReport, activations, arena_of
+        """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound.
+
+        A runtime that reads the file as it is lays it out itself.
+        """
+        if self.interpretation:
+            return self.interpretation.memory(target)
+        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, activations, arena_of
+        from onnxlint_cmsis.runtimes.runtime import MemoryReport
 
         uses = activations(self.graph, self.lowered)
         if uses is None:
@@ -317,9 +331,3 @@ class ModelAnalysis(RuntimeFacts):
         from onnxlint_cmsis.analysis.lanes import analyse_lanes
 
         return analyse_lanes(self.graph, self.dimensions, self.read, disproved=disproved)
-
-
-def open_model(path: str, settings: AnalysisSettings, data: bytes | None = None) -> ModelAnalysis:
-    """Read a file, or `data` in its place, in the format that its name tells. Raises ModelError."""
-    opened: ModelAnalysis = part(format_of(path).analysis)(path, settings, data)
-    return opened

@@ -68,10 +68,11 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
     macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
-    uses = None if model.stored_constants() is not None else activations(model.graph, model.lowered)
+    uses = None if model.interpretation else activations(model.graph, model.lowered)
     arena = None if uses is None else plan_arena(uses).size  # at least: a runtime may lay it out in its own way
     copies = tuple(copy.label for copy in model.copies)
-    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, model.beside)
+    beside = "reference code" if model.interpretation else "plain code"
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, beside)
 
 
 STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
@@ -87,8 +88,11 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = _costs(model, run, groups, target)
-    constants, scratch, arena = model.stored_constants(), model.runtime_scratch(target), model.runtime_arena(target)
-    if constants is None:
+    arena = None
+    if model.interpretation:
+        constants = model.interpretation.constants
+        scratch, arena = model.interpretation.scratch(target), model.interpretation.arena(target)
+    else:
         constants = sum(_constants(record, target) for record in model.lowered.records)
         requests = model.scratch(target)
         scratch = max((requests[record.node.index] for record in run if record.layer), default=0)

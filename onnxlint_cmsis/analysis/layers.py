@@ -16,7 +16,7 @@ from onnxlint_cmsis.operators.movement import TRANSPOSE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from onnxlint_cmsis.analysis.analysis import FileOperator, ModelAnalysis
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.q_formats import LayerFormat, Measured
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.types import Target
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+    from onnxlint_cmsis.runtimes.tflm.interpret import FileOperator
     from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 
 
@@ -110,14 +111,12 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
     """A report of each layer and copy, or of each operator of a `.tflite` file, and target, in file order."""
     targets = model.settings.targets
     records = {record.node.index: record for record in model.lowered.records}
-    operators = zip(*map(model.operators, targets), strict=True)
-    reports = [
-        _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
-        for group in operators
-        for operator, target in zip(group, targets, strict=True)
-    ]
-    if reports:
-        return tuple(reports)
+    if model.interpretation:
+        return tuple(
+            _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
+            for group in zip(*map(model.interpretation.operators, targets), strict=True)
+            for operator, target in zip(group, targets, strict=True)
+        )
     rows = [(copy.node.index, [_copy(model, copy, target) for target in targets]) for copy in model.copies]
     rows += [(index, [_layer(model, record, target) for target in targets]) for index, record in records.items()]
     return tuple(row for _, group in sorted(rows, key=lambda pair: pair[0]) for row in group)

@@ -12,6 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, MemoryRoom
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.lower.work import INTEGERS
+from onnxlint_cmsis.runtimes.runtime import Arena, BufferLife, LayerScratch
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -456,84 +457,6 @@ def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:
 
 LOWER_BOUND = "lower bound"
 OWN_PLAN = "the plan of the firmware check"
-
-
-class BufferLife(NamedTuple):
-    """One planned buffer."""
-
-    name: str
-    """Its tensor, or `scratch of CONV_2D#3`."""
-    node: str
-    """Label of the layer that writes it first; empty where none does."""
-    bytes: int
-    """Its size."""
-    first: int
-    """First step that needs it: step 0 is the host before the first layer."""
-    last: int
-    """Last step that needs it."""
-    offset: int
-    """First byte in the arena."""
-
-
-class LayerScratch(NamedTuple):
-    """One request of a layer for scratch."""
-
-    subgraph: int
-    """Subgraph of the layer."""
-    op: int
-    """Its number there; of an ONNX model its step."""
-    node: str
-    """Its label."""
-    bytes: int
-    """Size of the request."""
-
-
-class Arena(NamedTuple):
-    """An arena, all in bytes."""
-
-    head: int
-    """Planned activations and scratch."""
-    tail: int
-    """What stays."""
-    needed: int
-    """What has to be given, which can be more than is used while it is planned."""
-    persistent: Mapping[str, int]
-    """The tail by category; nothing for a plan without one."""
-    scratch: tuple[LayerScratch, ...]
-    """What layers ask for; it lies beside the plan of an ONNX model."""
-    plan: tuple[BufferLife, ...]
-    """Every planned buffer."""
-    alive: tuple[int, ...]
-    """What is alive in each step, from step 0."""
-    steps: tuple[str, ...]
-    """Operator and name of the layer of each step, from step 1; none where control flow decides."""
-    basis: str = ""
-    """LOWER_BOUND or OWN_PLAN; empty for the arena of the runtime itself."""
-
-    @property
-    def used(self) -> int:
-        """What is taken once all is planned."""
-        return self.head + self.tail
-
-    @property
-    def peak(self) -> int:
-        """The first step with the most bytes alive."""
-        return self.alive.index(max(self.alive)) if self.alive else 0
-
-
-class MemoryReport(NamedTuple):
-    """The arena of a model on one target, or why there is none."""
-
-    target: str
-    """Label of the target."""
-    status: str = "ok"
-    """Status of `TflmReport`; `ok` for an ONNX model."""
-    message: str = ""
-    """What the firmware prints."""
-    reason: str = ""
-    """Why there is no arena, as a clause."""
-    arena: Arena | None = None
-    """The arena."""
 
 
 def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: str) -> Arena:

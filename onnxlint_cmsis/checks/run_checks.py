@@ -35,7 +35,7 @@ def model_findings(
     findings += remark_findings(
         remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
     )
-    order = None if model.in_file_order else {node.offset: node.index for node in model.graph.nodes}
+    order = {node.offset: node.index for node in model.graph.nodes} if model.interpretation else None
     return merged(findings, order)
 
 

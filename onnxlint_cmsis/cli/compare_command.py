@@ -61,7 +61,7 @@ def run(argv: list[str]) -> int:
 
 def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, ModelAnalysis]:
     """A file, or a file of a git commit, read and linted, and its analysis. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.linting.engine import lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion, operand
@@ -70,7 +70,7 @@ def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, Mode
     given = operand(text)
     settings = configured.settings_for(given.path)
     try:
-        model = open_model(given.path, settings.analysis, given.data)
+        model = ModelAnalysis(given.path, settings.analysis, given.data)
         layers = layers_report(given.path, settings, given.data, model)
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.memory import MemoryReport
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.runtimes.runtime import MemoryReport
 
 
 DESCRIPTION = (
@@ -90,11 +90,11 @@ def _check_runtime(form: Format, text: str) -> None:
 
 
 def _model(file: str, name: str, settings: Settings) -> ModelAnalysis:
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.model.graph import ModelError
 
     try:
-        return open_model(name, settings.analysis, standard_input() if file == STDIN else None)
+        return ModelAnalysis(name, settings.analysis, standard_input() if file == STDIN else None)
     except ModelError as error:
         raise UsageError(f"{file}: {error.message}") from None
 

@@ -346,11 +346,11 @@ def _work(text: str) -> int:
 
 def _model(path: str, settings: Settings) -> ModelAnalysis:
     """The model of a file. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.model.graph import ModelError
 
     try:
-        return open_model(path, settings.analysis)
+        return ModelAnalysis(path, settings.analysis)
     except ModelError as error:
         raise UsageError(f"{path}: {error.message}") from None
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, open_model
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
 from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
@@ -92,7 +92,7 @@ class Snapshot:
     ) -> None:
         """Read the model, unless its analysis is at hand. Raises ModelError."""
         self.path, self.data, self.request = path, data, request
-        self.analysis = analysis or open_model(path, request.analysis, data)
+        self.analysis = analysis or ModelAnalysis(path, request.analysis, data)
         self.prices = prices or Prices(
             request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
         )

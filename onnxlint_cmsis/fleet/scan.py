@@ -310,11 +310,11 @@ def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
 
 def _opened(job: ScanJob, data: bytes) -> ModelAnalysis | None:
     """The analysis of the model; None where there is none, which linting explains."""
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.model.graph import ModelError
 
     try:
-        return open_model(job.url, job.settings.analysis, data)
+        return ModelAnalysis(job.url, job.settings.analysis, data)
     except ModelError:
         return None
 

@@ -48,8 +48,8 @@ class Format(NamedTuple):
     """Bytes 4 to 7 of every file; empty where there are none that tell the format."""
     interpreter: str = ""
     """Runtime that reads such a file as it is, and that it is judged for; empty where it is converted before."""
-    analysis: str = "analysis.analysis:ModelAnalysis"
-    """Class of what follows from a file."""
+    interpretation: str = ""
+    """Class of what that runtime does with a file; empty where there is none."""
     editor: str = ""
     """Editor that writes changes into a file; empty where none does, so that no file is fixed."""
     prover: str = ""
@@ -96,7 +96,7 @@ TFLITE = Format(
     names="formats.tflite.names:TFLITE_OPERATORS",
     mark=b"TFL3",
     interpreter="tflm",
-    analysis="analysis.tflite_analysis:TfliteAnalysis",
+    interpretation="runtimes.tflm.interpret:Interpretation",
     editor="fixers.repairs.table:TFLITE_EDITOR",
     prover="fixers.proof.models:LITERT_RUNTIME",
     repairs=("zero-bias", "wider-window"),

@@ -21,7 +21,6 @@ from onnxlint_cmsis.planning.size_search import (
     skip_notes,
     too_large_for_sizes,
 )
-from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -37,10 +36,10 @@ def lint_file(
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
     try:
-        model = model or open_model(path, settings.analysis, data)
+        model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.facts import FileProblem
 
@@ -54,15 +53,13 @@ def lint_file(
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.code for finding in result.findings if finding.properties.get("converter_decides")})
-    between = runtime_notes(settings.runtime, model.format, ", ".join(opened))
     from onnxlint_cmsis.analysis.coverage import summarize
 
     return result._replace(
         summary=summarize(model),
         notes=(
             *result.notes,
-            *between,
-            *model.remarks_on_build,
+            *model.notes(", ".join(opened)),
             *skip_notes(path, settings, too_large),
             *sized.notes,
             *fit.notes,
@@ -76,10 +73,10 @@ def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | Non
 
     `model` is the analysis of what the file holds, where it is at hand.
     """
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
     try:
-        return _introduced(result, settings, model or open_model(result.path, settings.analysis))
+        return _introduced(result, settings, model or ModelAnalysis(result.path, settings.analysis))
     except ModelError:
         return None
 
@@ -144,10 +141,10 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
-    if model.interpreted:
+    if model.interpretation:
         from onnxlint_cmsis.linting.tflite_fit import tflite_fit
 
-        return _Fit(*tflite_fit(model))
+        return _Fit(*tflite_fit(model.interpretation, model.settings.rooms))
     from onnxlint_cmsis.analysis.coverage import device_fits
     from onnxlint_cmsis.analysis.memory import UNKNOWN_RAM, fit_note
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged

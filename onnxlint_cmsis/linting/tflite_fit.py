@@ -16,16 +16,13 @@ from onnxlint_cmsis.analysis.memory import (
     fit_note,
     peak_of,
 )
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.ground.findings import Location
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.arena import PlannedBuffer, place
-from onnxlint_cmsis.runtimes.tflm.interpret import buffer_names
+from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation, buffer_names
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
     from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
@@ -144,30 +141,20 @@ def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: lis
 # Whether a `.tflite` file fits a device, as findings and notes.
 
 
-class TfliteFit(NamedTuple):
-    """What comparing a file with a device brings."""
-
-    findings: tuple[Finding, ...]
-    """What does not fit."""
-    notes: tuple[str, ...]
-    """What it needs, for each target, or why that is not known."""
-
-
-def tflite_fit(model: ModelAnalysis) -> TfliteFit:
-    """The file against the RAM and flash of each target that has any."""
-    if not isinstance(model, TfliteAnalysis):
-        raise TypeError(f"{model.path} is no .tflite file")
-    file, settings, places = model.file, model.settings, model.places
+def tflite_fit(model: Interpretation, rooms: tuple[MemoryRoom, ...]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """What does not fit the RAM and flash of each target, in the order of the targets, and notes on what is needed."""
+    file, places = model.file, model.places
     findings: list[Finding] = []
     notes: dict[str, None] = {}
-    for target, room in zip(settings.targets, settings.rooms, strict=False):
+    for target, room in zip(model.targets, rooms, strict=False):
         if room.ram is None and room.flash is None:
             continue
-        report, stop = model.report(target), model.stop(target)
-        ram = None if report.arena is None or stop else ram_need(file, report.arena, target, room, places)
+        arena = model.arena(target)
+        ram = ram_need(file, arena, target, room, places) if arena else None
         flash = flash_need(file, target, room, places)
         findings += fit_findings(ram, flash)
         notes[fit_note(ram, flash)] = None
         if ram is None and room.ram:
-            notes[f"{target.label}: whether the model fits RAM is not known: {stop or report.no_arena}."] = None
-    return TfliteFit(tuple(merged(findings)), tuple(filter(None, notes)))
+            why = model.stop(target) or model.report(target).no_arena
+            notes[f"{target.label}: whether the model fits RAM is not known: {why}."] = None
+    return tuple(merged(findings)), tuple(filter(None, notes))

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.classes import DimensionClass
     from onnxlint_cmsis.analysis.layers import LayerReport
-    from onnxlint_cmsis.analysis.memory import BufferLife, MemoryReport
     from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.output.comparison import Figure, TimePair
+    from onnxlint_cmsis.runtimes.runtime import BufferLife, MemoryReport
 
 
 # What stands on the page, as plain records: text is not escaped yet.

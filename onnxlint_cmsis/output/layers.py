@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import runtime_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,20 +45,19 @@ def layers_report(
 
     `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
     """
-    from onnxlint_cmsis.analysis.analysis import open_model
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.coverage import layer_names
 
-    model = model or open_model(path, settings.analysis, data)
+    model = model or ModelAnalysis(path, settings.analysis, data)
     layers = layer_reports(model)
-    if settings.legacy and not model.interpreted:
+    if settings.legacy and model.interpretation is None:
         measured: Measured = {}
         if calibration:
             from onnxlint_cmsis.fixers.proof.models import tensor_ranges
 
             measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
         layers = with_formats(layers, model, measured)
-    notes = (*runtime_notes(model.settings.runtime, model.format), *model.remarks_on_build)
-    return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, notes)
+    return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, model.notes())
 
 
 # The two sets of keys of JSON: of a layer of an ONNX model, and of an operator of a `.tflite` file.

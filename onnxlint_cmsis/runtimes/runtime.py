@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Literal
@@ -268,44 +268,85 @@ def named(labels: tuple[str, ...]) -> str:
     return shown + (f" ({len(labels)} layers)" if len(labels) > SHOWN else "")
 
 
-# What a model file tells of its runtime: nothing where it becomes another file first, as an ONNX model does.
+# The arena of a model on one target, as `memory` tells it.
 
 
-class RuntimeArena(NamedTuple):
-    """Memory that a runtime takes for a model, to the byte."""
+class BufferLife(NamedTuple):
+    """One planned buffer."""
 
-    used: int
-    """Bytes that it reports once all is allocated."""
+    name: str
+    """Its tensor, or `scratch of CONV_2D#3`."""
+    node: str
+    """Label of the layer that writes it first; empty where none does."""
+    bytes: int
+    """Its size."""
+    first: int
+    """First step that needs it: step 0 is the host before the first layer."""
+    last: int
+    """Last step that needs it."""
+    offset: int
+    """First byte in the arena."""
+
+
+class LayerScratch(NamedTuple):
+    """One request of a layer for scratch."""
+
+    subgraph: int
+    """Subgraph of the layer."""
+    op: int
+    """Its number there; of an ONNX model its step."""
+    node: str
+    """Its label."""
+    bytes: int
+    """Size of the request."""
+
+
+class Arena(NamedTuple):
+    """An arena, all in bytes."""
+
+    head: int
+    """Planned activations and scratch."""
+    tail: int
+    """What stays."""
     needed: int
-    """Bytes that have to be given, which can be more while it plans."""
-
-
-class RuntimeFacts:
-    """Answers for a model that no runtime reads as it is."""
-
-    interpreted = False
-    """Whether the runtime reads the file as it is, and was asked operator by operator what it does with it."""
-    in_file_order = True
-    """Whether nodes lie in the file in their order, so that places of findings sort by their bytes."""
-    beside = "plain code"
-    """What computes what CMSIS-NN does not."""
+    """What has to be given, which can be more than is used while it is planned."""
+    persistent: Mapping[str, int]
+    """The tail by category; nothing for a plan without one."""
+    scratch: tuple[LayerScratch, ...]
+    """What layers ask for; it lies beside the plan of an ONNX model."""
+    plan: tuple[BufferLife, ...]
+    """Every planned buffer."""
+    alive: tuple[int, ...]
+    """What is alive in each step, from step 0."""
+    steps: tuple[str, ...]
+    """Operator and name of the layer of each step, from step 1; none where control flow decides."""
+    basis: str = ""
+    """What it is where the runtime does not lay it out itself; empty where it does."""
 
     @property
-    def remarks_on_build(self) -> tuple[str, ...]:
-        """What is to be said of the build of the runtime, as notes."""
-        return ()
+    def used(self) -> int:
+        """What is taken once all is planned."""
+        return self.head + self.tail
 
-    def stored_constants(self) -> int | None:
-        """Bytes of the constants that the runtime reads in the file; None where firmware has others."""
-        return None
+    @property
+    def peak(self) -> int:
+        """The first step with the most bytes alive."""
+        return self.alive.index(max(self.alive)) if self.alive else 0
 
-    def runtime_scratch(self, _target: Target, /) -> int | None:
-        """Bytes that the runtime takes at most for the scratch of one operator; None where that is not known."""
-        return None
 
-    def runtime_arena(self, _target: Target, /) -> RuntimeArena | None:
-        """Memory that the runtime takes; None where the file does not tell."""
-        return None
+class MemoryReport(NamedTuple):
+    """The arena of a model on one target, or why there is none."""
+
+    target: str
+    """Label of the target."""
+    status: str = "ok"
+    """Status of `TflmReport`; `ok` for an ONNX model."""
+    message: str = ""
+    """What the firmware prints."""
+    reason: str = ""
+    """Why there is no arena, as a clause."""
+    arena: Arena | None = None
+    """The arena."""
 
 
 # What a user sees of an error that a function of CMSIS-NN returns, by runtime.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.classes import Constants, Fill, FillKind, analyse, fill
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.formats.names import derived_values
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
@@ -165,7 +164,7 @@ MODEL = paths.SHARED / "models" / "tflite" / "vww_96_int8.tflite"
 
 @pytest.mark.skipif(not MODEL.exists(), reason="needs the third-party models in a folder `shared` beside the project")
 def test_the_visual_wake_words_reference_has_dead_channels():
-    model = TfliteAnalysis(str(MODEL), AnalysisSettings(()))
+    model = ModelAnalysis(str(MODEL), AnalysisSettings(()))
     lanes = model.lanes().classes
     live = [(group.size, len(lanes[group.id].live)) for group in model.dimensions.classes]
     assert live == [

@@ -300,7 +300,7 @@ def test_a_file_that_does_not_fit(run, tmp_path):
 def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     names = (
-        *("formats.tflite.file_model", "analysis.tflite_analysis", "analysis.layers"),
+        *("formats.tflite.file_model", "analysis.layers"),
         *("runtimes.tflm.interpret", "runtimes.tflm.kernels", "runtimes.conditions"),
     )
     unwanted = tuple(f"onnxlint_cmsis.{name}" for name in names)

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.types import Level
@@ -112,7 +112,7 @@ def test_memory_is_that_of_the_firmware(name):
     count = 0
     for row in rows(name):
         if row["status"] == "ok":
-            model = TfliteAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis)
+            model = ModelAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis)
             report = model.memory(*model.settings.targets)
             arena = report.arena
             assert arena is not None

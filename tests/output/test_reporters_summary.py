@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given, settings
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis, open_model
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
 from onnxlint_cmsis.cli.layers_command import layers_text
@@ -82,7 +82,7 @@ def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
     path = tmp_path / "m.tflite"
     path.write_bytes(write(model))
     settings = make_settings(targets=["cortex-m4"])
-    summary = summarize(open_model(str(path), settings.analysis))
+    summary = summarize(ModelAnalysis(str(path), settings.analysis))
     assert (summary.targets[0].arena_used, summary.targets[0].scratch) == (None, None)
     assert "memory   constants 0; arena unknown; scratch unknown" in lines(summary)
     result = FileResult("m.tflite", (), Level.WARNING, summary=summary)

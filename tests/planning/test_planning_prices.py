@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis, open_model
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
@@ -63,7 +63,7 @@ def agree(view, prices, choices):
 def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
     """Both bring transpose_conv_s8 of 7.0.0 under the name of a later release."""
     chosen = make_settings(targets=["cortex-m4", "cortex-m55"], runtime=runtime)
-    model = open_model("m.onnx", chosen.analysis, transposed().model().SerializeToString())
+    model = ModelAnalysis("m.onnx", chosen.analysis, transposed().model().SerializeToString())
     prices = Prices(chosen.targets, predicted, model.route, chosen.runtime.library)
     (layer,) = model.lowered.layers
     found = [price.instructions for price in prices.of_layer(layer)]
@@ -127,7 +127,7 @@ def test_what_call_once_runs_has_no_price_but_its_hazards(tmp_path):
     """Planning sums up what each run costs, as the summary does; 0 is a known cost along its classes."""
     path = tmp_path / "m.tflite"
     path.write_bytes(write(streaming_model()))
-    model = open_model(str(path), AnalysisSettings(TARGETS[1:2]))
+    model = ModelAnalysis(str(path), AnalysisSettings(TARGETS[1:2]))
     prices = Prices(TARGETS[1:2], predicted, model.route, model.settings.runtime.library)
     view = planning_input(model, prices)
     (once,) = (layer for layer in model.lowered.layers if layer.once)

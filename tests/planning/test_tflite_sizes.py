@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.cost import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import Route, route
@@ -21,7 +20,7 @@ from onnxlint_cmsis.model.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret, nodes_of
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support import paths
 from support.tflite_steps import random_chain
 
@@ -30,16 +29,16 @@ FOLDER = paths.SHARED / "models" / "tflite"
 MODELS = sorted(FOLDER.glob("*.tflite"))
 
 
-def with_sizes(model: TfliteAnalysis, sizes: dict[int, int]) -> TfliteModel:
+def with_sizes(model: ModelAnalysis, sizes: dict[int, int]) -> TfliteModel:
     """The file with other shapes, scales and options; constants keep their old bytes, which are not read here."""
-    main = model.file.subgraphs[0]
+    main = model.interpretation.file.subgraphs[0]
     tensors = tuple(_tensor(model, tensor, sizes) for tensor in main.tensors)
     operators = tuple(_operator(model, operator, sizes) for operator in main.operators)
     subgraph = main._replace(tensors=tensors, operators=operators)
-    return model.file._replace(subgraphs=(subgraph, *model.file.subgraphs[1:]))
+    return model.interpretation.file._replace(subgraphs=(subgraph, *model.interpretation.file.subgraphs[1:]))
 
 
-def _tensor(model: TfliteAnalysis, tensor: TfliteTensor, sizes: dict[int, int]) -> TfliteTensor:
+def _tensor(model: ModelAnalysis, tensor: TfliteTensor, sizes: dict[int, int]) -> TfliteTensor:
     axes = model.dimensions.axes(tensor.name)
     if axes is None:
         return tensor
@@ -51,7 +50,7 @@ def _tensor(model: TfliteAnalysis, tensor: TfliteTensor, sizes: dict[int, int]) 
     return tensor._replace(shape=shape, quantization=stored)
 
 
-def _operator(model: TfliteAnalysis, operator: TfliteOperator, sizes: dict[int, int]) -> TfliteOperator:
+def _operator(model: ModelAnalysis, operator: TfliteOperator, sizes: dict[int, int]) -> TfliteOperator:
     (node,) = [node for node in model.graph.nodes if node.offset == operator.span.offset]
     options = dict(operator.options)
     for naming in model.dimensions.size_names:
@@ -60,12 +59,12 @@ def _operator(model: TfliteAnalysis, operator: TfliteOperator, sizes: dict[int, 
     return operator._replace(options=options)
 
 
-def check(model: TfliteAnalysis, sizes: dict[int, int]) -> int:
+def check(model: ModelAnalysis, sizes: dict[int, int]) -> int:
     """Compare all layers; how many had another size."""
-    old = model.report(TARGET, checks=False).operators
+    old = model.interpretation.report(TARGET, checks=False).operators
     build = build_for(model.settings.runtime, TARGET, checks=False)
     new = interpret(with_sizes(model, sizes), build).operators
-    rows = {node.index: pair for node, *pair in zip(nodes_of(model.file, model.graph), old, new, strict=True) if node}
+    rows = {node.index: pair for node, *pair in zip(model.interpretation.nodes, old, new, strict=True) if node}
     changed = 0
     for layer in model.lowered.layers:
         site = site_of(layer, model.dimensions)
@@ -81,9 +80,9 @@ def check(model: TfliteAnalysis, sizes: dict[int, int]) -> int:
     return changed
 
 
-def analysed(name: str, data: bytes | None = None) -> TfliteAnalysis:
+def analysed(name: str, data: bytes | None = None) -> ModelAnalysis:
     """An analysis for one target."""
-    return TfliteAnalysis(name, AnalysisSettings((TARGET,), runtime=runtime_of("tflm")), data)
+    return ModelAnalysis(name, AnalysisSettings((TARGET,), runtime=runtime_of("tflm")), data)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(-2, 5))
@@ -102,8 +101,8 @@ def test_calls_of_third_party_models_at_other_sizes(more: int) -> None:
     changed = 0
     for path in MODELS:
         model = analysed(str(path))
-        names = [tensor.name for tensor in model.file.subgraphs[0].tensors]
-        if len(set(names)) < len(names) or len(model.file.subgraphs) > 1:
+        names = [tensor.name for tensor in model.interpretation.file.subgraphs[0].tensors]
+        if len(set(names)) < len(names) or len(model.interpretation.file.subgraphs) > 1:
             continue
         groups = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
         changed += check(model, {group.id: max(group.size + more, 1) for group in groups})
@@ -137,6 +136,7 @@ def test_prices_of_many_sizes_are_those_of_each_in_the_library_that_the_runtime_
 @settings(max_examples=20, deadline=None)
 def test_which_functions_are_called_depends_on_no_target(seed: int, steps: int) -> None:
     targets = tuple(parse_target(cpu, "main") for cpu in ("cortex-m4", "cortex-m55", "cortex-m0"))
-    model = TfliteAnalysis("a.tflite", AnalysisSettings(targets), random_chain(seed, steps))
-    called = {tuple((row.functions, row.call) for row in model.report(one, checks=False).operators) for one in targets}
+    model = ModelAnalysis("a.tflite", AnalysisSettings(targets), random_chain(seed, steps))
+    reports = [model.interpretation.report(target, checks=False) for target in targets]
+    called = {tuple((row.functions, row.call) for row in report.operators) for report in reports}
     assert len(called) == 1

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.layers import layer_reports
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cli.memory_command import memory_fields
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.output.layers import layer_fields
@@ -17,7 +16,7 @@ M4 = parse_target("cortex-m4", "main")
 
 
 def test_operators_and_memory():
-    model = TfliteAnalysis("m.tflite", AnalysisSettings((M4,)), write(conv_model()))
+    model = ModelAnalysis("m.tflite", AnalysisSettings((M4,)), write(conv_model()))
     report = model.memory(M4)
     assert report.arena is not None
     row, memory = layer_fields(layer_reports(model)[0]), memory_fields(report)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
@@ -117,7 +116,7 @@ def test_a_variable_takes_the_tail_and_not_the_head():
 
 def arena_of(model):
     """The arena that `memory` tells."""
-    analysis = TfliteAnalysis("m.tflite", AnalysisSettings((M4.target,)), write(model))
+    analysis = ModelAnalysis("m.tflite", AnalysisSettings((M4.target,)), write(model))
     return analysis.memory(M4.target).arena
 
 

@@ -13,7 +13,6 @@ from measure_tflm_reference import model_of
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
-from onnxlint_cmsis.analysis.tflite_analysis import TfliteAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.ground.types import Isa
@@ -79,7 +78,7 @@ def test_what_was_not_measured_has_no_range() -> None:
     assert reference_range(equal, target, NEWEST) is None
 
 
-def tflite(op: str) -> TfliteAnalysis:
+def tflite(op: str) -> ModelAnalysis:
     chain = Chain(1)
     data = chain.activation([1, 8, 8, 16])
     if op == "MEAN":
@@ -89,7 +88,7 @@ def tflite(op: str) -> TfliteAnalysis:
         second = chain.constant(np.arange(16, dtype=np.int8), [0.02])
         result = chain.add(op, [data, second], chain.activation([1, 8, 8, 16]), ("AddOptions", {}))
     settings = AnalysisSettings((parse_target("cortex-m4", "main"),), runtime=runtime_of("tflm"))
-    return TfliteAnalysis("m.tflite", settings, chain.converted(data, result))
+    return ModelAnalysis("m.tflite", settings, chain.converted(data, result))
 
 
 @pytest.mark.parametrize(("op", "sizes"), [("MEAN", [[1, 8, 8, 16]]), ("ADD", [[1, 8, 8, 16], [16]])])

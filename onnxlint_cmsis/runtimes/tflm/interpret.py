@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
-from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
+from onnxlint_cmsis.formats.tflite.tensors import stored_bytes
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level, Target
 from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import macs_of
-from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.model.roles import Form
-from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, RuntimeVerdict, TflmBuild, named
+from onnxlint_cmsis.runtimes.runtime import (
+    Arena,
+    BufferLife,
+    LayerScratch,
+    MemoryReport,
+    Runtime,
+    RuntimeRemark,
+    RuntimeVerdict,
+    TflmBuild,
+    build_for,
+    named,
+)
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
 from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, hold, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
@@ -28,6 +41,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     Unpredictable,
     resource_variables,
 )
+from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,
@@ -259,23 +273,6 @@ VERDICTS = {
     RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
 }
 """Verdicts on operators that call no function; the others are refused."""
-"""Entry points whose output has the channels of the input, along the last axis of both."""
-
-
-def lower_tflite(graph: Graph, model: TfliteModel, operators: tuple[TflmOperator, ...]) -> Lowered:
-    """Every operator of the graph that has something to compute, with the call that the runtime makes.
-
-    `operators` are the rows of a build without checks, in which more is called.
-    """
-    pairs = zip(operators, nodes_of(model, graph), strict=True)
-    found = [_record(graph, node, row) for row, node in pairs if node is not None]
-    return Lowered(tuple(record for record in found if record is not None))
-
-
-def nodes_of(model: TfliteModel, graph: Graph) -> list[Node | None]:
-    """The graph's node of every operator, subgraph by subgraph; None in subgraphs that the main one never runs."""
-    by_offset = {node.offset: node for node in graph.nodes}
-    return [by_offset.get(each.span.offset) for subgraph in model.subgraphs for each in subgraph.operators]
 
 
 def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
@@ -356,3 +353,145 @@ def buffer_writers(model: TfliteModel, arena: ArenaLayout) -> dict[int, str]:
 def label_of(model: TfliteModel, subgraph: int, index: int) -> str:
     """What messages call an operator."""
     return operator_label(subgraph, index, model.subgraphs[subgraph].operators[index].title)
+
+
+# A file with all of this, for some targets.
+
+
+WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
+
+
+class FileOperator(NamedTuple):
+    """An operator of a file."""
+
+    row: TflmOperator
+    """What becomes of it."""
+    node: Node | None
+    """Its node; None in subgraphs that the main one never runs."""
+    tensor: str
+    """Tensor that it writes first; empty for an operator that writes none."""
+
+
+class Interpretation:
+    """What TensorFlow Lite Micro does with a file, in builds for some targets."""
+
+    def __init__(self, loaded: LoadedTflite, targets: tuple[Target, ...], runtime: Runtime, build: str) -> None:
+        """Take the file; `build` is SPEED, SIZE or NONE."""
+        self.file = loaded.file
+        """The file as plain data."""
+        self._graph = loaded.graph
+        self.targets = targets
+        """CPUs with release and compiler."""
+        self._runtime = runtime
+        self._build = build
+        self._reports: dict[tuple[Target, bool], TflmReport] = {}
+
+    def report(self, target: Target, *, checks: bool = True) -> TflmReport:
+        """What becomes of the file on a target; `checks` is False for a build with NDEBUG."""
+        if (target, checks) not in self._reports:
+            build = build_for(self._runtime, target, self._build, checks=checks)
+            self._reports[target, checks] = interpret(self.file, build)
+        return self._reports[target, checks]
+
+    def stop(self, target: Target) -> str:
+        """What stops the model in every build for a target, as words; empty where a build runs it."""
+        return self.report(target, checks=False).stop
+
+    @cached_property
+    def nodes(self) -> list[Node | None]:
+        """The graph's node of every operator, subgraph by subgraph; None in those that the main one never runs."""
+        by_offset = {node.offset: node for node in self._graph.nodes}
+        return [by_offset.get(operator.span.offset) for _, _, operator in self.file.operators()]
+
+    def operators(self, target: Target) -> tuple[FileOperator, ...]:
+        """What becomes of each operator in a build with checks, in file order."""
+        operators = []
+        for row, node in zip(self.report(target).operators, self.nodes, strict=True):
+            if node is not None:
+                tensor = next(iter(node.outputs), "")
+            else:
+                subgraph = self.file.subgraphs[row.subgraph]
+                written = [subgraph.tensors[number].name for number in subgraph.operators[row.index].outputs[:1]]
+                tensor = f"subgraph{row.subgraph}/{written[0]}" if written else ""
+            operators.append(FileOperator(row, node, tensor))
+        return tuple(operators)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The calls that are made in a build without checks, in which there are more; the same on every target."""
+        rows = self.report(self.targets[0], checks=False).operators
+        records = [_record(self._graph, node, row) for row, node in zip(rows, self.nodes, strict=True) if node]
+        return Lowered(tuple(record for record in records if record is not None))
+
+    @cached_property
+    def places(self) -> list[Location]:
+        """Where each operator is; one that the main subgraph never runs by its number alone."""
+        path = self._graph.path
+        return [
+            node_location(path, node) if node else Location(path, row.label, row.op, graph=f"subgraph {row.subgraph}")
+            for row, node in zip(self.report(self.targets[0]).operators, self.nodes, strict=True)
+        ]
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the operators, target by target."""
+        told: list[RuntimeRemark] = []
+        for target in self.targets:
+            strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
+            told += remarks(strict, lax, self.places, target.label)
+        return (*told, *version_remarks(self.file, self.places, tuple(target.label for target in self.targets)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note that no function of CMSIS-NN is called, where the build has none."""
+        return (WITHOUT_CMSIS_NN,) if self._build == "NONE" else ()
+
+    def has_cost(self, node: Node, target: Target) -> bool:
+        """Whether there can be a cost: not in a model that stops, nor of several functions (in SIZE builds)."""
+        rows = zip(self.report(target).operators, self.nodes, strict=True)
+        several = any(len(row.functions) > 1 for row, other in rows if other is node)
+        return not self.stop(target) and (node.index in self._graph.once or not several)
+
+    def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
+        return operator_range(self._graph, node, target, self._runtime)
+
+    @property
+    def constants(self) -> int:
+        """Bytes of the constants, which stay in flash."""
+        return stored_bytes(self.file)
+
+    def scratch(self, target: Target) -> int | None:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena. None where one's are unknown."""
+        rows = self.report(target).operators
+        return None if any(row.memory is None for row in rows) else max((sum(row.scratch) for row in rows), default=0)
+
+    def arena(self, target: Target) -> ArenaLayout | None:
+        """The arena of a build with checks; None where there is none, and for a model that stops."""
+        return None if self.stop(target) else self.report(target).arena
+
+    def memory(self, target: Target) -> MemoryReport:
+        """The arena of a build with checks with the names of all in it, or why there is none."""
+        report, arena, model = self.report(target), self.arena(target), self.file
+        if arena is None:
+            reasons = (report.no_arena or "it does not run", self.stop(target) or report.stop)
+            return MemoryReport(target.label, report.status, report.message, ": ".join(filter(None, reasons)))
+        names, writers = buffer_names(model, arena), buffer_writers(model, arena)
+        plan = [
+            BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)
+            for b in arena.plan
+        ]
+        scratch = [LayerScratch(graph, op, label_of(model, graph, op), size) for graph, op, size in arena.scratch]
+        main = all(row.subgraph == 0 for row in report.operators)
+        last = max((buffer.last for buffer in arena.plan), default=-1)
+        laid_out = Arena(
+            arena.head,
+            arena.tail,
+            arena.needed,
+            arena.persistent,
+            tuple(scratch),
+            tuple(plan),
+            tuple(sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)),
+            tuple(f"{row.op} '{row.label}'" for row in report.operators if main),
+        )
+        return MemoryReport(target.label, report.status, report.message, arena=laid_out)
