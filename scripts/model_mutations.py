@@ -112,7 +112,7 @@ def _numbers(table: Table) -> Iterator[tuple[int, str]]:
     """Where the numbers of a table and of those below it stand, with their letters of `struct`; no bytes of buffers."""
     file = table.file
     for name, field in fields(table.kind).items():
-        place = table.place(name)
+        place = table.position(name)
         if not place:
             continue
         inner = field.type[1:-1] if field.type.startswith("[") else ""

@@ -23,8 +23,8 @@ def operator_named(domain: str, name: str) -> Operator:
     """
     own = NAMES.get(domain)
     if own is not None:
-        found: Operator = part(own).get(name, UNKNOWN)
-        return found
+        operator: Operator = part(own).get(name, UNKNOWN)
+        return operator
     return OPERATORS.get((domain, name), UNKNOWN)
 
 
@@ -61,7 +61,7 @@ def sums_of(graph: Graph, node: Node) -> Sums | None:
     if roles.sums is not Sums.STORED:
         return roles.sums
     places = (*roles.data, *roles.weights)
-    whole = {is_whole(graph.elem_type(node.inputs[place])) for place in places if place < len(node.inputs)}
+    whole = {is_whole(graph.elem_type(node.inputs[position])) for position in places if position < len(node.inputs)}
     if whole == {False}:
         return Sums.FLOAT
     return Sums.INTEGERS if whole == {True} else Sums.SCALED

@@ -72,8 +72,8 @@ def runnable(model: TfliteModel) -> bytes:
             quantization = tensor.table("quantization")
             rank = len(tensor.ints("shape"))
             if quantization and (rank == 1 or len(quantization.floats("scale")) == 1):
-                axis, position = quantization.number("quantized_dimension"), quantization.place("quantized_dimension")
-                if position and axis >= max(rank, 1):
+                position = quantization.position("quantized_dimension")
+                if position and quantization.number("quantized_dimension") >= max(rank, 1):
                     struct.pack_into("<i", data, position, 0)
     return bytes(data)
 

@@ -143,27 +143,27 @@ def _dense(document: Document, sparse: SparseTensorProto, shape: tuple[int, ...]
     values, indices = document.values(sparse.values), document.values(sparse.indices)
     if count > MAX_VALUES or values is None or indices is None:
         return None
-    places = [int(i) for i in indices]
+    offsets = [int(i) for i in indices]
     if len(sparse.indices.dims) == 2:
         rank = len(shape)
-        rows = [places[i : i + rank] for i in range(0, len(places), rank)] if rank else []
-        places = [_linear(row, shape) for row in rows]
-    if len(places) != len(values) or not all(0 <= place < count for place in places):
+        rows = [offsets[i : i + rank] for i in range(0, len(offsets), rank)] if rank else []
+        offsets = [_linear(row, shape) for row in rows]
+    if len(offsets) != len(values) or not all(0 <= offset < count for offset in offsets):
         return None
     dense: list[Number] = [0] * count
-    for place, value in zip(places, values, strict=True):
-        dense[place] = value
+    for offset, value in zip(offsets, values, strict=True):
+        dense[offset] = value
     return tuple(dense)
 
 
 def _linear(row: list[int], shape: tuple[int, ...]) -> int:
     """Row-major position of coordinates; -1 where they are outside."""
-    place = 0
+    offset = 0
     for index, size in zip(row, shape, strict=True):
         if not 0 <= index < size:
             return -1
-        place = place * size + index
-    return place
+        offset = offset * size + index
+    return offset
 
 
 # Shape arithmetic worked out: Shape, Gather, Concat and their like on small integer tensors.

@@ -44,8 +44,8 @@ def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> E
     """Where a tensor's external values are; a Problem and no location where they cannot or must not be read."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     try:
-        place = External(entries.get("location", ""), _number(entries, "offset", 0), _number(entries, "length", -1))
-        _check(place, tensor, model_path)
+        external = External(entries.get("location", ""), _number(entries, "offset", 0), _number(entries, "length", -1))
+        _check(external, tensor, model_path)
     except LinkError as error:
         problem = Problem("external", f"external data {error}")
         if problem not in problems:
@@ -54,25 +54,25 @@ def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> E
     except ExternalError as error:
         problems.append(Problem("external", f"tensor `{tensor.name}`: external data {error}"))
         return External("", 0, 0)
-    return place
+    return external
 
 
-def read_values(model_path: str, place: External, data_type: int, count: int) -> tuple[Number, ...] | None:
+def read_values(model_path: str, external: External, data_type: int, count: int) -> tuple[Number, ...] | None:
     """Values of a small external tensor; None where the file cannot be read or the type has no fixed size."""
     bits = elem_bits(data_type)
-    raw = read_bytes(model_path, place, (count * bits + 7) // 8)
+    raw = read_bytes(model_path, external, (count * bits + 7) // 8)
     return None if raw is None else decode(elem_name(data_type), bits, count, raw)
 
 
-def read_bytes(model_path: str, place: External, needed: int) -> bytes | None:
+def read_bytes(model_path: str, external: External, needed: int) -> bytes | None:
     """Bytes of an external tensor; None where the file is refused, cannot be read or ends before."""
     try:
-        with _resolve(place.location, model_path).open("rb") as file:
-            file.seek(place.offset)
-            found = file.read(needed)
+        with _resolve(external.location, model_path).open("rb") as file:
+            file.seek(external.offset)
+            data = file.read(needed)
     except (ExternalError, OSError):
         return None
-    return found if len(found) == needed else None
+    return data if len(data) == needed else None
 
 
 def _number(entries: dict[str, str], key: str, default: int) -> int:
@@ -85,31 +85,31 @@ def _number(entries: dict[str, str], key: str, default: int) -> int:
     return int(text)
 
 
-def _check(place: External, tensor: TensorProto, model_path: str) -> None:
+def _check(external: External, tensor: TensorProto, model_path: str) -> None:
     """Raise ExternalError unless the file is allowed, there and long enough."""
     needed = (math.prod(tensor.dims) * elem_bits(tensor.data_type) + 7) // 8
     if (
-        place.length >= 0
-        and place.length != needed
+        external.length >= 0
+        and external.length != needed
         and elem_bits(tensor.data_type)
         and min(tensor.dims, default=0) >= 0
     ):
         shape = list(tensor.dims)
-        raise ExternalError(f"have {place.length} bytes; {elem_name(tensor.data_type)} {shape} takes {needed}")
-    path = _resolve(place.location, model_path)
+        raise ExternalError(f"have {external.length} bytes; {elem_name(tensor.data_type)} {shape} takes {needed}")
+    path = _resolve(external.location, model_path)
     if model_path == "-":
         return
     if "://" in model_path:
         raise ExternalError(NOT_FETCHED)
     try:
         if not path.is_file():
-            raise ExternalError(f"are in {place.location!r}, which is not a file beside the model")
+            raise ExternalError(f"are in {external.location!r}, which is not a file beside the model")
         size = path.stat().st_size
     except (OSError, ValueError) as error:
-        raise ExternalError(f"are in {place.location!r}, which cannot be read: {error}") from None
-    if place.offset + max(needed, 0) > size:
+        raise ExternalError(f"are in {external.location!r}, which cannot be read: {error}") from None
+    if external.offset + max(needed, 0) > size:
         raise ExternalError(
-            f"are at bytes {place.offset} to {place.offset + needed} of {place.location!r}, which has {size}"
+            f"are at bytes {external.offset} to {external.offset + needed} of {external.location!r}, which has {size}"
         )
 
 
@@ -298,9 +298,9 @@ def read(tensor: TensorProto, path: str) -> Codes:
     name, bits, shape = elem_name(tensor.data_type), elem_bits(tensor.data_type), tuple(tensor.dims)
     if bits not in (2, 4, 8, 16, 32, 64) or name.startswith("complex"):
         raise NotAppliedError(f"tensor `{tensor.name}` is of type {name or tensor.data_type}, which is not resized")
-    raw = _raw(tensor, name, bits, path)
-    count = math.prod(shape)
-    if len(raw) != (count * bits + 7) // 8:
+    needed = (math.prod(shape) * bits + 7) // 8
+    raw = _external(tensor, path, needed) if tensor.data_location == tensor.EXTERNAL else stored_bytes(tensor)
+    if len(raw) != needed:
         raise NotAppliedError(f"tensor `{tensor.name}` has {len(raw)} bytes, which do not fit its shape {list(shape)}")
     return unpacked(raw, bits, shape)
 
@@ -379,12 +379,11 @@ def added(codes: Codes, elem_type: str, increments: npt.NDArray[np.generic]) -> 
     return np.ascontiguousarray(total).view(codes.dtype).reshape(codes.shape)
 
 
-def _raw(tensor: TensorProto, name: str, bits: int, path: str) -> bytes:
-    if tensor.data_location == tensor.EXTERNAL:
-        return _external(tensor, path, (math.prod(tensor.dims) * bits + 7) // 8)
+def stored_bytes(tensor: TensorProto) -> bytes:
+    """Little-endian bytes of the values that a tensor holds itself, in raw data or in a typed list."""
     if tensor.HasField("raw_data"):
         return bytes(tensor.raw_data)
-    field = TYPED_FIELDS.get(name, "int32_data")
+    field, bits = TYPED_FIELDS.get(elem_name(tensor.data_type), "int32_data"), elem_bits(tensor.data_type)
     entries = np.array(getattr(tensor, field), dtype=FIELD_TYPES[field])
     if field in ("int32_data", "uint64_data") and bits < entries.itemsize * 8:
         size = max(bits, 8) // 8
@@ -396,12 +395,14 @@ def _external(tensor: TensorProto, path: str, needed: int) -> bytes:
     if path == "-":
         raise UnreadableError("external data of a model that is not read from a file are out of reach")
     problems: list[Problem] = []
-    place = location(tensor, path, problems)
+    external = location(tensor, path, problems)
     if problems:
         raise UnreadableError(problems[0].message)
-    raw = read_bytes(path, place, needed)
+    raw = read_bytes(path, external, needed)
     if raw is None:
-        raise UnreadableError(f"tensor `{tensor.name}`: external data are in {place.location!r}, which cannot be read")
+        raise UnreadableError(
+            f"tensor `{tensor.name}`: external data are in {external.location!r}, which cannot be read"
+        )
     return bytes(raw)
 
 
@@ -429,10 +430,10 @@ def inlined(model: bytes | Path, beside: Path | None = None) -> bytes:
     data = model if isinstance(model, bytes) else model.read_bytes()
     if b"location" not in data:
         return data
-    place = beside if isinstance(model, bytes) else model
+    model_path = beside if isinstance(model, bytes) else model
     parsed = ModelProto.FromString(data)
     for tensor in all_tensors(parsed):
         if tensor.data_location == tensor.EXTERNAL:
-            write(tensor, read(tensor, str(place or "-")))
+            write(tensor, read(tensor, str(model_path or "-")))
     inlined_model: bytes = parsed.SerializeToString()
     return inlined_model

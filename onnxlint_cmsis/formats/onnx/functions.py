@@ -65,7 +65,7 @@ def imported_versions(model: ModelProto) -> dict[str, int]:
 
     One below 0 or above MAX_VERSION becomes -1 or MAX_VERSION: the onnx package takes no other in a C int.
     """
-    return {domain_of(each.domain): min(max(each.version, -1), MAX_VERSION) for each in model.opset_import}
+    return {domain_of(opset.domain): min(max(opset.version, -1), MAX_VERSION) for opset in model.opset_import}
 
 
 def domain_of(domain: str) -> str:

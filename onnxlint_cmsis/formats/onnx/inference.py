@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,6 @@ from onnxlint_cmsis.operators.weighted import MATMUL
 from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, MAX_POOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from onnx import GraphProto, ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
 
 
@@ -63,7 +61,7 @@ def _settle(graph: GraphProto, table: Table, changed: set[str]) -> None:
     """Settle the pools of a graph; `changed` gets what they make, and what is made of that."""
     for node in graph.node:
         behind = not changed.isdisjoint(node.input)
-        if not behind and operator_of_proto(node) in CEIL_POOLS and _number(node, "ceil_mode"):
+        if not behind and operator_of_proto(node) in CEIL_POOLS and _attribute(node, "ceil_mode"):
             shape = table[node.input[0]][1] if node.input and node.input[0] in table else None
             after = _padding_after(node, shape[2:]) if shape else None
             if after is not None:
@@ -76,39 +74,28 @@ def _settle(graph: GraphProto, table: Table, changed: set[str]) -> None:
 def _padding_after(node: NodeProto, size: tuple[int | None, ...]) -> list[int] | None:
     """Padding after along each axis that makes the output as large without rounding; None where it is not known."""
     axes = len(size)
-    kernel, pads = _numbers(node, "kernel_shape"), _numbers(node, "pads") or [0] * 2 * axes
-    strides, steps = _numbers(node, "strides") or [1] * axes, _numbers(node, "dilations") or [1] * axes
+    kernel, pads = _ints(node, "kernel_shape"), _ints(node, "pads") or [0] * 2 * axes
+    strides, steps = _ints(node, "strides") or [1] * axes, _ints(node, "dilations") or [1] * axes
     fitting = {len(kernel), len(strides), len(steps), len(pads) // 2} == {axes} and min((*kernel, *strides, *steps)) > 0
-    if not fitting or _same(node) or None in size:
+    same = any(attribute.name == "auto_pad" and attribute.s.startswith(b"SAME") for attribute in node.attribute)
+    if not fitting or same or None in size:
         return None
-    made = []
+    padding = []
     for axis, full in enumerate(size):
         reach = (kernel[axis] - 1) * steps[axis] + 1
         before, after = pads[axis], pads[axis + axes]
         windows = rounded_up(full or 0, reach, strides[axis], before, after)
-        made.append(max((windows - 1) * strides[axis] + reach - (full or 0) - before, 0))
-    return made
-
-
-def _same(node: NodeProto) -> bool:
-    return any(each.name == "auto_pad" and each.s.startswith(b"SAME") for each in node.attribute)
+        padding.append(max((windows - 1) * strides[axis] + reach - (full or 0) - before, 0))
+    return padding
 
 
 def _pad(node: NodeProto, after: list[int]) -> None:
     from onnx import helper
 
-    before = (_numbers(node, "pads") or [0] * 2 * len(after))[: len(after)]
-    kept = [each for each in node.attribute if each.name not in ("ceil_mode", "pads", "auto_pad")]
+    before = (_ints(node, "pads") or [0] * 2 * len(after))[: len(after)]
+    kept = [attribute for attribute in node.attribute if attribute.name not in ("ceil_mode", "pads", "auto_pad")]
     del node.attribute[:]
     node.attribute.extend([*kept, helper.make_attribute("pads", [*before, *after])])
-
-
-def _number(node: NodeProto, name: str) -> int:
-    return next((each.i for each in node.attribute if each.name == name), 0)
-
-
-def _numbers(node: NodeProto, name: str) -> list[int]:
-    return next((list(each.ints) for each in node.attribute if each.name == name), [])
 
 
 # Standard operators that give the same shapes and types as operators that ONNX's shape inference does not know.
@@ -207,8 +194,8 @@ def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
 
 def _elem_type(node: NodeProto, roles: Roles) -> int:
     """Type of a layer that is real where its integers are scaled and not quantized again; 0 for that of its input."""
-    made = next((each for each in roles.quantized if each.value < 0), None)
-    quantized = made is not None and len(node.input) > made.scale and bool(node.input[made.scale])
+    scale = roles.result.scale
+    quantized = 0 <= scale < len(node.input) and bool(node.input[scale])
     return FLOAT if roles.quantized and not quantized else 0
 
 
@@ -351,9 +338,9 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
     graphs = list(all_graphs(model.graph)) if bound or contradicted else []
     for graph in graphs:
         if contradicted:
-            _forget_shapes(graph)
-        for shape in _shapes(graph):
-            for dim in shape.dim:
+            _forget_results(graph)
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            for dim in value.type.tensor_type.shape.dim:
                 if dim.dim_param in bound:
                     dim.dim_value = bound[dim.dim_param]
 
@@ -374,19 +361,18 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
     wrong: list[str] = []
     size = 0
     for graph in all_graphs(model.graph):
-        for values in (graph.input, graph.output, graph.value_info):
-            for value in values:
-                many = too_many_axes(value.name, len(value.type.tensor_type.shape.dim))
-                if many:
-                    problems.append(Problem("undecided", many))
-                    value.type.tensor_type.ClearField("shape")
-                for dim in value.type.tensor_type.shape.dim:
-                    if dim.dim_param and not _telling(dim.dim_param):
-                        dim.ClearField("dim_param")
-                    if believed(dim.dim_value) is None:
-                        size = size or dim.dim_value
-                        wrong.append(value.name)
-                        dim.ClearField("dim_value")
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            many = too_many_axes(value.name, len(value.type.tensor_type.shape.dim))
+            if many:
+                problems.append(Problem("undecided", many))
+                value.type.tensor_type.ClearField("shape")
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param and not _telling(dim.dim_param):
+                    dim.ClearField("dim_param")
+                if believed(dim.dim_value) is None:
+                    size = size or dim.dim_value
+                    wrong.append(value.name)
+                    dim.ClearField("dim_value")
     if wrong:
         others = len(dict.fromkeys(wrong)) - 1
         more = f" (and {others} more values)" if others else ""
@@ -437,19 +423,6 @@ def _bind(dim: TensorShapeProto.Dimension, size: int, bound: dict[str, int]) -> 
     dim.dim_value = size
 
 
-def _shapes(graph: GraphProto) -> Iterator[TensorShapeProto]:
-    for values in (graph.input, graph.output, graph.value_info):
-        for value in values:
-            if value.type.HasField("tensor_type"):
-                yield value.type.tensor_type.shape
-
-
-def _forget_shapes(graph: GraphProto) -> None:
-    del graph.value_info[:]
-    for value in graph.output:
-        value.type.tensor_type.ClearField("shape")
-
-
 def describe(value: ValueInfoProto) -> str:
     """An input's shape for messages: `[batch, 3, 96, ?]`."""
     tensor = value.type.tensor_type
@@ -490,7 +463,10 @@ def infer(model: ModelProto) -> list[Table]:
         if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
         tables = _run(copy, len(graphs)) or tables
-    return [_merge_tables(t, s) for t, s in zip(tables, stated, strict=True)]
+    return [
+        known | {name: merge(inferred, known[name]) if name in known else inferred for name, inferred in table.items()}
+        for table, known in zip(tables, stated, strict=True)
+    ]
 
 
 def _graphs(model: ModelProto, count: int) -> list[GraphProto]:
@@ -549,21 +525,14 @@ def _run(model: ModelProto, count: int) -> list[Table] | None:
 def _stated(graph: GraphProto) -> Table:
     """What a graph says of its values."""
     table: Table = {}
-    for values in (graph.value_info, graph.output, graph.input):
-        _read(values, table)
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        if value.type.HasField("tensor_type"):
+            tensor_type = value.type.tensor_type
+            sizes = tuple(stated_size(dim) for dim in tensor_type.shape.dim)
+            table[value.name] = tensor_type.elem_type, _followed(sizes) if tensor_type.HasField("shape") else None
     for tensor in graph.initializer:
         table[tensor.name] = tensor.data_type, _followed(tuple(believed(d) for d in tensor.dims))
     return table
-
-
-def _read(values: Iterable[ValueInfoProto], table: Table) -> None:
-    for value in values:
-        if value.type.HasField("tensor_type"):
-            tensor = value.type.tensor_type
-            shape = None
-            if tensor.HasField("shape"):
-                shape = _followed(tuple(stated_size(dim) for dim in tensor.shape.dim))
-            table[value.name] = tensor.elem_type, shape
 
 
 def _followed(shape: tuple[Size, ...]) -> tuple[Size, ...] | None:
@@ -579,9 +548,9 @@ def _ranks(tables: list[Table]) -> Rank:
     return rank
 
 
-def merge(found: Known, stated: Known) -> Known:
+def merge(inferred: Known, stated: Known) -> Known:
     """Inferred shapes, completed by those that the file states where the two agree."""
-    elem, shape = found[0] or stated[0], found[1]
+    elem, shape = inferred[0] or stated[0], inferred[1]
     if shape is None:
         return elem, stated[1]
     if stated[1] is None or len(stated[1]) != len(shape):
@@ -591,18 +560,14 @@ def merge(found: Known, stated: Known) -> Known:
     return elem, tuple(b if a is None else a for a, b in zip(shape, stated[1], strict=True))
 
 
-def _merge_tables(found: Table, stated: Table) -> Table:
-    return stated | {name: merge(known, stated[name]) if name in stated else known for name, known in found.items()}
-
-
-def _add_stated(graph: GraphProto, found: Table, stated: Table) -> bool:
+def _add_stated(graph: GraphProto, inferred: Table, stated: Table) -> bool:
     """Tell inference what the file states and it could not find; True where there was anything."""
     added = False
     present = {value.name for value in graph.value_info}
     outputs = {value.name: value for value in graph.output}
     for name, known in stated.items():
-        better = merge(found.get(name, (0, None)), known)
-        if name in present or better[1] is None or better == found.get(name) or not better[0]:
+        better = merge(inferred.get(name, (0, None)), known)
+        if name in present or better[1] is None or better == inferred.get(name) or not better[0]:
             continue
         value = outputs[name] if name in outputs else graph.value_info.add(name=name)
         if name in outputs and value.type.tensor_type.HasField("shape"):
@@ -636,9 +601,9 @@ def fewest_inputs(domain: str, op_type: str, version: int) -> int:
     if not operator.known:
         return 0
     roles = operator.roles
-    places = [*roles.data, *roles.weights[:1]]
-    places += [place for triple in roles.quantized for place in (triple.value, triple.scale)]
-    return max(places, default=-1) + 1
+    positions = [*roles.data, *roles.weights[:1]]
+    positions += [position for triple in roles.quantized for position in (triple.value, triple.scale)]
+    return max(positions, default=-1) + 1
 
 
 def with_missing(inputs: tuple[str, ...], domain: str, op_type: str, version: int) -> tuple[str, ...]:

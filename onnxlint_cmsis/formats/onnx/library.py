@@ -138,14 +138,14 @@ def opset_problems(model: ModelProto) -> list[Problem]:
     from onnx import defs
 
     known = {domain_of(domain): limits for domain, limits in defs.C.schema_version_map().items()}
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for opset in model.opset_import:
         low, high = known.get(domain_of(opset.domain), (opset.version, opset.version))
         if not low <= opset.version <= high:
             name = opset.domain or "ai.onnx"
             text = f"operator set {name} {opset.version}; the installed onnx {version} knows {low} to {high}"
-            found.append(Problem("invalid", text))
-    return found
+            problems.append(Problem("invalid", text))
+    return problems
 
 
 # Nodes that ONNX's C++ shape inference crashes on or does not return from, kept out of its sight.

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from onnxlint_cmsis.formats.onnx.inference import (
     with_missing,
 )
 from onnxlint_cmsis.formats.onnx.library import checker_problem, opset_problems
-from onnxlint_cmsis.formats.onnx.tensors import TYPED_FIELDS, elem_bits, elem_name, payload_problem
+from onnxlint_cmsis.formats.onnx.tensors import elem_bits, elem_name, payload_problem
 from onnxlint_cmsis.formats.onnx.wire import (
     UNKNOWN_RANGE,
     Range,
@@ -44,7 +45,7 @@ from onnxlint_cmsis.formats.onnx.wire import (
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.model.graph import Body, Constant, Graph, ModelError, Node, Number, Problem, Tensor, window_misfit
+from onnxlint_cmsis.model.graph import Body, Constant, Graph, ModelError, Node, Problem, Tensor, window_misfit
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
@@ -67,16 +68,25 @@ CONVOLVING = (Form.CONVOLUTION, Form.TRANSPOSED)
 """Forms of convolutions' weights."""
 
 
-def convolution_weights(graph: Graph) -> Iterator[Problem]:
+def of_nodes(rule: Callable[[Graph, Node], Iterator[str]]) -> Callable[[Graph], Iterator[Problem]]:
+    """A rule on a graph from what is wrong with one node."""
+
+    def problems(graph: Graph) -> Iterator[Problem]:
+        for node in graph.nodes:
+            for wrong in rule(graph, node):
+                yield Problem("invalid", wrong, node.label)
+
+    return problems
+
+
+@of_nodes
+def convolution_weights(graph: Graph, node: Node) -> Iterator[str]:
     """Rank, channels per group, kernel_shape and bias of convolutions, as far as the sizes are known."""
-    for node in graph.nodes:
-        roles = operator_of(node).roles
-        if roles.form not in CONVOLVING or node.int("channels_last"):
-            continue
-        x, w, bias = (_shape(graph, node, place) for place in (roles.data[0], roles.weights[0], roles.bias))
-        found = next(_convolution(node, x, w, bias), None) if w is not None else None
-        if found:
-            yield Problem("invalid", found, node.label)
+    roles = operator_of(node).roles
+    if roles.form in CONVOLVING and not node.int("channels_last"):
+        x, w, bias = (_shape(graph, node, position) for position in (roles.data[0], roles.weights[0], roles.bias))
+        if w is not None:
+            yield from islice(_convolution(node, x, w, bias), 1)
 
 
 def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> Iterator[str]:
@@ -100,14 +110,13 @@ def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> I
         yield f"bias has shape {text(bias)}; allowed is {text((filters,))}"
 
 
-def window_attributes(graph: Graph) -> Iterator[Problem]:
+@of_nodes
+def window_attributes(graph: Graph, node: Node) -> Iterator[str]:
     """Strides, dilations, pads and kernel of convolutions and pooling: as many as the input has spatial axes."""
-    for node in graph.nodes:
-        shape = _shape(graph, node, 0)
-        sliding = "kernel_shape" in node.attributes or operator_of(node).roles.form in CONVOLVING
-        found = window_misfit(node, len(shape) - 2) if sliding and shape is not None and len(shape) > 2 else ""
-        if found:
-            yield Problem("invalid", found, node.label)
+    shape = _shape(graph, node, 0)
+    sliding = "kernel_shape" in node.attributes or operator_of(node).roles.form in CONVOLVING
+    if sliding and shape is not None and len(shape) > 2:
+        yield from filter(None, (window_misfit(node, len(shape) - 2),))
 
 
 def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
@@ -129,26 +138,23 @@ def _transposed_channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
         yield f"{w[0]} input channels in {group} groups; allowed is a multiple"
 
 
-def product_sizes(graph: Graph) -> Iterator[Problem]:
+@of_nodes
+def product_sizes(graph: Graph, node: Node) -> Iterator[str]:
     """Inner sizes of matrix products, as far as they are known."""
-    for node in graph.nodes:
-        roles = operator_of(node).roles
-        if roles.form not in (Form.MATMUL, Form.GEMM) or node.int("transBatchA") or node.int("transBatchB"):
-            continue
-        a, b = _shape(graph, node, roles.data[0]), _shape(graph, node, roles.weights[0])
-        if a is None or b is None:
-            continue
-        if roles.form is Form.GEMM and (len(a) != 2 or len(b) != 2):
-            yield Problem("invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2", node.label)
-            continue
-        a, b = _swapped(a, node.int("transA")), _swapped(b, node.int("transB"))
-        if not a or not b:
-            yield Problem(
-                "invalid", f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more", node.label
-            )
-        elif _differ(a[-1:], b[-2:-1] or b):
-            found = f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
-            yield Problem("invalid", found, node.label)
+    roles = operator_of(node).roles
+    if roles.form not in (Form.MATMUL, Form.GEMM) or node.int("transBatchA") or node.int("transBatchB"):
+        return
+    a, b = _shape(graph, node, roles.data[0]), _shape(graph, node, roles.weights[0])
+    if a is None or b is None:
+        return
+    if roles.form is Form.GEMM and (len(a) != 2 or len(b) != 2):
+        yield f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2"
+        return
+    a, b = _swapped(a, node.int("transA")), _swapped(b, node.int("transB"))
+    if not a or not b:
+        yield f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more"
+    elif _differ(a[-1:], b[-2:-1] or b):
+        yield f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
 
 
 def _swapped(shape: Shape, swap: int) -> Shape:
@@ -156,102 +162,89 @@ def _swapped(shape: Shape, swap: int) -> Shape:
     return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
 
 
-def normalization_sizes(graph: Graph) -> Iterator[Problem]:
+@of_nodes
+def normalization_sizes(graph: Graph, node: Node) -> Iterator[str]:
     """Scale, bias, mean and variance of BatchNormalization: one number per channel."""
-    for node in graph.nodes:
-        x = _shape(graph, node, 0) if operator_of(node) is BATCH_NORMALIZATION else None
-        if x is None or len(x) < 2:
-            continue
-        for place in range(1, 5):
-            shape = _shape(graph, node, place)
-            if shape is not None and (len(shape) != 1 or _differ(shape, x[1:2])):
-                found = f"`{node.inputs[place]}` has shape {text(shape)}; allowed is {text(x[1:2])}"
-                yield Problem("invalid", found, node.label)
-                break
+    x = _shape(graph, node, 0) if operator_of(node) is BATCH_NORMALIZATION else None
+    if x is None or len(x) < 2:
+        return
+    for position in range(1, 5):
+        shape = _shape(graph, node, position)
+        if shape is not None and (len(shape) != 1 or _differ(shape, x[1:2])):
+            yield f"`{node.inputs[position]}` has shape {text(shape)}; allowed is {text(x[1:2])}"
+            return
 
 
 def scale_values(graph: Graph) -> Iterator[Problem]:
     """Scales that are not finite and above zero, each once."""
     seen: set[str] = set()
     for node in graph.nodes:
-        for _, place, _ in _quantized(node):
-            key = node.inputs[place] if 0 <= place < len(node.inputs) else ""
+        for _, position, _ in _quantized(node):
+            key = node.inputs[position] if 0 <= position < len(node.inputs) else ""
             constant = graph.constants.get(key)
             if constant is None or key in seen:
                 continue
             seen.add(key)
             values = constant.values() or ()
-            if values and (not math.isfinite(sum(values)) or min(values) <= 0):  # the sum is quick, and NaN if one is
-                yield from _wrong_scale(key, values, node)
-
-
-def _wrong_scale(key: str, values: Sequence[Number], node: Node) -> Iterator[Problem]:
-    for position, value in enumerate(values):
-        if not (math.isfinite(value) and value > 0):
-            found = f"scale `{key}` has {value} at {position}; allowed are finite numbers above 0"
-            yield Problem("invalid", found, node.label)
-            break
-
-
-def quantization_sizes(graph: Graph) -> Iterator[Problem]:
-    """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
-    for node in graph.nodes:
-        operator = operator_of(node)
-        per_axis = operator.quantizes or operator.dequantizes
-        for value, scale, zero in _quantized(node):
-            scales, zeros = _shape(graph, node, scale), _shape(graph, node, zero)
-            if scales is None:
+            if not values or (math.isfinite(sum(values)) and min(values) > 0):  # the sum is quick, and NaN if one is
                 continue
-            one_for_all = not per_axis and (zeros or (1,)) == (1,)
-            if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
-                found = (
-                    f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
-                )
-                yield Problem("invalid", found, node.label)
-            elif per_axis and not node.int("block_size"):
-                found = _axis(node, _shape(graph, node, 0 if value < 0 else value), scales)
-                if found:
-                    yield Problem("invalid", found, node.label)
+            bad = [(index, value) for index, value in enumerate(values) if not (math.isfinite(value) and value > 0)]
+            for index, value in bad[:1]:
+                wrong = f"scale `{key}` has {value} at {index}; allowed are finite numbers above 0"
+                yield Problem("invalid", wrong, node.label)
 
 
-def _axis(node: Node, shape: Shape | None, scales: Shape) -> str:
-    """Problem of a per-axis scale of Q or DQ, empty where there is none or it is unknown."""
+@of_nodes
+def quantization_sizes(graph: Graph, node: Node) -> Iterator[str]:
+    """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
+    operator = operator_of(node)
+    per_axis = operator.quantizes or operator.dequantizes
+    for value, scale, zero in _quantized(node):
+        scales, zeros = _shape(graph, node, scale), _shape(graph, node, zero)
+        if scales is None:
+            continue
+        one_for_all = not per_axis and (zeros or (1,)) == (1,)
+        if zeros is not None and not one_for_all and _differ(zeros or (1,), scales or (1,)):
+            yield f"zero-point `{node.inputs[zero]}` has shape {text(zeros)}, scale {text(scales)}; they must agree"
+        elif per_axis and not node.int("block_size"):
+            yield from _axis(node, _shape(graph, node, max(value, 0)), scales)
+
+
+def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[str]:
+    """Problem of a per-axis scale of Q or DQ, as far as the shapes are known."""
     if shape is None or len(scales) != 1 or scales[0] in (None, 1):
-        return ""
+        return
     axis = node.int("axis", 1)
     if not -len(shape) <= axis < len(shape):
-        return f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
-    if _differ(scales, (shape[axis],)):
-        return (
-            f"{scales[0]} scales for axis {axis} of {text(shape)}; allowed is one for each element of the axis, or one"
-        )
-    return ""
+        yield f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
+    elif _differ(scales, (shape[axis],)):
+        allowed = "allowed is one for each element of the axis, or one"
+        yield f"{scales[0]} scales for axis {axis} of {text(shape)}; {allowed}"
 
 
-def zero_points(graph: Graph) -> Iterator[Problem]:
+@of_nodes
+def zero_points(graph: Graph, node: Node) -> Iterator[str]:
     """Zero-points of another type than the values they belong to."""
-    for node in graph.nodes:
-        for value, _, zero in _quantized(node):
-            if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
-                continue
-            have, want = graph.elem_type(node.inputs[zero]), graph.elem_type(node.inputs[value])
-            if have and want and have != want:
-                found = f"zero-point `{node.inputs[zero]}` is {have}; allowed is the values' own type, {want}"
-                yield Problem("invalid", found, node.label)
+    for value, _, zero in _quantized(node):
+        if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
+            continue
+        have, want = graph.elem_type(node.inputs[zero]), graph.elem_type(node.inputs[value])
+        if have and want and have != want:
+            yield f"zero-point `{node.inputs[zero]}` is {have}; allowed is the values' own type, {want}"
 
 
 def _quantized(node: Node) -> tuple[Quantized, ...]:
     return operator_of(node).roles.quantized_of(len(node.inputs))
 
 
-def _shape(graph: Graph, node: Node, place: int) -> Shape | None:
+def _shape(graph: Graph, node: Node, position: int) -> Shape | None:
     """Shape of an input, None where it is omitted or unknown."""
-    return graph.shape(node.inputs[place]) if 0 <= place < len(node.inputs) and node.inputs[place] else None
+    return graph.shape(node.inputs[position]) if 0 <= position < len(node.inputs) and node.inputs[position] else None
 
 
-def _differ(one: Shape, other: Shape) -> bool:
+def _differ(left: Shape, right: Shape) -> bool:
     """Whether two shapes certainly differ."""
-    return len(one) != len(other) or any(a != b for a, b in zip(one, other, strict=True) if None not in (a, b))
+    return len(left) != len(right) or any(a != b for a, b in zip(left, right, strict=True) if None not in (a, b))
 
 
 def text(shape: Shape | None) -> str:
@@ -271,20 +264,21 @@ NUMPY = (
 """Element types that numpy has too; the file's bytes are little-endian."""
 
 
-def _small(constant: Constant) -> NDArray[Any] | None:
-    values = constant.values()
-    if values is None or constant.elem_type not in NUMPY:
-        return None
-    return np.array(values, dtype=constant.elem_type).reshape(constant.shape)
-
-
 def _array(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
     name, bits, count = elem_name(tensor.data_type), elem_bits(tensor.data_type), math.prod(tensor.dims)
     raw = _raw(document, tensor, (count * bits + 7) // 8)
     if raw is None or len(raw) * 8 // max(bits, 1) < count:
         return None
-    flat = _decoded(name, raw)
-    return None if flat is None else flat[:count].reshape(tuple(tensor.dims))
+    if name in NUMPY:
+        flat: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<")).astype(name)
+    elif name == "bfloat16":
+        flat = (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
+    elif name in ("int4", "uint4"):
+        flat = external.unpacked(raw, bits, (count,))
+        flat = flat if name == "uint4" else (flat ^ 8).astype(np.int8) - np.int8(8)
+    else:
+        return None
+    return flat[:count].reshape(tuple(tensor.dims))
 
 
 def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | None:
@@ -297,38 +291,16 @@ def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | None:
             return None
         return external.read_bytes(document.path, payload.external, needed)
     if payload is not None and set(payload.counts) == {"raw_data"} and payload.counts["raw_data"] == payload.length:
-        found = bytes(document.buffer[payload.offset : payload.offset + payload.length])
-        return found if len(found) == needed else None
+        data = bytes(document.buffer[payload.offset : payload.offset + payload.length])
+        return data if len(data) == needed else None
     if payload is not None:
         start, length = payload.message
         try:
             tensor = Proto.FromString(document.buffer[start : start + length])
         except Exception:  # protobuf's DecodeError: a list that was not looked into before
             return None
-    found = tensor.raw_data if tensor.HasField("raw_data") else _typed(tensor)
-    return found if len(found) == needed else None
-
-
-def _typed(tensor: TensorProto) -> bytes:
-    """Bytes of values kept in a typed list: numbers as they are, bit patterns in the entries of int32_data."""
-    name, bits = elem_name(tensor.data_type), elem_bits(tensor.data_type)
-    field = TYPED_FIELDS.get(name, "int32_data")
-    if field != "int32_data":
-        return np.array(getattr(tensor, field), dtype=np.dtype(name).newbyteorder("<")).tobytes()
-    width = {16: "<u2", 32: "<i4"}.get(bits, "u1")
-    return np.array(tensor.int32_data, dtype=np.int64).astype(width).tobytes()
-
-
-def _decoded(name: str, raw: bytes) -> NDArray[Any] | None:
-    if name in NUMPY:
-        return np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<")).astype(name)
-    if name == "bfloat16":
-        return (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
-    if name in ("int4", "uint4"):
-        packed = np.frombuffer(raw, dtype=np.uint8)
-        codes = np.stack((packed & 15, packed >> 4), axis=-1).reshape(-1)
-        return codes if name == "uint4" else ((codes ^ 8).astype(np.int8) - 8).astype(np.int8)
-    return None
+    data = external.stored_bytes(tensor)
+    return data if len(data) == needed else None
 
 
 # From a parsed model to the flat graph: unique keys, nodes with byte ranges, constants, producers and consumers.
@@ -419,9 +391,9 @@ class Flattener:
             self.tensors[constant.name] = Tensor(constant.name, constant.elem_type, constant.shape)
 
     def _payload(self, key: str, tensor: TensorProto, node: str = "") -> None:
-        found = payload_problem(tensor, self.document.payload(tensor))
-        if found:
-            self.problems.append(Problem("invalid", f"tensor `{key}` {found}", node))
+        wrong = payload_problem(tensor, self.document.payload(tensor))
+        if wrong:
+            self.problems.append(Problem("invalid", f"tensor `{key}` {wrong}", node))
         many = too_many_axes(key, len(tensor.dims))
         if many:
             self.problems.append(Problem("undecided", many, node))
@@ -472,10 +444,10 @@ class Flattener:
 
     def _work_out(self, node: NodeProto, flat: Node) -> None:
         """Keep what a node makes of small integer constants, as the amounts of a Pad are made."""
-        found = [self.constants.get(name) for name in flat.inputs]
-        if not found or any(name and constant is None for name, constant in zip(flat.inputs, found, strict=True)):
+        operands = [self.constants.get(name) for name in flat.inputs]
+        if not operands or any(name and not known for name, known in zip(flat.inputs, operands, strict=True)):
             return
-        folded = fold_node(node, found)
+        folded = fold_node(node, operands)
         if folded is not None:
             elem_type = self.tensors[flat.outputs[0]].elem_type or "int64"
             self._keep(Constant(flat.outputs[0], elem_type, folded[0], lambda: folded[1]))
@@ -536,11 +508,11 @@ def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem
         for key in node.outputs:
             maker = graph.producers.get(key)
             if maker is not None and maker is not node:
-                found = f"makes `{key}`, which {maker.label} makes too; a value is made once"
-                yield Problem("invalid", found, node.label)
+                wrong = f"makes `{key}`, which {maker.label} makes too; a value is made once"
+                yield Problem("invalid", wrong, node.label)
             elif key in given:
-                found = f"makes `{key}`, which is an input or initializer too; a value is made once"
-                yield Problem("invalid", found, node.label)
+                wrong = f"makes `{key}`, which is an input or initializer too; a value is made once"
+                yield Problem("invalid", wrong, node.label)
 
 
 def duplicate_names(graph: Graph) -> Iterator[Problem]:
@@ -554,8 +526,8 @@ def duplicate_names(graph: Graph) -> Iterator[Problem]:
         first = repeated[0]
         which = ", ".join(f"{node.op_type}#{node.index}" for node in first[:3]) + (", ..." if len(first) > 3 else "")
         more = f" ({len(repeated) - 1} more names are given twice)" if len(repeated) > 1 else ""
-        found = f"{len(first)} nodes are named `{first[0].name}`: {which}{more}; a name is given once, or not at all"
-        yield Problem("invalid", found)
+        wrong = f"{len(first)} nodes are named `{first[0].name}`: {which}{more}; a name is given once, or not at all"
+        yield Problem("invalid", wrong)
 
 
 def unproduced(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
@@ -637,16 +609,6 @@ MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
 """Rules that onnx.checker does not have."""
 
 
-def structure_problems(graph: Graph, given: AbstractSet[str]) -> tuple[Problem, ...]:
-    """Problems of the connections; `given` are the keys of inputs and initializers of all graphs."""
-    return tuple(problem for rule in STRUCTURE for problem in rule(graph, given))
-
-
-def meaning_problems(graph: Graph) -> tuple[Problem, ...]:
-    """Problems of names and operands."""
-    return tuple(problem for rule in MEANING for problem in rule(graph))
-
-
 # `load`: an ONNX file to a Graph, without reading its weights; `load_model` keeps the way to read them later.
 
 
@@ -675,7 +637,10 @@ class LoadedModel(NamedTuple):
             tensor, constant = self.tensors.get(key), self.graph.constants.get(key)
             if constant is None:
                 return None
-            return _array(self.document, tensor) if tensor is not None else _small(constant)
+            if tensor is not None:
+                return _array(self.document, tensor)
+            values = constant.values() if constant.elem_type in NUMPY else None
+            return None if values is None else np.array(values, dtype=constant.elem_type).reshape(constant.shape)
 
         return read
 
@@ -727,8 +692,9 @@ def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: 
 
 def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:
     """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
-    found = [*graph.problems, *opset_problems(document.model), *structure_problems(graph, given)]
-    if document.checkable and not any(problem.kind == "invalid" for problem in found):
+    problems = [*graph.problems, *opset_problems(document.model)]
+    problems += [problem for rule in STRUCTURE for problem in rule(graph, given)]
+    if document.checkable and not any(problem.kind == "invalid" for problem in problems):
         rejected = checker_problem(document.checkable)
-        found += [rejected] if rejected else []
-    return (*found, *meaning_problems(graph))
+        problems += [rejected] if rejected else []
+    return (*problems, *(problem for rule in MEANING for problem in rule(graph)))

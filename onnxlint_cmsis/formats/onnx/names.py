@@ -104,8 +104,8 @@ def _on_integers(name: str, of: Operator, values: ValueRule | NotFollowed) -> Op
 
 
 def _quantized_pair(name: str, of: Operator) -> Operator:
-    made = replace(_fused(name, of), axes=broadcast_data, roles=TWO_OPERANDS, risk=Risk.NONE)
-    return replace(made, values=quantized_pair(of.name), sizes=COMPUTES)
+    operator = replace(_fused(name, of), axes=broadcast_data, roles=TWO_OPERANDS, risk=Risk.NONE)
+    return replace(operator, values=quantized_pair(of.name), sizes=COMPUTES)
 
 
 QUANTIZED_CONV = CONV.roles._replace(

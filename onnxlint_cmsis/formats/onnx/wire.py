@@ -28,8 +28,8 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 class WireError(Exception):
     """Bytes that are no protobuf message."""
 
-    def __init__(self, offset: int, found: str) -> None:
-        super().__init__(f"{found} at byte {offset}")
+    def __init__(self, offset: int, problem: str) -> None:
+        super().__init__(f"{problem} at byte {offset}")
 
 
 def varint(buffer: Buffer, position: int) -> tuple[int, int]:
@@ -48,11 +48,11 @@ def varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 def varints(buffer: Buffer, position: int, end: int) -> list[int]:
     """Every number in `position:end` as a signed 64-bit one."""
-    found: list[int] = []
+    numbers: list[int] = []
     while position < end:
         value, position = varint(buffer, position)
-        found.append((value & 0xFFFFFFFFFFFFFFFF ^ 1 << 63) - (1 << 63))
-    return found
+        numbers.append((value & 0xFFFFFFFFFFFFFFFF ^ 1 << 63) - (1 << 63))
+    return numbers
 
 
 def encode_varint(value: int) -> bytes:
@@ -303,8 +303,8 @@ def _damage_explained(buffer: Buffer) -> Iterator[None]:
     try:
         yield
     except IndexError:
-        found = f"the file is truncated: it ends inside a field, at byte {len(buffer)}"
-        raise ModelError("not-onnx", f"not an ONNX model: {found}") from None
+        problem = f"the file is truncated: it ends inside a field, at byte {len(buffer)}"
+        raise ModelError("not-onnx", f"not an ONNX model: {problem}") from None
     except WireError as error:
         raise ModelError("not-onnx", f"not an ONNX model: {error}") from None
 
@@ -318,8 +318,8 @@ def explain_rejection(buffer: Buffer, nodes: list[Range]) -> None:
 
 def inner_ranges(buffer: Buffer, node: Range, count: int) -> list[list[Range]]:
     """Byte ranges of the nodes of each of a node's `count` subgraphs; none of a node whose range is not known."""
-    found = inner_nodes(buffer, node) if count and node != UNKNOWN_RANGE else []
-    return found if len(found) == count else [[] for _ in range(count)]
+    ranges = inner_nodes(buffer, node) if count and node != UNKNOWN_RANGE else []
+    return ranges if len(ranges) == count else [[] for _ in range(count)]
 
 
 def inner_nodes(buffer: Buffer, node: Range) -> list[list[Range]]:
@@ -427,13 +427,13 @@ TENSOR_KINDS = (UNDEFINED, TENSOR, TENSORS, SPARSE, SPARSES)
 
 def subgraphs(node: NodeProto) -> list[tuple[str, GraphProto]]:
     """Attribute name and graph, for each graph a node holds."""
-    found: list[tuple[str, GraphProto]] = []
+    graphs: list[tuple[str, GraphProto]] = []
     for attribute in node.attribute:
         if attribute.type in GRAPH_KINDS:
             if attribute.HasField("g"):
-                found.append((attribute.name, attribute.g))
-            found += [(f"{attribute.name}[{i}]", graph) for i, graph in enumerate(attribute.graphs)]
-    return found
+                graphs.append((attribute.name, attribute.g))
+            graphs += [(f"{attribute.name}[{i}]", graph) for i, graph in enumerate(attribute.graphs)]
+    return graphs
 
 
 def all_graphs(graph: GraphProto, depth: int = 1) -> Iterator[GraphProto]:

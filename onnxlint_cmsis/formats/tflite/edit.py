@@ -19,7 +19,7 @@ from onnxlint_cmsis.formats.tflite.flatbuffer import (
     Value,
     table_at,
 )
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, UNIONS, Field, fields
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, UNIONS, fields
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError, StoredQuantization
@@ -76,14 +76,14 @@ class _Entry(NamedTuple):
 
 
 def _entries(kind: str, values: Mapping[str, float | bool | str | Address]) -> list[_Entry]:
-    found = []
+    entries = []
     for name, value in values.items():
         field = fields(kind)[name]
         if isinstance(value, Address):
-            found.append(_Entry(field.slot, "I", 4, 0, value))
+            entries.append(_Entry(field.slot, "I", 4, 0, value))
         else:
-            found.append(_Entry(field.slot, *SCALARS[field.type], number(field.type, value)))
-    return found
+            entries.append(_Entry(field.slot, *SCALARS[field.type], number(field.type, value)))
+    return entries
 
 
 def number(kind: str, value: float | bool | str) -> float:
@@ -99,8 +99,8 @@ def packed(kind: str, value: float | bool | str) -> bytes:
 def scalars(kind: str, values: Sequence[float] | bytes) -> Blob:
     """A vector of numbers of a schema's type, or of bytes."""
     letter, width = SCALARS[kind]
-    made = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}{letter}", *values)
-    return Blob(struct.pack("<I", len(made) // width) + made, aligned=4)
+    data = values if isinstance(values, bytes) else struct.pack(f"<{len(values)}{letter}", *values)
+    return Blob(struct.pack("<I", len(data) // width) + data, aligned=4)
 
 
 def text(value: str) -> Blob:
@@ -111,8 +111,8 @@ def text(value: str) -> Blob:
 
 def addresses(targets: Sequence[Address]) -> Blob:
     """A vector of offsets."""
-    places = tuple((4 + 4 * index, target) for index, target in enumerate(targets))
-    return Blob(struct.pack("<I", len(targets)) + bytes(4 * len(targets)), places)
+    references = tuple((4 + 4 * index, target) for index, target in enumerate(targets))
+    return Blob(struct.pack("<I", len(targets)) + bytes(4 * len(targets)), references)
 
 
 # Runs of bytes put together to a file, and the way from an address to the byte that it became.
@@ -145,13 +145,13 @@ class Places:
 
 def laid(pieces: Iterable[Piece]) -> tuple[bytearray, Places]:
     """The bytes of all pieces, one behind the other, and where they lie."""
-    made, starts = bytearray(), []
+    data, starts = bytearray(), []
     for piece in pieces:
         if piece.aligned >= 0:
-            made += bytes(-(len(made) + piece.aligned) % ALIGNED)
-        starts.append((piece.address, len(made)))
-        made += piece.data
-    return made, Places(starts)
+            data += bytes(-(len(data) + piece.aligned) % ALIGNED)
+        starts.append((piece.address, len(data)))
+        data += piece.data
+    return data, Places(starts)
 
 
 def dead_runs(
@@ -208,7 +208,7 @@ class FlatLayout(NamedTuple):
     @property
     def end(self) -> int:
         """Byte behind the last object; what follows is no part of the flatbuffer."""
-        return max(each.end for each in self.objects.values())
+        return max(entry.end for entry in self.objects.values())
 
 
 def flat_layout(file: FlatFile) -> FlatLayout:
@@ -250,45 +250,42 @@ class _Walk:
         first, count = self._file.vector(start, width)
         self._file.spend(count * width)
         end = first + count * width + (kind == "string")
-        places = () if inner in SCALARS else tuple(range(first, end, width))
-        self._add(FlatObject(start, end, places))
-        for place in places:
-            self.refer(place, inner)
+        references = () if inner in SCALARS else tuple(range(first, end, width))
+        self._add(FlatObject(start, end, references))
+        for at in references:
+            self.refer(at, inner)
 
     def _table(self, table: Table) -> None:
-        found = tuple(_offsets(table))
+        offsets = tuple(_offsets(table))
         start, size = table.span
-        self._add(FlatObject(start, start + size, tuple(place for place, _ in found), table.vtable.offset))
+        self._add(FlatObject(start, start + size, tuple(at for at, _ in offsets), table.vtable.offset))
         self._add(FlatObject(table.vtable.offset, table.vtable.offset + table.vtable.length))
         if table.slots() - _known(table.kind):
             self.frozen = min(self.frozen, start)
-        for place, kind in found:
-            self.refer(place, kind)
+        for at, kind in offsets:
+            self.refer(at, kind)
 
     def _add(self, new: FlatObject) -> None:
         """Note an object; where one is noted that starts there, the two become one."""
         old = self.objects.get(new.start, new)
-        places = tuple(dict.fromkeys((*old.references, *new.references)))
+        references = tuple(dict.fromkeys((*old.references, *new.references)))
         self.objects[new.start] = FlatObject(
-            new.start, max(old.end, new.end), places, new.vtable if old.vtable < 0 else old.vtable
+            new.start, max(old.end, new.end), references, new.vtable if old.vtable < 0 else old.vtable
         )
 
 
 def _offsets(table: Table) -> Iterator[tuple[int, str]]:
     """Where a table's offsets stand, and what the schema says they lead to."""
     for name, field in fields(table.kind).items():
-        position = table.place(name)
+        position = table.position(name)
         if position and field.type not in SCALARS:
             yield position, table.union(name) if field.type in UNIONS else field.type
 
 
 def _known(kind: str) -> set[int]:
     """Slots of a table that the schema names, with those of unions' types."""
-    return {slot for field in fields(kind).values() for slot in _slots(field)}
-
-
-def _slots(field: Field) -> tuple[int, ...]:
-    return (field.slot - 1, field.slot) if field.type in UNIONS else (field.slot,)
+    named = fields(kind).values()
+    return {field.slot for field in named} | {field.slot - 1 for field in named if field.type in UNIONS}
 
 
 # A ZIP archive behind a flatbuffer, as TensorFlow Lite's metadata tools append one with labels and vocabularies.
@@ -312,19 +309,19 @@ def moved_zip(data: bytes, before: int, moved: int) -> bytes:
 
     One whose offsets are counted from its own start is left as it is.
     """
-    made = bytearray(data)
+    archive = bytearray(data)
     end = data.rfind(END)
     size, offset = struct.unpack_from("<II", data, end + 12)
     at = end - size
     if offset != before + at or at < 0:
         return data
-    struct.pack_into("<I", made, end + 16, offset + moved)
-    while made[at : at + 4] == ENTRY:
-        name, extra, comment = struct.unpack_from("<HHH", made, at + 28)
-        place = struct.unpack_from("<I", made, at + 42)[0]
-        struct.pack_into("<I", made, at + 42, place + moved)
+    struct.pack_into("<I", archive, end + 16, offset + moved)
+    while archive[at : at + 4] == ENTRY:
+        name, extra, comment = struct.unpack_from("<HHH", archive, at + 28)
+        stored = struct.unpack_from("<I", archive, at + 42)[0]
+        struct.pack_into("<I", archive, at + 42, stored + moved)
         at += 46 + name + extra + comment
-    return bytes(made)
+    return bytes(archive)
 
 
 # A changed copy of a `.tflite` file: bytes written over, new objects put in, what nothing leads to any more cut out.
@@ -346,7 +343,7 @@ class FlatEdit:
         self.old = data
         self.layout = flat_layout(FlatFile(data))
         self._bytes = bytearray(data)
-        self._ends = {start: each.end for start, each in self.layout.objects.items()}
+        self._ends = {start: entry.end for start, entry in self.layout.objects.items()}
         self._targets: dict[int, int] = dict(self.layout.references)
         self._uses = Counter(self._targets.values())
         self._instead: dict[int, tuple[int, Blob]] = {}
@@ -386,7 +383,7 @@ class FlatEdit:
         Raises NotAppliedError behind fields that the schema does not name.
         """
         start = self.layout.references[position]
-        if list(targets) == [self._targets[place] for place in self.layout.objects[start].references]:
+        if list(targets) == [self._targets[reference] for reference in self.layout.objects[start].references]:
             return
         if start > self.layout.frozen or self.shared(start):
             raise NotAppliedError(UNNAMED)
@@ -398,17 +395,18 @@ class FlatEdit:
     def data(self) -> bytes:
         """The new file. Raises NotAppliedError."""
         live = self._live()
-        made, places = laid(self._pieces(live))
+        written, places = laid(self._pieces(live))
         for position, target in self._references(live):
             at, to = places.of(position), places.of(target)
             if to <= at:
                 raise NotAppliedError("an object would lie before the offset that leads to it")
-            struct.pack_into("<I", made, at, to - at)
+            struct.pack_into("<I", written, at, to - at)
         for start in live:
             vtable = self.layout.objects[start].vtable
             if vtable >= 0:
-                struct.pack_into("<i", made, places.of(start), places.of(start) - places.of(vtable))
-        return bytes(made) + self._rest(len(made))
+                struct.pack_into("<i", written, places.of(start), places.of(start) - places.of(vtable))
+        rest = self.old[self._end :]
+        return bytes(written) + (moved_zip(rest, self._end, len(written) - self._end) if is_zip(rest) else rest)
 
     def _room(self, blob: Blob) -> int:
         """Addresses for a new object."""
@@ -421,15 +419,10 @@ class FlatEdit:
         """Byte up to which the old file is one flatbuffer, with what fields without a name may lead to."""
         return self.layout.end if self.layout.frozen == len(self.old) else len(self.old)
 
-    def _rest(self, end: int) -> bytes:
-        """What follows the flatbuffer."""
-        rest = self.old[self._end :]
-        return moved_zip(rest, self._end, end - self._end) if is_zip(rest) else rest
-
     def _live(self) -> set[int]:
         """Objects of the old file that something still leads to, vtables among them."""
         blobs = {base + blob.start: blob for base, blob in (*self._new.items(), *self._instead.values())}
-        found: set[int] = set()
+        live: set[int] = set()
         seen: set[int] = set()
         pending = [self._targets[0]]
         while pending:
@@ -440,25 +433,25 @@ class FlatEdit:
             if address in blobs:
                 pending += [target for _, target in blobs[address].references]
                 continue
-            each = self.layout.objects[address]
-            found |= {address} if each.vtable < 0 else {address, each.vtable}
-            pending += [self._targets[place] for place in each.references]
-        return found
+            held = self.layout.objects[address]
+            live |= {address} if held.vtable < 0 else {address, held.vtable}
+            pending += [self._targets[reference] for reference in held.references]
+        return live
 
     def _references(self, live: set[int]) -> Iterator[tuple[int, int]]:
         """Every offset that is still there, and what it leads to."""
         yield 0, self._targets[0]
         for start in live:
-            yield from ((place, self._targets[place]) for place in self.layout.objects[start].references)
+            yield from ((reference, self._targets[reference]) for reference in self.layout.objects[start].references)
         for base, blob in (*self._new.items(), *self._instead.values()):
-            yield from ((base + place, target) for place, target in blob.references)
+            yield from ((base + reference, target) for reference, target in blob.references)
 
     def _pieces(self, live: set[int]) -> Iterator[Piece]:
         """The new file in runs, in order."""
         if self._end > self.layout.end and self._new and is_zip(self.old[self.layout.end :]):
             raise NotAppliedError(UNNAMED)
         at = 0
-        for start, stop, piece in sorted([*self._cuts(live), *self._insertions()], key=lambda each: each[:2]):
+        for start, stop, piece in sorted([*self._cuts(live), *self._insertions()], key=lambda run: run[:2]):
             if start > at:
                 yield Piece(at, bytes(self._bytes[at:start]))
             if piece is not None:
@@ -475,7 +468,7 @@ class FlatEdit:
 
     def _cuts(self, live: set[int]) -> Iterator[tuple[int, int, Piece | None]]:
         """Runs of bytes that are no longer needed, in multiples of `ALIGNED`; the rest of them becomes zero."""
-        objects = [(each.start, each.end) for each in self.layout.objects.values()]
+        objects = [(entry.start, entry.end) for entry in self.layout.objects.values()]
         kept = [(start, self._ends[start]) for start in live]
         for start, end in dead_runs(self.old, objects, kept):
             self._bytes[start:end] = bytes(end - start)
@@ -529,7 +522,7 @@ def changed_table(flat: FlatEdit, old: Table, changes: Mapping[str, Value]) -> A
         value = changes.get(name, old.value(name))
         if isinstance(value, tuple):
             kind = field.type[1:-1]
-            values[name] = flat.append(scalars(kind, [number(kind, each) for each in value]))
+            values[name] = flat.append(scalars(kind, [number(kind, element) for element in value]))
         else:
             values[name] = flat.append(text(str(value))) if field.type == "string" else value
     return flat.append(table(old.kind, values))
@@ -574,43 +567,43 @@ class TfliteEdit:
         self._more_tensors: list[list[Address]] = [[] for _ in self._subgraphs]
         self._more_buffers: dict[bytes, tuple[int, Address]] = {}
 
-    def tensor(self, place: TensorPlace) -> TfliteTensor:
+    def tensor(self, where: TensorPlace) -> TfliteTensor:
         """A tensor as the file has it before all edits."""
-        return self.model.subgraphs[place.subgraph].tensors[place.number]
+        return self.model.subgraphs[where.subgraph].tensors[where.number]
 
-    def operator(self, place: OperatorPlace) -> TfliteOperator:
+    def operator(self, where: OperatorPlace) -> TfliteOperator:
         """An operator as the file has it before all edits."""
-        return self.model.subgraphs[place.subgraph].operators[place.number]
+        return self.model.subgraphs[where.subgraph].operators[where.number]
 
-    def set_shape(self, place: TensorPlace, shape: Sequence[int]) -> None:
+    def set_shape(self, where: TensorPlace, shape: Sequence[int]) -> None:
         """Give a tensor new sizes; those that its signature leaves open stay open."""
-        table, old = self._tensors[place.subgraph][place.number], self.tensor(place)
+        table, old = self._tensors[where.subgraph][where.number], self.tensor(where)
         if tuple(shape) == old.shape:
             return
         if len(shape) != len(old.shape):
             raise NotAppliedError(f"tensor `{old.name}` would change its rank")
-        self._flat.write_vector(table.place("shape"), scalars("int", shape))
+        self._flat.write_vector(table.position("shape"), scalars("int", shape))
         if len(old.signature) == len(shape):
             signature = [size if known >= 0 else known for size, known in zip(shape, old.signature, strict=True)]
-            self._flat.write_vector(table.place("shape_signature"), scalars("int", signature))
+            self._flat.write_vector(table.position("shape_signature"), scalars("int", signature))
 
-    def set_values(self, place: TensorPlace, data: bytes) -> None:
+    def set_values(self, where: TensorPlace, data: bytes) -> None:
         """Give a constant other values; tensors that share its buffer keep theirs."""
-        if self.tensor(place).encoding:
-            raise NotAppliedError(f"tensor `{self.tensor(place).name}` is stored in a form that is not edited")
-        self._values[place] = data
+        if self.tensor(where).encoding:
+            raise NotAppliedError(f"tensor `{self.tensor(where).name}` is stored in a form that is not edited")
+        self._values[where] = data
 
-    def set_quantization(self, place: TensorPlace, quantization: StoredQuantization) -> None:
+    def set_quantization(self, where: TensorPlace, quantization: StoredQuantization) -> None:
         """Give a tensor other scales and zero-points; a range that the file states for each of them is forgotten."""
-        table = self._tensors[place.subgraph][place.number].table("quantization")
+        table = self._tensors[where.subgraph][where.number].table("quantization")
         if table is None or self._flat.shared(table.span.offset):
-            raise NotAppliedError(f"tensor `{self.tensor(place).name}` shares its quantization with another one")
-        self._flat.write_vector(table.place("scale"), scalars("float", quantization.scales))
-        if table.place("zero_point"):
-            self._flat.write_vector(table.place("zero_point"), scalars("long", quantization.zero_points))
+            raise NotAppliedError(f"tensor `{self.tensor(where).name}` shares its quantization with another one")
+        self._flat.write_vector(table.position("scale"), scalars("float", quantization.scales))
+        if table.position("zero_point"):
+            self._flat.write_vector(table.position("zero_point"), scalars("long", quantization.zero_points))
         for name in ("min", "max"):
             if len(table.floats(name)) > 1:
-                self._flat.write_vector(table.place(name), scalars("float", ()))
+                self._flat.write_vector(table.position(name), scalars("float", ()))
 
     def add_tensor(self, subgraph: int, new: NewTensor) -> int:
         """Add a tensor to a subgraph; returns its index there."""
@@ -618,33 +611,33 @@ class TfliteEdit:
         self._more_tensors[subgraph].append(tensor(self._flat, new, at))
         return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph]) - 1
 
-    def set_input(self, place: OperatorPlace, position: int, tensor: int) -> None:
+    def set_input(self, where: OperatorPlace, position: int, tensor: int) -> None:
         """Make an operator read another tensor at an input, which it may not have had so far."""
-        inputs = self._inputs.setdefault(place, list(self.operator(place).inputs))
+        inputs = self._inputs.setdefault(where, list(self.operator(where).inputs))
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = tensor
 
-    def option(self, place: OperatorPlace, name: str) -> Value:
+    def option(self, where: OperatorPlace, name: str) -> Value:
         """Value of an option as it is now."""
-        return self._options.get(place, {}).get(name, self.operator(place).options[name])
+        return self._options.get(where, {}).get(name, self.operator(where).options[name])
 
-    def set_option(self, place: OperatorPlace, name: str, value: Value) -> None:
+    def set_option(self, where: OperatorPlace, name: str, value: Value) -> None:
         """Give an operator another value of an option."""
-        self._options.setdefault(place, {})[name] = value
+        self._options.setdefault(where, {})[name] = value
 
     def data(self) -> bytes:
         """The file as it is now; to be asked for once. Raises NotAppliedError."""
-        for place, inputs in self._inputs.items():
-            table = self._operators[place.subgraph][place.number]
-            self._flat.write_vector(table.place("inputs"), scalars("int", inputs))
-        for place, options in self._options.items():
-            self._write_options(self._operators[place.subgraph][place.number], options)
+        for where, inputs in self._inputs.items():
+            table = self._operators[where.subgraph][where.number]
+            self._flat.write_vector(table.position("inputs"), scalars("int", inputs))
+        for where, options in self._options.items():
+            self._write_options(self._operators[where.subgraph][where.number], options)
         self._write_values()
         for number, subgraph in enumerate(self._subgraphs):
             tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
-            self._flat.write_addresses(subgraph.place("tensors"), tensors)
+            self._flat.write_addresses(subgraph.position("tensors"), tensors)
         buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
-        self._flat.write_addresses(self._root.place("buffers"), buffers)
+        self._flat.write_addresses(self._root.position("buffers"), buffers)
         return self._flat.data()
 
     def _write_options(self, operator: Table, changes: Mapping[str, Value]) -> None:
@@ -654,38 +647,32 @@ class TfliteEdit:
         if options is None:
             raise NotAppliedError("an operator without options has none to change")
         kinds = {name: fields(options.kind)[name].type for name in changes}
-        roomy = all(kind in SCALARS and options.place(name) for name, kind in kinds.items())
+        roomy = all(kind in SCALARS and options.position(name) for name, kind in kinds.items())
         if not roomy or self._flat.shared(options.span.offset):
-            self._flat.retarget(operator.place(holder), changed_table(self._flat, options, changes))
+            self._flat.retarget(operator.position(holder), changed_table(self._flat, options, changes))
             return
         for name, value in changes.items():
             if not isinstance(value, tuple):
-                self._flat.overwrite(options.place(name), packed(kinds[name], value))
+                self._flat.overwrite(options.position(name), packed(kinds[name], value))
 
     def _write_values(self) -> None:
         """New values into their buffer where every tensor that reads it gets new ones, else into a new buffer."""
-        read = Counter(self._all_buffers())
+        read = Counter(tensor.buffer for subgraph in self.model.subgraphs for tensor in subgraph.tensors)
+        read.update(buffer for _, buffer in self.model.metadata)
         given: dict[int, dict[bytes, list[TensorPlace]]] = {}
-        for place, values in self._values.items():
-            given.setdefault(self.tensor(place).buffer, {}).setdefault(values, []).append(place)
+        for where, values in self._values.items():
+            given.setdefault(self.tensor(where).buffer, {}).setdefault(values, []).append(where)
         for buffer, groups in given.items():
             free = read[buffer] == sum(map(len, groups.values()))
             for values, places in groups.items():
                 if free:
-                    self._flat.write_vector(self._buffers[buffer].place("data"), scalars("ubyte", values))
+                    self._flat.write_vector(self._buffers[buffer].position("data"), scalars("ubyte", values))
                     free = False
-                else:
-                    self._read_from(self._buffer(values), places)
-
-    def _read_from(self, buffer: int, places: Sequence[TensorPlace]) -> None:
-        for place in places:
-            table = self._tensors[place.subgraph][place.number]
-            self._flat.overwrite(table.place("buffer"), struct.pack("<I", buffer))
-
-    def _all_buffers(self) -> list[int]:
-        """Buffer of every tensor and metadata entry."""
-        tensors = [tensor.buffer for subgraph in self.model.subgraphs for tensor in subgraph.tensors]
-        return [*tensors, *(buffer for _, buffer in self.model.metadata)]
+                    continue
+                fresh = struct.pack("<I", self._buffer(values))
+                for where in places:
+                    table = self._tensors[where.subgraph][where.number]
+                    self._flat.overwrite(table.position("buffer"), fresh)
 
     def _buffer(self, data: bytes) -> int:
         """Index of a new buffer with these bytes; equal ones are one."""
@@ -697,8 +684,8 @@ class TfliteEdit:
 
 def _check_inside(buffers: Sequence[Table], operators: Sequence[Sequence[Table]]) -> None:
     """Raise NotAppliedError for a file with bytes behind its flatbuffer, as those beyond 2 GB have them."""
-    options = [each.number("large_custom_options_offset") for row in operators for each in row]
-    if max([*options, *(each.number("offset") for each in buffers)], default=0) > OUTSIDE:
+    options = [table.number("large_custom_options_offset") for row in operators for table in row]
+    if max([*options, *(table.number("offset") for table in buffers)], default=0) > OUTSIDE:
         raise NotAppliedError("the file keeps buffers behind the flatbuffer, as files beyond 2 GB do; it is not edited")
 
 
@@ -717,9 +704,9 @@ def one_operator(data: bytes, number: int, inputs: Sequence[int], outputs: Seque
     edit, file = FlatEdit(data), FlatFile(data)
     root = table_at(file, "Model", file.follow(0))
     main = root.tables("subgraphs")[0]
-    edit.write_addresses(main.place("operators"), [Address(main.tables("operators")[number].span.offset)])
-    edit.write_vector(main.place("inputs"), scalars("int", inputs))
-    edit.write_vector(main.place("outputs"), scalars("int", outputs))
+    edit.write_addresses(main.position("operators"), [Address(main.tables("operators")[number].span.offset)])
+    edit.write_vector(main.position("inputs"), scalars("int", inputs))
+    edit.write_vector(main.position("outputs"), scalars("int", outputs))
     if root.has("signature_defs"):
-        edit.write_addresses(root.place("signature_defs"), [])
+        edit.write_addresses(root.position("signature_defs"), [])
     return edit.data()

@@ -145,7 +145,7 @@ class Table(NamedTuple):
 
     def has(self, name: str) -> bool:
         """Whether the file gives the field."""
-        return self._position(fields(self.kind)[name].slot) != 0
+        return self.position(name) != 0
 
     def table(self, name: str) -> Table | None:
         """A table that the field refers to; None where there is none, or a union holds nothing known."""
@@ -175,10 +175,10 @@ class Table(NamedTuple):
 
     def bytes_of(self, name: str) -> Span:
         """Where the bytes of a vector lie; they are not read."""
-        position = self._position(fields(self.kind)[name].slot)
+        position = self.position(name)
         return self.file.vector(self.file.follow(position), 1) if position else Span(0, 0)
 
-    def place(self, name: str) -> int:
+    def position(self, name: str) -> int:
         """Where a field's number or offset stands; 0 where the file leaves the field out."""
         return self._position(fields(self.kind)[name].slot)
 

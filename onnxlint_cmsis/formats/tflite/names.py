@@ -259,8 +259,8 @@ POOLS = (
 
 def _own_movement(name: str, axes: TieRule, elements: Elements = Elements.MOVED, **facets: Any) -> Operator:
     """Elements that ONNX moves otherwise, or not at all."""
-    made = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
-    return replace(made, zero=(0,), **facets)
+    operator = Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=AS_READ)
+    return replace(operator, zero=(0,), **facets)
 
 
 def _to_batch(name: str) -> Operator:
@@ -319,8 +319,8 @@ SHAPING = (
 def _own(name: str, axes: TieRule | NotFollowed, roles: Roles | None = None) -> Operator:
     """An operator that ONNX does not have."""
     new_lane = NO_NEW_LANES if isinstance(axes, NotFollowed) else ZEROS
-    made = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
-    return made if roles is None else replace(made, roles=roles)
+    operator = Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, domain=TFLITE, new_lane=new_lane)
+    return operator if roles is None else replace(operator, roles=roles)
 
 
 BY_PLACE = NotFollowed("it takes elements from places that are numbers of a tensor")

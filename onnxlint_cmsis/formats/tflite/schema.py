@@ -384,12 +384,12 @@ class Field(NamedTuple):
 @cache
 def fields(table: str) -> dict[str, Field]:
     """Fields of a table by name; none for a table without fields."""
-    found: dict[str, Field] = {}
+    named: dict[str, Field] = {}
     slot = 0
     for text in TABLES.get(table, "").split():
         name, _, rest = text.partition(":")
         kind, _, default = rest.partition("=")
         slot += kind in UNIONS
-        found[name] = Field(slot, kind, float(default or 0))
+        named[name] = Field(slot, kind, float(default or 0))
         slot += 1
-    return found
+    return named

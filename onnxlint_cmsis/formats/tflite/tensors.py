@@ -26,13 +26,13 @@ def constant_tensors(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor
 def graph_tensors(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:
     """The file's tensor of each key, read off the operators: both have them in one order."""
     by_offset = {node.offset: node for node in graph.nodes}
-    found: dict[str, TfliteTensor] = {}
+    by_key: dict[str, TfliteTensor] = {}
     for subgraph in model.subgraphs:
         for operator in subgraph.operators:
             node = by_offset.get(operator.span.offset)
-            for keys, places in ((node.inputs, operator.inputs), (node.outputs, operator.outputs)) if node else ():
-                found |= {key: subgraph.tensors[place] for key, place in zip(keys, places, strict=True) if key}
-    return found
+            for keys, indices in ((node.inputs, operator.inputs), (node.outputs, operator.outputs)) if node else ():
+                by_key |= {key: subgraph.tensors[index] for key, index in zip(keys, indices, strict=True) if key}
+    return by_key
 
 
 def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:

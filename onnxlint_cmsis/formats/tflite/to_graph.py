@@ -210,20 +210,20 @@ def _attribute(value: Value) -> Attribute:
 
 def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:
     """Nodes that read each value, once per node; a control-flow node reads its bodies' outputs."""
-    found: dict[str, dict[int, Node]] = {}
+    readers_of: dict[str, dict[int, Node]] = {}
     for node in nodes:
         for key in (*node.inputs, *(key for body in node.bodies for key in body.outputs)):
             if key:
-                found.setdefault(key, {})[node.index] = node
-    return {key: tuple(readers.values()) for key, readers in found.items()}
+                readers_of.setdefault(key, {})[node.index] = node
+    return {key: tuple(readers.values()) for key, readers in readers_of.items()}
 
 
 def _metadata(model: TfliteModel) -> dict[str, str]:
     """Metadata entries that are short text."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     for name, buffer in model.metadata:
         data = model.bytes_of(buffer) if model.buffers[buffer].length <= MAX_METADATA else b""
         text = data.rstrip(b"\0").decode("utf-8", "replace")
-        if text and "\ufffd" not in text and name not in found:
-            found[name] = text
-    return found
+        if text and "\ufffd" not in text and name not in entries:
+            entries[name] = text
+    return entries
