@@ -7,15 +7,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.edits.onnx import _set
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, UnfedError, model_inputs
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import models
+from support.linter import fixed
 from support.quantized_models import convolution
 
-ALIGN = make_settings(fix_policy="align", targets=["cortex-m4"])
+ALIGN = {"fix_policy": "align", "targets": ["cortex-m4"]}
 CHAIN = """
 <ir_version: 8, opset_import: ["" : 13]>
 g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
@@ -27,14 +25,13 @@ g (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y)
 
 
 def reason(model: onnx.ModelProto) -> str:
-    result = fix_model("test.onnx", model.SerializeToString(), fix_request(ALIGN)).result
+    result = fixed(model, **ALIGN).result
     assert not result.changed
     return result.reason
 
 
 def test_the_sound_model_would_be_padded() -> None:
-    model = models.text(CHAIN)
-    assert fix_model("test.onnx", model.SerializeToString(), fix_request(ALIGN)).result.changed
+    assert fixed(models.text(CHAIN), **ALIGN).result.changed
 
 
 def test_a_value_made_twice_leaves_the_model_with_both_nodes_named() -> None:

@@ -9,8 +9,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
-from onnxlint_cmsis.fixers.rewriting import fix_request
+from onnxlint_cmsis.fixers.fix_file import fix_file
 from onnxlint_cmsis.formats.onnx import document
 from support.fix_command import run, text
 from support.fixable_models import gaining
@@ -58,8 +57,7 @@ def test_weights_that_may_not_be_read_are_told_and_exit_with_2(folder, mode):
 
 def test_a_file_that_cannot_be_opened_is_told(folder, monkeypatch):
     monkeypatch.setattr(document, "read_bytes", lambda *_: None)
-    path = folder / "m.onnx"
-    result = fix_model(str(path), path.read_bytes(), fix_request(make_settings())).result
+    result = fix_file(str(folder / "m.onnx"), make_settings(), write=False).result
     assert result.failed
     assert result.reason.endswith("external data are in 'm.bin', which cannot be read")
 

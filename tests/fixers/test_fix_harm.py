@@ -12,20 +12,14 @@ import time
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_command import run
 from support.fixable_models import const, head, wide_stem
+from support.linter import fixed
 from support.signals import heeding, ignoring
 
 ROOT = paths.ROOT
-
-
-def fixed(model, **settings):
-    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**settings)))
 
 
 def test_a_class_whose_new_lanes_become_nan_is_locked_and_others_are_fixed():

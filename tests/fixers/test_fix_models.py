@@ -6,11 +6,9 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.prove import prove
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from support import paths
+from support.linter import fixed
 from support.versions import needs_right_products
 
 ROOT = paths.ROOT
@@ -51,15 +49,14 @@ def test_fixed_or_left_with_a_reason(name, policy, target):
 @needs_right_products
 def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its_output():
     """More than 75 % of the convolution weights, 40 % of the multiply-accumulates; 1,000 inputs."""
-    path = MODELS / "vww96_int8_tf.onnx"
-    data = path.read_bytes()
-    fixed = fix_model(str(path), data, fix_request(make_settings(targets=["cortex-m4"])))
-    weights = [tensor for tensor in fixed.result.tensors if tensor.old_shape and len(tensor.old_shape) == 4]
+    data = (MODELS / "vww96_int8_tf.onnx").read_bytes()
+    result, new = fixed(data, targets=["cortex-m4"])
+    weights = [tensor for tensor in result.tensors if tensor.old_shape and len(tensor.old_shape) == 4]
     unchanged = 207_600 - sum(tensor.old_bytes for tensor in weights)
     assert unchanged + sum(tensor.new_bytes for tensor in weights) <= 0.25 * 207_600
-    assert fixed.result.macs.after <= 0.6 * fixed.result.macs.before
-    assert len(fixed.result.classes) >= 9
-    proof = prove(data, fixed.model or b"", inputs=1000, seed=7)
+    assert result.macs.after <= 0.6 * result.macs.before
+    assert len(result.classes) >= 9
+    proof = prove(data, new or b"", inputs=1000, seed=7)
     assert proof.equal, proof.reason
     assert proof.inputs >= 1000
     assert [one.largest for one in proof.differences] == [0]
@@ -69,8 +66,8 @@ def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its
 def test_a_published_voice_activity_detector_is_repaired_for_the_m55():
     """Two of its one-dimensional layers return an error there; one more channel each, and they do not."""
     path = MODELS / "silero_vad_16k_op15.onnx"
-    settings = make_settings(targets=["cortex-m4", "cortex-m55"], input_shapes={"input": [1, 576]})
-    result = fix_model(str(path), path.read_bytes(), fix_request(settings)).result
+    targets = ["cortex-m4", "cortex-m55"]
+    result = fixed(path.read_bytes(), targets=targets, input_shapes={"input": [1, 576]}).result
     assert result.changed
     assert {repair.hazard for repair in result.repairs} == {"conv-1xn-geometry-refused"}
     assert len(result.repairs) == 2

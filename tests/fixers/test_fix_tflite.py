@@ -14,13 +14,12 @@ import pytest
 from model_mutations import mutated
 from onnxlint_cmsis.cli import lint_command
 from onnxlint_cmsis.cli.lint_command import Job
-from onnxlint_cmsis.config.files import make_settings, resolve_layers
-from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.config.files import resolve_layers
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from support import linter
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED
 from support.tflite_steps import as_converted
@@ -34,16 +33,16 @@ needs_shared = pytest.mark.skipif(not VWW.exists(), reason="needs models in a fo
 def test_random_models_are_fixed_proven_and_stable(seed: int) -> None:
     rng = random.Random(seed)
     policy, align = rng.choice(["faster", "faster", "align"]), rng.choice([2, 4])
-    request = fix_request(make_settings(fix_policy=policy, align=align, min_gain=0, targets=["cortex-m4"]))
+    chosen = {"fix_policy": policy, "align": align, "min_gain": 0, "targets": ["cortex-m4"]}
     data = as_converted(1000 + seed)
-    fixed = fix_model("m.tflite", data, request)
+    fixed = linter.fixed(data, "m.tflite", **chosen)
     assert not fixed.result.failed, fixed.result.reason
     assert fixed.model is not None, fixed.result.reason
     assert fixed.result.proof is not None
     assert (fixed.result.proof.equal, fixed.result.proof.runtime) == (True, "LiteRT")
     assert fixed.result.proof.inner > 3
     assert kept(fixed.model) == kept(data)
-    assert not fix_model("m.tflite", fixed.model, request).result.changed
+    assert not linter.fixed(fixed.model, "m.tflite", **chosen).result.changed
 
 
 def kept(data: bytes) -> list[object]:

@@ -10,29 +10,21 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.families import all_hazards
-from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.repairs.table import ONNX_EDITOR, TFLITE_EDITOR, UNREPAIRED
-from onnxlint_cmsis.fixers.rewriting import FixRequest
 from onnxlint_cmsis.formats.format import TFLITE
-from onnxlint_cmsis.ground.types import Isa, Target
-from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.planning.repairable import REPAIRS, repairs_for, useless_nodes
+from support import linter
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
 
 Build = Callable[[], onnx.ModelProto]
 
 
-def targets(release: str) -> tuple[Target, ...]:
-    cpus = (("cortex-m0", Isa.SCALAR), ("cortex-m4", Isa.DSP), ("cortex-m55", Isa.MVE))
-    return tuple(Target(cpu, isa, release) for cpu, isa in cpus)
+TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55"]
 
 
 def transposed(filters: tuple[int, ...], height: int = 6, **more: object) -> onnx.ModelProto:
@@ -129,13 +121,12 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
 }  # fmt: skip
 
 
-def fixed(model: onnx.ModelProto, release: str, **more):
-    request = FixRequest(AnalysisSettings(targets(release)), FixOptions(), **more)
-    return fix_model("m.onnx", model.SerializeToString(), request)
+def fixed(model: onnx.ModelProto | bytes, release: str = "7.0.0", **settings: object) -> linter.FixedModel:
+    return linter.fixed(model, targets=TARGETS, release=release, **settings)
 
 
 def hazards(data: bytes, release: str) -> set[str]:
-    model = ModelAnalysis("m.onnx", AnalysisSettings(targets(release)), data)
+    model = linter.analysed(data, targets=TARGETS, release=release)
     return {one.id for layer in model.lowered.layers for _, route in model.routes(layer) for one in route.hazards}
 
 
@@ -160,7 +151,7 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
     repair, hazard, build, release = case
     model = build()
     assert hazard in hazards(model.SerializeToString(), release)
-    result, data, _ = fixed(model, release)
+    result, data = fixed(model, release)
     assert data is not None, result.reason
     assert repair in {one.repair for one in result.rewrites}
     assert hazard in {name for one in result.rewrites for name in one.hazards}
@@ -177,7 +168,7 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
 def test_a_second_fix_finds_nothing_to_do(case):
     _, _, build, release = case
     data = fixed(build(), release).model
-    again = fixed(onnx.ModelProto.FromString(data), release)
+    again = fixed(data, release)
     assert again.model is None
     assert not again.result.rewrites
     assert not again.result.unrewritten
@@ -185,22 +176,21 @@ def test_a_second_fix_finds_nothing_to_do(case):
 
 def test_a_layer_that_no_target_needs_a_repair_for_stays():
     model = convolution((1, 8, 6, 6), (12, 2, 3, 3), group=4)
-    assert fixed(model, "7.0.0").model is None
+    assert fixed(model).model is None
     assert fixed(model, "5.0.0").model is not None
 
 
 def test_what_a_split_leaves_is_repaired_too():
     model = convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2, pads=[0, 0, 1, 1])
-    result, data, _ = fixed(model, "5.0.0")
+    result, data = fixed(model, "5.0.0")
     assert {one.repair for one in result.rewrites} == {"split-groups", "explicit-pad"}
     assert hazards(data, "5.0.0") == set()
 
 
 def test_a_model_without_consent_stays():
     model = convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2)
-    assert fixed(model, "7.0.0", fixable=lambda _graph, _finding: False).model is None
-    found = fixed(model, "7.0.0", fixable=lambda _graph, finding: finding.code == "CNN302")
-    assert found.model is not None
+    assert fixed(model, unfixable=["CNN302"]).model is None
+    assert fixed(model, fixable=["CNN302"]).model is not None
 
 
 def test_a_budget_keeps_constants_from_growing(tmp_path):
@@ -299,27 +289,27 @@ def nodes(data: bytes) -> list[str]:
 @pytest.mark.parametrize(("text_of_model", "repair"), [(UNSIGNED, "signed-integers"), (PAIRS, "useless-pairs")])
 def test_notes_are_answered_exactly_and_once(text_of_model, repair):
     model = parsed(text_of_model)
-    result, data, _ = fixed(model, "7.0.0")
+    result, data = fixed(model)
     assert {one.repair for one in result.rewrites} == {repair}
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
     assert all(np.array_equal(old, new) for old, new in pairs)
-    assert fixed(onnx.ModelProto.FromString(data), "7.0.0").model is None
+    assert fixed(data).model is None
 
 
 def test_no_uint8_is_left_where_all_of_it_can_be_int8():
-    data = fixed(parsed(UNSIGNED), "7.0.0").model
+    data = fixed(parsed(UNSIGNED)).model
     constants = onnx.ModelProto.FromString(data).graph.initializer
     assert {one.data_type for one in constants} == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
 
 
 def test_chained_pairs_go_together():
-    data = fixed(parsed(PAIRS), "7.0.0").model
+    data = fixed(parsed(PAIRS)).model
     assert nodes(data) == ["DequantizeLinear", "DequantizeLinear", "Conv", "QuantizeLinear"]
 
 
 def test_inputs_and_outputs_of_the_model_stay_unsigned():
     model = parsed(PAIRS.replace("int8", "uint8").replace("z = {3}", "z = {131}"))
-    result, data, _ = fixed(model, "7.0.0")
+    result, data = fixed(model)
     assert "signed-integers" in {one.repair for one in result.rewrites}
     graph = onnx.ModelProto.FromString(data).graph
     ends = (*graph.input, *graph.output)
@@ -328,14 +318,11 @@ def test_inputs_and_outputs_of_the_model_stay_unsigned():
 
 @pytest.mark.parametrize(("source", "code"), [(UNSIGNED, "CNN504"), (PAIRS, "CNN514")])
 def test_what_is_not_fixable_is_not_rewritten(source, code):
-    found = fixed(parsed(source), "7.0.0", fixable=lambda _graph, finding: finding.code != code)
-    assert not found.result.rewrites
+    assert not fixed(parsed(source), unfixable=[code]).result.rewrites
 
 
-def test_a_finding_that_rewriting_repairs_counts_as_fixable(tmp_path):
-    path = tmp_path / "model.onnx"
-    path.write_bytes(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString())
-    told = lint_file(str(path), make_settings(targets=["cortex-m4"]))
+def test_a_finding_that_rewriting_repairs_counts_as_fixable():
+    told = linter.linted(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2), targets=["cortex-m4"])
     assert {each.code for each in told.findings if each.properties.get("fixable")} == {"CNN302"}
     assert told.fixable
 
@@ -359,7 +346,7 @@ def grouped_beside_if() -> onnx.ModelProto:
 
 
 def test_weights_that_nothing_reads_go_and_those_that_a_branch_reads_stay():
-    result, data, _ = fixed(grouped_beside_if(), "7.0.0")
+    result, data = fixed(grouped_beside_if())
     assert {one.repair for one in result.rewrites} == {"split-groups"}
     names = {one.name for one in onnx.ModelProto.FromString(data).graph.initializer}
     assert "kept" in names
@@ -379,11 +366,9 @@ POOLED = """
 
 
 def test_what_new_scales_bring_is_repaired_in_the_same_run():
-    model = parser.parse_model(POOLED)
-    request = FixRequest(AnalysisSettings(targets("7.0.0")), FixOptions(unsafe=True))
-    once = fix_model("m.onnx", model.SerializeToString(), request)
-    assert {one.repair for one in once.result.rewrites} >= {"equal-scales"}
-    assert not fix_model("m.onnx", once.model, request).result.changed
+    result, data = fixed(parser.parse_model(POOLED), unsafe_fixes=True)
+    assert {one.repair for one in result.rewrites} >= {"equal-scales"}
+    assert not fixed(data, unsafe_fixes=True).result.changed
 
 
 def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
@@ -395,8 +380,7 @@ def test_a_pair_that_nothing_reads_is_no_pair_to_take_out():
             y = DequantizeLinear(x, s, z)
         }
     """)
-    graph = ModelAnalysis("m.onnx", AnalysisSettings(targets("7.0.0")), model.SerializeToString()).graph
-    assert list(useless_nodes(graph)) == []
+    assert list(useless_nodes(linter.analysed(model).graph)) == []
 
 
 def test_weights_that_no_flash_holds_are_not_written(tmp_path, capsys):

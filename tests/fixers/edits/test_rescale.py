@@ -8,19 +8,15 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.rewriting import FixRequest
-from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.checks import linked_groups
 from onnxlint_cmsis.lower.lowering import lower
+from support import linter
 from support.fix_command import contents, run, text
 from support.models import read
 from support.quantized_models import joined
 
-TARGETS = (Target("cortex-m4", Isa.DSP, "7.0.0"),)
+M4 = {"targets": ["cortex-m4"], "release": "7.0.0"}
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 WIDE_HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 MICROSOFT = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
@@ -103,13 +99,12 @@ CASES = {
 }
 
 
-def fixed(model: onnx.ModelProto, *, unsafe: bool = True):
-    request = FixRequest(AnalysisSettings(TARGETS), FixOptions(unsafe=unsafe))
-    return fix_model("m.onnx", model.SerializeToString(), request)
+def fixed(model: onnx.ModelProto | bytes, *, unsafe: bool = True) -> linter.FixedModel:
+    return linter.fixed(model, **M4, unsafe_fixes=unsafe)
 
 
-def plain(data: bytes) -> list[str]:
-    return [one.reason for one in ModelAnalysis("m.onnx", AnalysisSettings(TARGETS), data).lowered.beside]
+def plain(model: onnx.ModelProto | bytes) -> list[str]:
+    return [record.reason for record in linter.analysed(model, **M4).lowered.beside]
 
 
 def values(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
@@ -122,8 +117,8 @@ def values(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
 def test_cmsis_nn_computes_the_layer_and_outputs_change_by_one_step(source, repair):
     model = onnx.parser.parse_model(source)
     shape = tuple(size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim)
-    assert plain(model.SerializeToString())
-    result, data, _ = fixed(model)
+    assert plain(model)
+    result, data = fixed(model)
     assert data is not None, result.reason
     assert {one.repair for one in result.rewrites} == {repair}
     assert plain(data) == []
@@ -138,29 +133,28 @@ def test_cmsis_nn_computes_the_layer_and_outputs_change_by_one_step(source, repa
 def test_nothing_changes_without_unsafe_fixes_and_nothing_twice(source, repair):
     model = onnx.parser.parse_model(source)
     assert fixed(model, unsafe=False).model is None
-    again = fixed(onnx.ModelProto.FromString(fixed(model).model))
+    again = fixed(fixed(model).model)
     assert again.model is None
     assert repair not in {one.repair for one in again.result.unrewritten}
 
 
 def test_the_clamp_of_saturation_is_kept():
     """The convolution's result cannot be negative, as its zero-point is the lowest integer."""
-    _, data, _ = fixed(onnx.parser.parse_model(HEAD + CONCAT))
+    data = fixed(onnx.parser.parse_model(HEAD + CONCAT)).model
     assert values(data, (1, 2, 8, 8))[:, :, :2].min() >= 0
 
 
 def test_biases_follow_the_scale_of_the_input():
-    _, data, _ = fixed(onnx.parser.parse_model(HEAD + POOL))
-    model = ModelAnalysis("m.onnx", AnalysisSettings(TARGETS), data)
-    conv = next(node for node in model.graph.nodes if node.op_type == "Conv")
-    dequantizer = model.graph.producers[conv.inputs[2]]
-    scale = model.graph.constants[dequantizer.inputs[1]].values()
+    graph = linter.analysed(fixed(onnx.parser.parse_model(HEAD + POOL)).model).graph
+    conv = next(node for node in graph.nodes if node.op_type == "Conv")
+    dequantizer = graph.producers[conv.inputs[2]]
+    scale = graph.constants[dequantizer.inputs[1]].values()
     assert scale == pytest.approx([0.02 * 0.1])
-    assert model.graph.constants[dequantizer.inputs[0]].values() == (round(700 * 0.9), round(-300 * 0.9))
+    assert graph.constants[dequantizer.inputs[0]].values() == (round(700 * 0.9), round(-300 * 0.9))
 
 
 def test_what_changes_more_than_one_step_is_left_with_the_number():
-    result, data, _ = fixed(onnx.parser.parse_model(HEAD + NARROW))
+    result, data = fixed(onnx.parser.parse_model(HEAD + NARROW))
     assert data is None
     (skipped,) = result.unrewritten
     assert skipped.repair == "equal-scales"
@@ -168,7 +162,7 @@ def test_what_changes_more_than_one_step_is_left_with_the_number():
 
 
 def test_who_reads_integers_is_told():
-    result, _, _ = fixed(onnx.parser.parse_model(HEAD + HANDED_OUT))
+    result = fixed(onnx.parser.parse_model(HEAD + HANDED_OUT)).result
     assert "whoever reads output `y` has to take scale 1/256 and zero-point -128 from now on" in result.rewrites[0].what
 
 

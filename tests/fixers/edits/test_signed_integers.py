@@ -6,14 +6,10 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings
 from onnxlint_cmsis.analysis.results import Difference, Proof
-from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.rewriting import FixRequest
-from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.output.fixes import proof_text
+from support import linter
 from support.fix_command import run, text
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
@@ -48,9 +44,8 @@ def model(between: str, weights: str = "uint8") -> onnx.ModelProto:
     )
 
 
-def fixed(given: onnx.ModelProto, cpu: str = "cortex-m4", isa: Isa = Isa.DSP):
-    request = FixRequest(AnalysisSettings((Target(cpu, isa, "7.0.0"),)), FixOptions())
-    return fix_model("m.onnx", given.SerializeToString(), request)
+def fixed(given: onnx.ModelProto | bytes, cpu: str = "cortex-m4") -> linter.FixedModel:
+    return linter.fixed(given, targets=[cpu], release="7.0.0")
 
 
 def outputs(data: bytes) -> list[np.ndarray]:
@@ -62,7 +57,7 @@ def outputs(data: bytes) -> list[np.ndarray]:
 @pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
 def test_no_uint8_is_left_and_the_outputs_stay(between, weights):
     given = model(between, weights)
-    result, data, _ = fixed(given)
+    result, data = fixed(given)
     assert data is not None, result.reason
     assert {one.repair for one in result.rewrites} == {"signed-integers"}
     graph = onnx.ModelProto.FromString(data).graph
@@ -70,12 +65,12 @@ def test_no_uint8_is_left_and_the_outputs_stay(between, weights):
     assert onnx.TensorProto.UINT8 not in {one.data_type for one in graph.initializer if one.name in read}
     pairs = zip(outputs(given.SerializeToString()), outputs(data), strict=True)
     assert all(np.array_equal(old, new) for old, new in pairs)
-    assert fixed(onnx.ModelProto.FromString(data)).model is None
+    assert fixed(data).model is None
 
 
 def test_what_onnx_runtime_itself_computes_otherwise_in_int8_stays():
     """Its average pool of integers rounds what lies between two of them by their sign."""
-    result, data, _ = fixed(model("t = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(c, s, z, s, z)"))
+    result, data = fixed(model("t = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(c, s, z, s, z)"))
     assert data is None
     assert "output `y` differs by 0.05" in result.reason
 
@@ -95,10 +90,10 @@ def test_an_unread_concat_that_split_groups_leaves_becomes_int8_in_the_same_run(
             y = DequantizeLinear(q, s, z)
         }"""
     )
-    result, data, _ = fixed(given, "cortex-m0", Isa.SCALAR)
+    result, data = fixed(given, "cortex-m0")
     assert [rewrite.repair for rewrite in result.rewrites] == ["split-groups", "signed-integers"]
     assert result.proof.equal
-    assert fixed(onnx.ModelProto.FromString(data), "cortex-m0", Isa.SCALAR).model is None
+    assert fixed(data, "cortex-m0").model is None
 
 
 def test_what_an_operator_ties_to_an_input_of_the_model_stays():

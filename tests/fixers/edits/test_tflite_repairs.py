@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import Fixed, fix_model
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
 from onnxlint_cmsis.planning.repairable import repairs_for
+from support import linter
 from support.tflite_chains import Chain
 
 pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
@@ -18,12 +16,11 @@ pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
 FILE = "m.tflite"
 
 
-def fix(data: bytes) -> Fixed:
-    request = fix_request(make_settings(targets=["cortex-m55"], release="7.0.0", min_gain=0))
-    return fix_model(FILE, data, request)
+def fix(data: bytes) -> linter.FixedModel:
+    return linter.fixed(data, FILE, runtime="direct", targets=["cortex-m55"], release="7.0.0", min_gain=0)
 
 
-def proven(fixed: Fixed, name: str, text: str) -> TfliteModel:
+def proven(fixed: linter.FixedModel, name: str, text: str) -> TfliteModel:
     """The fixed model, after a look at what the report says."""
     assert fixed.model is not None, fixed.result.reason
     assert [(row[1], row[2]) for row in map(tuple, fixed.result.rewrites)] == [(name, text)]

@@ -1,0 +1,70 @@
+"""What most tests ask of the linter, through its public faces. Settings are keys of the configuration."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from onnx import ModelProto
+
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, open_model
+from onnxlint_cmsis.analysis.results import FileResult, FixResult
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.fix_file import fix_file
+from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.linting.engine import lint_file
+from onnxlint_cmsis.output.layers import LayersReport, layers_report
+
+Model = ModelProto | bytes | Path
+"""A model in memory, or the file that holds it."""
+
+
+def target_of(cpu: str = "cortex-m4", release: str = "7.0.0", compiler: str = "gcc") -> Target:
+    """A CPU with a release and a compiler."""
+    return parse_target(cpu, release, compiler)
+
+
+def analysed(model: Model, name: str = "m.onnx", **settings: object) -> ModelAnalysis:
+    """The analysis of a model, read from memory under a name, or from its file."""
+    path, data = _given(model, name)
+    return open_model(path, make_settings(path, **settings).analysis, data)
+
+
+def linted(model: Model, name: str = "m.onnx", **settings: object) -> FileResult:
+    """What is found in a model."""
+    path, data = _given(model, name)
+    return lint_file(path, make_settings(path, **settings), data)
+
+
+def layered(model: Model, name: str = "m.onnx", **settings: object) -> LayersReport:
+    """The layers of a model."""
+    path, data = _given(model, name)
+    return layers_report(path, make_settings(path, **settings), data)
+
+
+class FixedModel(NamedTuple):
+    """A fix of a model in memory."""
+
+    result: FixResult
+    """What was done."""
+    model: bytes | None
+    """The new model; None where nothing was written."""
+
+
+def fixed(model: ModelProto | bytes, name: str = "m.onnx", **settings: object) -> FixedModel:
+    """A model fixed as `--fix-only` fixes a file of that name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(_given(model, name)[1] or b"")
+        result = fix_file(str(path), make_settings(str(path), **settings), write=True).result
+        assert result is not None, "it cannot be read as a model"
+        return FixedModel(result, path.read_bytes() if result.written else None)
+
+
+def _given(model: Model, name: str) -> tuple[str, bytes | None]:
+    """The path of a model and its bytes; no bytes for a file."""
+    if isinstance(model, Path):
+        return str(model), None
+    return name, model if isinstance(model, bytes) else model.SerializeToString()
