@@ -10,10 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.cmsis_nn.cost_records import instructions_range
+from onnxlint_cmsis.cmsis_nn.library import instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import MAX_AXES, Dims, KernelCall
 from onnxlint_cmsis.lower.layer import NO_DIMS

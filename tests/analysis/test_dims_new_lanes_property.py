@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.planning.layouts import refused
 from onnxlint_cmsis.planning.problem import Plan
 from support.fix_graphs import case
+from support.linter import with_plan
 from support.random_models import PARTIAL, RandomModel
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "400"))
@@ -44,7 +44,7 @@ def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> 
     free = [cls for cls in one.dimensions.classes if cls.freedom is not Freedom.LOCKED and cls.id not in fixed]
     plan = Plan({cls.id: (*range(cls.size), *[None] * more) for cls in free})
     try:
-        changed = apply(one.model, one.graph, one.dimensions, plan)
+        changed = with_plan(one.model, one.graph, one.dimensions, plan)
     except NotAppliedError as reason:
         event(f"not applied: {reason}")
         return

@@ -13,7 +13,7 @@ from onnxlint_cmsis.analysis.results import grouped
 from onnxlint_cmsis.checks.near_by import _same_windows
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, check_of_kind, every_rule, rule
-from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize, Statement, targets_text

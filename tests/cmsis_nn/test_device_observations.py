@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.cmsis_nn.library import Route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import Route
 from support import paths
 
 FOLDER = paths.SHARED / "cases" / "device"

@@ -34,7 +34,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     var,
 )
 from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.families import ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
 
 NAMES = ("input_dims.c", "filter_dims.w", "stride.w", "padding.w", "ch_mult")
 SMALL = st.integers(-9, 9)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 import fit_cost
 from non_negative import non_negative
-from onnxlint_cmsis.cmsis_nn.cost import cost, counts_of
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, instructions_range, table_of
+from onnxlint_cmsis.cmsis_nn.cost import counts_of
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of, cost_answer
+from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, route
 from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, odd_places, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 from support import paths
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
-from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 INSIDE = "executorch/backends/cortex_m/library/_cmsis_nn"

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
-from onnxlint_cmsis.cmsis_nn.families import all_hazards, hazard
+from onnxlint_cmsis.cmsis_nn.families import hazard
 from onnxlint_cmsis.cmsis_nn.integer.convolution import WRONG_VALUES
+from onnxlint_cmsis.cmsis_nn.library import Route, all_hazards, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
-from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 

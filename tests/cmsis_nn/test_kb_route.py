@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import CPUS, RELEASES, normalise_release, parse_isa, parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 M55 = parse_target("cortex-m55")

@@ -7,10 +7,10 @@ from itertools import pairwise, product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRY_POINTS, EntryPoint, delegations_of, entry_points
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES, all_hazards, hazards_of, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRY_POINTS, EntryPoint, entry_points
+from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES, hazards_of, wrapper_for
+from onnxlint_cmsis.cmsis_nn.library import all_hazards, delegations_of, route
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, holds, normalise_release, parse_isa
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 

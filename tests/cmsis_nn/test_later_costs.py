@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 import fit_later_costs
 from onnxlint_cmsis.cmsis_nn import loops
-from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
-from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, instructions_range, table_of
+from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.integer.transposed import copied_taps
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5

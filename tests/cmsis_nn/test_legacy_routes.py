@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.families import LEGACY_ENTRIES, all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.families import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
-from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_target
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY as FAMILY
-from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
+from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")

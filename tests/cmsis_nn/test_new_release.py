@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.library import cost, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASE_ROWS, RELEASES, holds, normalise_release, parse_isa, reviewed
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Target
 from support import paths
 from support.tflite_models import conv_model

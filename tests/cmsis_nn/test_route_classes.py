@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cmsis_nn.cost import cost, predicted
+from onnxlint_cmsis.cmsis_nn.library import cost, predicted, route, route_classes
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
-from onnxlint_cmsis.cmsis_nn.route import route, route_classes
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")

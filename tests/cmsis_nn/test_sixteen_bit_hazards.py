@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.integer.others import SIXTEEN_BIT_HAZARDS
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import recorded, route
+from onnxlint_cmsis.cmsis_nn.route import recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall
 
 NEW = {row.id for row in SIXTEEN_BIT_HAZARDS}

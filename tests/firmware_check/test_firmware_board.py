@@ -211,7 +211,7 @@ def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> Non
 
 
 def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
-    from onnxlint_cmsis.cmsis_nn.cost import cost
+    from onnxlint_cmsis.cmsis_nn.library import cost
     from onnxlint_cmsis.cmsis_nn.releases import parse_target
     from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 

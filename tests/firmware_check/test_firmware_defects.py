@@ -28,8 +28,8 @@ from firmware_check.reading.forms import Unsupported, refuse_out_of_range, with_
 from firmware_check.session import Uneven, flagged_layers
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import example_models as models
-from onnxlint_cmsis.cmsis_nn.entry_points import Parameters, parameters
+from onnxlint_cmsis.cmsis_nn.library import Parameters, parameters
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Target
 from support import firmware_models as more
 from support.firmware_runs import MISSING, REQUIRED, check, data

@@ -17,7 +17,7 @@ from firmware_check.library import Library, open_library
 from firmware_check.opening import Options, open_model
 from firmware_check.options import board_named
 from firmware_check.session import inputs_of
-from onnxlint_cmsis.cmsis_nn.route import route
+from onnxlint_cmsis.cmsis_nn.library import route
 from support import paths
 from support.firmware_runs import MISSING
 

@@ -10,10 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.results import Proof
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
 from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover
-from onnxlint_cmsis.fixers.rewriting import fix_request
+from support import linter
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder
 from support.fix_command import run, text
@@ -25,8 +23,7 @@ BRANCH = "it is not proven that the outputs would stay: no input leads into the 
 
 
 def fixed(model, **settings):
-    chosen = {"fix_policy": "align", "targets": ["cortex-m4"], **settings}
-    return fix_model("test.onnx", model.SerializeToString(), fix_request(make_settings(**chosen)))
+    return linter.fixed(model, **{"fix_policy": "align", "targets": ["cortex-m4"], **settings})
 
 
 def sizes(result):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import LIMIT, ROUNDING, attempt, fix_model, prover_of
 from onnxlint_cmsis.fixers.proof.compare import Optimization

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.cmsis_nn.cost import copy_range, plain_range
+from onnxlint_cmsis.cmsis_nn.library import copy_range, plain_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Isa, Level

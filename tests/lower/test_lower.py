@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import Dims, Pair
 from onnxlint_cmsis.lower.lowering import lower
 from support.models import finished, one_node, qdq, read, text

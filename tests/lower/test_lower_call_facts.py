@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.lowering import lower
 from support.dims_graphs import Builder

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import risks
-from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.lower.layer import Cause, Verdict

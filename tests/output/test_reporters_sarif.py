@@ -11,7 +11,7 @@ import pytest
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, every_rule
-from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.ground.findings import Location, PythonPlace
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output import run as links

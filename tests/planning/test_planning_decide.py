@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.cost import Prediction
+from onnxlint_cmsis.cmsis_nn.library import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.config.accepted import FixOptions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings

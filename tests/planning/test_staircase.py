@@ -15,12 +15,12 @@ from onnx import helper
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.edits.resize import resized
 from onnxlint_cmsis.planning import solve
 from onnxlint_cmsis.planning.problem import Plan, Prices, planning_input
 from onnxlint_cmsis.planning.solve import Staircase, WidthStep, staircases
+from support.linter import with_plan
 from support.models import text
 from support.random_models import GEOMETRY, random_models
 from support.third_party_models import SHARED, needs_models
@@ -46,8 +46,8 @@ def check(data: bytes, each: Staircase, model: ModelAnalysis, step: WidthStep) -
     """Give the class that width, and add up the new model."""
     have = each.group.size
     kept = (*range(min(have, step.size)), *[None] * max(0, step.size - have))
-    other = resized(data, model.graph, model.dimensions, Plan({each.group.id: kept}))
-    new = ModelAnalysis("m.onnx", SETTINGS.analysis, other)
+    other = with_plan(onnx.load_model_from_string(data), model.graph, model.dimensions, Plan({each.group.id: kept}))
+    new = ModelAnalysis("m.onnx", SETTINGS.analysis, other.SerializeToString())
     found = summarize(new)
     assert step.arena == found.arena
     for place, target in enumerate(found.targets):

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.cost import predicted
+from onnxlint_cmsis.cmsis_nn.library import Route, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.layer import Layer

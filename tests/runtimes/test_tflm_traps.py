@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret

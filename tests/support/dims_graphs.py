@@ -10,13 +10,13 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Fill, FillKind, analyse, fill, risks
-from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, placement, resized
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.planning.layouts import Uses
 from onnxlint_cmsis.planning.problem import Plan
+from support.linter import with_plan
 
 
 class Builder:
@@ -120,7 +120,7 @@ def resize(
     is not defined on all numbers, as the classes then depend on what new lanes hold.
     """
     graph = load("test.onnx", data=model.SerializeToString())
-    result = apply(model, graph, dimensions, Plan(dict(kept)))
+    result = with_plan(model, graph, dimensions, Plan(dict(kept)))
     if noise is not None and not risks(graph):
         _make_noise(result, graph, dimensions, kept, noise)
     return result

@@ -11,12 +11,12 @@ from onnx import TensorProto, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.results import Proof
-from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.fixers.proof.prove import prove
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.planning.problem import Plan
+from support.linter import with_plan
 
 Lanes = tuple[int | None, ...]
 
@@ -35,7 +35,7 @@ class Case(NamedTuple):
         return found.id
 
     def applied(self, kept: Mapping[str, Lanes], increments: Mapping[str, np.ndarray] | None = None) -> onnx.ModelProto:
-        return apply(self.model, self.graph, self.dimensions, self.plan(kept, increments))
+        return with_plan(self.model, self.graph, self.dimensions, self.plan(kept, increments))
 
     def plan(self, kept: Mapping[str, Lanes], increments: Mapping[str, np.ndarray] | None = None) -> Plan:
         """A plan for the classes along axis 1 of tensors, and for layers by name."""

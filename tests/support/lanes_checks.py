@@ -11,11 +11,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import Demand, Lanes, LaneView, analyse_lanes, fill_in
-from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.planning.problem import Plan
 from support.dims_graphs import run
+from support.linter import with_plan
 
 Feed = Mapping[str, np.ndarray]
 
@@ -119,7 +119,7 @@ def without(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.Model
     """The model without some lanes of some classes, their constants in the biases of who read them."""
     sizes = {leaf: one.dimensions.class_with_id(leaf).size for leaf in removed}
     kept = {leaf: tuple(lane for lane in range(sizes[leaf]) if lane not in removed[leaf]) for leaf in removed}
-    return apply(one.model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
+    return with_plan(one.model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
 
 
 def check_removal(one: Analysed, removed: Mapping[int, Collection[int]], feed: Feed) -> None:

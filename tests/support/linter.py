@@ -9,13 +9,17 @@ from typing import NamedTuple
 from onnx import ModelProto
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis, open_model
+from onnxlint_cmsis.analysis.classes import Dimensions
 from onnxlint_cmsis.analysis.results import FileResult, FixResult
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_file import fix_file
+from onnxlint_cmsis.formats.format import ONNX, part
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.linting.engine import lint_file
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.output.layers import LayersReport, layers_report
+from onnxlint_cmsis.planning.problem import Plan
 
 Model = ModelProto | bytes | Path
 """A model in memory, or the file that holds it."""
@@ -61,6 +65,12 @@ def fixed(model: ModelProto | bytes, name: str = "m.onnx", **settings: object) -
         result = fix_file(str(path), make_settings(str(path), **settings), write=True).result
         assert result is not None, "it cannot be read as a model"
         return FixedModel(result, path.read_bytes() if result.written else None)
+
+
+def with_plan(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -> ModelProto:
+    """A model with sizes of classes changed, as the editor of its format does it. Raises NotAppliedError."""
+    data: bytes = part(ONNX.editor).resized(model.SerializeToString(), graph, dimensions, plan)
+    return ModelProto.FromString(data)
 
 
 def _given(model: Model, name: str) -> tuple[str, bytes | None]:

@@ -12,10 +12,10 @@ from onnx import parser
 
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.families import all_hazards
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.repairs.table import ONNX_EDITOR, TFLITE_EDITOR, UNREPAIRED
-from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
+from onnxlint_cmsis.formats.format import ONNX, TFLITE, part
 from onnxlint_cmsis.planning.repairable import REPAIRS, repairs_for, useless_nodes
 from support import linter
 from support.fix_command import contents, run, text
@@ -234,9 +234,9 @@ def test_rows_name_hazards_or_rules_that_exist(row):
 
 
 def test_each_repair_that_may_fit_is_one_that_can_be_done():
-    assert ONNX_EDITOR.repairs.keys() == {row.name for row in REPAIRS}
+    assert part(ONNX.editor).repairs.keys() == {row.name for row in REPAIRS}
     done = {row.name for row in repairs_for(TFLITE) if row in REPAIRS}
-    assert TFLITE_EDITOR.repairs.keys() == done == {"zero-bias", "wider-window"}
+    assert part(TFLITE.editor).repairs.keys() == done == {"zero-bias", "wider-window"}
 
 
 def test_each_hazard_has_a_repair_or_a_reason_why_none_is_exact():

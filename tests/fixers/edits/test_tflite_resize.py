@@ -12,9 +12,9 @@ import pytest
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.analysis.results import Proof
-from onnxlint_cmsis.fixers.edits.tflite import apply_to_tflite
 from onnxlint_cmsis.fixers.proof.compare import element_map
 from onnxlint_cmsis.fixers.proof.prove import Prover
+from onnxlint_cmsis.formats.format import TFLITE, part
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
@@ -36,7 +36,8 @@ class Case(NamedTuple):
 
     @property
     def new(self) -> bytes:
-        return apply_to_tflite(self.data, self.graph, self.dimensions, self.plan)
+        data: bytes = part(TFLITE.editor).resized(self.data, self.graph, self.dimensions, self.plan)
+        return data
 
     def proof(self) -> Proof:
         pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")

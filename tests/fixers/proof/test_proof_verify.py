@@ -11,9 +11,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.results import Difference, Proof
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
-from onnxlint_cmsis.fixers.edits.resize import apply
 from onnxlint_cmsis.fixers.proof import compare
 from onnxlint_cmsis.fixers.proof import inputs as feeds
 from onnxlint_cmsis.fixers.proof import prove as inner_tensors
@@ -21,7 +18,6 @@ from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, Spread, alig
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.proof.models import OnnxModel
 from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
-from onnxlint_cmsis.fixers.rewriting import fix_request
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.planning.layouts import refused
@@ -30,6 +26,7 @@ from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
 from support.lanes_checks import analysed
+from support.linter import fixed, with_plan
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 from support.versions import needs_right_products
 
@@ -164,7 +161,7 @@ def hidden(head: str) -> Case:
 def planned(before: Case, plan: Plan) -> tuple[onnx.ModelProto, dict[str, Held]]:
     """The model with a plan applied, and the tensors that hold the same in both."""
     same = element_map(before.graph, [PlanStep(before.graph, before.dimensions, plan)])
-    return apply(before.model, before.graph, before.dimensions, plan), same
+    return with_plan(before.model, before.graph, before.dimensions, plan), same
 
 
 @pytest.mark.parametrize("head", ["Sigmoid", "Sign", "ArgMax"])
@@ -205,7 +202,7 @@ def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not() -> N
 def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:
     before = hidden("Sigmoid")
     first = before.plan({"first_0": (None, 2, 1, None)})
-    grown = case(apply(before.model, before.graph, before.dimensions, first))
+    grown = case(with_plan(before.model, before.graph, before.dimensions, first))
     then = grown.plan({"first_0": (2, None, 1, 0)})
     steps = [PlanStep(before.graph, before.dimensions, first), PlanStep(grown.graph, grown.dimensions, then)]
     same = element_map(before.graph, steps)
@@ -228,11 +225,10 @@ def test_unread_values_may_differ_inside() -> None:
     data = build.op("Conv", data, build.const(weights), build.weights(3), name="mid")
     data = build.op("Gather", data, build.ints(0, 1), axis=1)
     model = build.model(build.conv(data, 2, 5, name="last"))
-    request = fix_request(make_settings(targets=["cortex-m4"], min_gain=0))
-    fixed = fix_model("test.onnx", model.SerializeToString(), request).result
-    assert [(one.have, one.want) for one in fixed.classes] == [(4, 3)]
-    assert fixed.proof.equal
-    assert fixed.proof.inner == 4
+    result = fixed(model, targets=["cortex-m4"], min_gain=0).result
+    assert [(change.have, change.want) for change in result.classes] == [(4, 3)]
+    assert result.proof.equal
+    assert result.proof.inner == 4
 
 
 def test_sums_whose_bias_elsewhere_took_up_constants_are_not_compared() -> None:
@@ -480,7 +476,7 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
     for one in before.dimensions.classes:
         if one.freedom is not Freedom.LOCKED and one.id not in fixed:
             kept[one.id] = (*range(one.size), *[None] * choices.randint(1, 5))
-    after = apply(model, before.graph, before.dimensions, Plan(kept))
+    after = with_plan(model, before.graph, before.dimensions, Plan(kept))
     if not kept:
         assert after.SerializeToString() == model.SerializeToString()
         return
@@ -498,7 +494,7 @@ def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inpu
     one = analysed(model)
     removed = {leaf: lanes.exact for leaf, lanes in one.lanes.classes.items() if lanes.exact}
     kept = {leaf: one.lanes.classes[leaf].live for leaf in removed}
-    after = apply(model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
+    after = with_plan(model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
     assert sum(map(len, removed.values())) >= 971
     assert after.ByteSize() < 0.47 * model.ByteSize()
     proof = prove(path, after.SerializeToString(), inputs=1000)
