@@ -13,10 +13,10 @@ from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import analyse, risks
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.intervals import as_stored, between
-from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent, share
+from onnxlint_cmsis.operators.arithmetic import PAIRS, bent, share
 from support.dims_graphs import Builder, freedom, prove, reasons
+from support.operator_records import CURVES, ONNX_RECORDS
 from support.stems import head, stem
 
 
@@ -213,14 +213,13 @@ def test_a_model_of_many_operators_between_two_layers() -> None:
 
 
 def test_every_row_belongs_to_an_operator_that_lets_classes_through() -> None:
-    followed = [one for one in OPERATORS.values() if callable(one.values) or one.movement is not None]
+    followed = [one for one in ONNX_RECORDS if callable(one.values) or one.movement is not None]
     assert len(followed) > 100
     assert all(callable(one.axes) for one in followed)
 
 
 NUMBERS = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 0.5]), st.floats(-90, 90, width=32), st.floats(-2, 2, width=32))
 MODERN = {"Gelu": 20, "Mish": 18, "HardSwish": 18, "Swish": 24, "FastGelu": 0, "QuickGelu": 0}
-CURVES = {one.name: one.values.curve for one in OPERATORS.values() if isinstance(one.values, CurveValues)}
 PLAIN_CURVES = sorted(set(CURVES) - {"Swish", "FastGelu", "QuickGelu", "Not", "IsNaN", "IsInf"})
 
 

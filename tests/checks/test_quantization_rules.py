@@ -20,6 +20,7 @@ from onnxlint_cmsis.lower.layer import Cause
 from support import paths
 from support.quantized_models import CASES, Qdq, convolution, dense
 from support.quantizer_runs import SETTINGS, findings, levels
+from support.rule_examples import codes_and_levels
 
 BUILT = {
     "plain convolution": {},
@@ -190,10 +191,8 @@ def test_channels_whose_multiplier_counts_as_zero_are_counted() -> None:
 
 
 def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> None:
-    from onnxlint_cmsis.checks.rules.sum_overflow import RULE
-    from support.rule_examples import codes_and_levels
-
-    assert RULE.code not in {code for code, _ in codes_and_levels(RULE.bad._replace(options="--no-weights"), tmp_path)}
+    (rule,) = (rule for rule in every_rule() if rule.name == "sum-overflow")
+    assert rule.code not in {code for code, _ in codes_and_levels(rule.bad._replace(options="--no-weights"), tmp_path)}
 
 
 def test_a_zero_point_that_only_old_releases_ignore_is_told_for_those() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -299,11 +300,15 @@ def test_version_and_help(capsys):
     assert "Exit codes: 0 clean, 1 findings at or above --fail-on" in out
 
 
-def test_every_command_has_help(capsys):
-    from onnxlint_cmsis.cli.command_table import COMMANDS
-
-    for command in COMMANDS:
-        code, out, err = lint(capsys, command.name, "--help")
+def test_every_command_is_named_and_has_help(capsys):
+    _, _, named = lint(capsys, "--help")[1].partition("\nCommands:\n")
+    commands = re.findall(r"^  ([a-z-]+)  +\S", named.partition("\n\n")[0], re.MULTILINE)
+    assert commands == [
+        "lint", "rule", "layers", "memory", "compare", "widths", "scan", "report", "route", "cost", "config",
+        "config-schema", "completion",
+    ]  # fmt: skip
+    for command in commands:
+        code, out, err = lint(capsys, command, "--help")
         assert (code, err) == (0, "")
         assert out.startswith("usage: onnxlint-cmsis")
 
@@ -406,27 +411,3 @@ def test_rule_explains_and_lists(capsys):
     assert [rule["code"] for rule in rules["rules"]] == [rule.code for rule in every_rule()]
     assert all(rule["explanation"] for rule in rules["rules"])
     assert len(lint(capsys, "rule", "--all")[1].splitlines()) == len(every_rule())
-
-
-def test_layers_table():
-    from onnxlint_cmsis.analysis.layers import LayerReport, Total
-    from onnxlint_cmsis.cli.layers_command import layers_text
-    from onnxlint_cmsis.lower.layer import Verdict
-    from onnxlint_cmsis.output.layers import LayersReport
-
-    row = LayerReport(
-        "Conv_0", "Conv", "t", Verdict.CMSIS_NN, input=(1, None, 8, 3), output=(1, None, 8, 4), kernel="k",
-        effective="k", macs=1200, instructions=3000, scratch=-1, classes={"input_dims.c": "3 LOCKED #0"},
-        hazards=("H1",),
-    )  # fmt: skip
-    sums = [Total(target, "cortex-m4", 6000, 2, 0, 2400, 64, 0, None) for target in ("t", "u")]
-    text = layers_text(LayersReport((row, row._replace(target="u")), sums, {"Conv_0": "stem"}), 0)
-    first, second = text.split("\n\n")
-    lines = first.splitlines()
-    assert lines[0] == "t"
-    assert lines[2].split()[:6] == ["!", "stem", "Conv", "k", "?x8x3", "?x8x4"]
-    assert " 1,200 " in lines[2] and " 3,000   50 % " in lines[2]
-    assert lines[2].endswith("input_dims.c 3 LOCKED #0")
-    assert lines[4] == "  stem: H1"
-    assert lines[5] == "total: 2 layers, 2,400 MACs, 6,000 predicted instructions (not cycles)"
-    assert second.startswith("u\n")

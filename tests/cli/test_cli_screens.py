@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import pytest
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.output.plain import TableFit, fitted
 from support import paths
+from support.goldens import check_golden
+from support.models import text as model_text
 from support.third_party_models import needs_models
 
 SCREENS = {
@@ -31,14 +32,6 @@ def screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
     return capsys.readouterr().out
 
 
-def compare(text: str, name: str) -> None:
-    golden = Path(paths.GOLDEN, "screens", name)
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
-
-
 @needs_models
 @pytest.mark.parametrize("name", SCREENS)
 def test_screens(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +40,7 @@ def test_screens(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert max(map(len, text.splitlines())) <= 80
     wide = screen(capsys, monkeypatch, 120, *told)
     assert 80 < max(map(len, wide.splitlines())) <= 120
-    compare(text, name)
+    check_golden(f"screens/{name}", text)
 
 
 @needs_models
@@ -77,7 +70,31 @@ def test_layers_screens(name: str, capsys: pytest.CaptureFixture[str], monkeypat
     assert max(map(len, text.splitlines())) <= 80
     wide = screen(capsys, monkeypatch, 120, *told)
     assert 80 < max(map(len, wide.splitlines())) <= 120
-    compare(text, f"layers-{name}")
+    check_golden(f"screens/layers-{name}", text)
+
+
+LAYERS = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 8, 1, 128] x, float[1, 8, L, 64] z) => (float[] y)
+    <float[8, 8, 1, 5] w = {1}, float[8, 8, 1, 1] v = {1}> {
+        [row] a = Conv<strides = [1, 2], pads = [0, 1, 0, 2]>(x, w)
+        b = Relu(a)
+        [pointwise] c = Conv(b, v)
+        [curve] d = Sigmoid(c)
+        [sum] y = Add(d, z)
+    }
+"""
+"""A layer with a hazard, one without, one in plain code and one that a size leaves open."""
+
+
+def test_layers_are_marked_by_their_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model_text(LAYERS).SerializeToString())
+    assert main(["layers", "--isolated", "--target", "cortex-m4,cortex-m55", str(path)]) == 0
+    check_golden("screens/layers-verdicts", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("width", range(20, 60, 5))

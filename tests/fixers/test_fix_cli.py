@@ -147,14 +147,6 @@ def test_a_fix_alone_says_what_it_analyses_float_layers_as(folder, option):
     assert text(done).startswith("nothing.onnx: All layers compute in float; they are analysed as the s16 layers")
 
 
-def test_help_names_every_command():
-    from onnxlint_cmsis.cli.command_table import COMMANDS
-    from onnxlint_cmsis.cli.options import make_parser
-
-    named = make_parser().format_help().partition("Commands:")[2].split()
-    assert [command.name for command in COMMANDS if command.name not in named] == []
-
-
 @pytest.mark.parametrize("option", ["--fix", "--diff", "--fix-only"])
 def test_standard_input_cannot_be_fixed(folder, option):
     done = run(folder, option, "-", data=gaining())

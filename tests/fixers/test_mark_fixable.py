@@ -11,7 +11,6 @@ import pytest
 from onnxlint_cmsis import fix, lint
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.ground.findings import Finding
-from onnxlint_cmsis.output.fixes import fixable_text
 from support import fixable_models, paths
 from support.fix_command import run
 from support.fix_command import text as said
@@ -31,12 +30,13 @@ def row(**settings: object) -> FileResult:
 def test_a_pad_behind_an_input_is_counted_apart() -> None:
     result = row()
     assert "CNN302" in [finding.code for finding in result.findings]
-    assert fixable_text([result]) == "0 fixable with --fix, 1 more with --unsafe-fixes"
-    assert fixable_text([row(unsafe_fixes=True)]) == "1 fixable with --fix"
+    assert (result.fixable, result.fixable_unsafely) == (0, 1)
+    assert row(unsafe_fixes=True).fixable == 1
 
 
 def test_what_no_fix_may_act_on_is_not_counted() -> None:
-    assert fixable_text([row(unfixable=["CNN302"])]) == "0 fixable with --fix"
+    result = row(unfixable=["CNN302"])
+    assert (result.fixable, result.fixable_unsafely) == (0, 0)
 
 
 @needs_models

@@ -1,8 +1,10 @@
-"""Records of operators: each says what it is, and says it once."""
+"""Records of operators: each says what it is, and says it once; all operators of TensorFlow Lite Micro have one."""
 
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -11,22 +13,20 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from onnxlint_cmsis.formats.names import UNKNOWN, operator_named
-from onnxlint_cmsis.formats.onnx.names import OPERATORS
-from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
+from onnxlint_cmsis.formats.onnx import names as onnx_names
+from onnxlint_cmsis.formats.tflite import names as tflite_names
+from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.operators.curve import CURVES
 from onnxlint_cmsis.operators.quantization import PACT
 from onnxlint_cmsis.operators.record import AS_READ, Elements, NewElement, NewLane, NotFollowed, Operator, Risk
-from support.operator_records import answers_or_declines_new_lane
+from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
+from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS
+from support.operator_records import ONNX_RECORDS, TFLITE_RECORDS, answers_or_declines_new_lane, record_id
 
-RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
 ENUMS = ("elements", "risk", "layout")
 
 
-def _id(operator: Operator) -> str:
-    return f"{operator.domain or 'ai.onnx'}.{operator.name}"
-
-
-@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+@pytest.mark.parametrize("operator", [*ONNX_RECORDS, *TFLITE_RECORDS], ids=record_id)
 def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None:
     for facet in ("axes", "sizes", "values", "demand", "fold"):
         answer = getattr(operator, facet)
@@ -35,7 +35,7 @@ def test_every_record_answers_or_declines_its_facets(operator: Operator) -> None
     assert answers_or_declines_new_lane(operator)
 
 
-@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+@pytest.mark.parametrize("operator", ONNX_RECORDS, ids=record_id)
 def test_readers_decide_on_new_lanes_of_what_is_handed_on(operator: Operator) -> None:
     """A constant in front of such an operator means what it means behind it; quantized values have a zero-point."""
     hands_on = operator.moves or operator.elements in (Elements.PADDED, Elements.CAST)
@@ -86,15 +86,11 @@ def computed(name: str, at: float) -> np.ndarray:
 
 
 def test_no_two_families_have_one_operator() -> None:
-    from onnxlint_cmsis.formats.onnx import names
-    from onnxlint_cmsis.formats.tflite import names as tflite_names
-    from onnxlint_cmsis.model.graph import TFLITE
-
-    tables = [*vars(names).values(), *vars(tflite_names).values()]
+    tables = [*vars(onnx_names).values(), *vars(tflite_names).values()]
     families = [value for value in tables if isinstance(value, tuple) and value]
     records = [record for family in families for record in family if isinstance(record, Operator)]
-    assert len([record for record in records if record.domain != TFLITE]) == len(OPERATORS)
-    assert len([record for record in records if record.domain == TFLITE]) == len(TFLITE_OPERATORS)
+    assert len([record for record in records if record.domain != TFLITE]) == len(ONNX_RECORDS)
+    assert len([record for record in records if record.domain == TFLITE]) == len(TFLITE_RECORDS)
 
 
 def test_an_alias_inherits_what_it_does_not_change() -> None:
@@ -145,7 +141,23 @@ def test_a_measured_scale_is_not_free() -> None:
     assert operator_named("", "QuantizeLinear").free
 
 
-@pytest.mark.parametrize("operator", PACT, ids=_id)
+@pytest.mark.parametrize("operator", PACT, ids=record_id)
 def test_operators_without_a_definition_decline_their_axes(operator: Operator) -> None:
     assert operator.root is operator_named("", operator.name)
     assert callable(operator.axes) == (operator.name == "RequantShift")
+
+
+def test_a_record_is_found_by_its_domain_and_name_alone() -> None:
+    for record in (*ONNX_RECORDS, *TFLITE_RECORDS):
+        assert operator_named(record.domain, record.name) is record
+    assert {*KERNELS, *LIMITS} <= {record.name for record in TFLITE_RECORDS}
+    assert operator_named(TFLITE, "HASHTABLE") is operator_named("", "CONV_2D") is UNKNOWN
+
+
+def test_onnx_operators_are_found_without_those_of_tflite() -> None:
+    code = (
+        "import sys; from onnxlint_cmsis.formats.names import operator_named; operator_named('', 'Conv'); "
+        "print([name for name in sys.modules if 'tflite' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

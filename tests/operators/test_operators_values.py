@@ -5,26 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import between, point
-from onnxlint_cmsis.operators.arithmetic import PAIRS, CurveValues, bent
+from onnxlint_cmsis.operators.arithmetic import PAIRS, bent
 from onnxlint_cmsis.operators.record import MOVING, NotFollowed, Operator
+from support.operator_records import CURVES, record_id
+from support.operator_records import ONNX_RECORDS as RECORDS
 
-CURVES = {one.name: one.values.curve for one in OPERATORS.values() if isinstance(one.values, CurveValues)}
-RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
 SPANS = [between(-3.0, 2.0), between(0.25, 0.5), between(-np.inf, np.inf), point(0.0), point(0.75), point(-2.0)]
-
-
-def _id(operator: Operator) -> str:
-    return f"{operator.domain or 'ai.onnx'}.{operator.name}"
 
 
 def _node(op_type: str) -> Node:
     return Node(0, "", op_type, "", 20, ("x",), ("y",))
 
 
-@pytest.mark.parametrize("operator", RECORDS, ids=_id)
+@pytest.mark.parametrize("operator", RECORDS, ids=record_id)
 def test_what_moves_elements_says_where_or_which(operator: Operator) -> None:
     if operator.elements in MOVING:
         assert operator.movement is not None or callable(operator.values)

@@ -12,11 +12,9 @@ import pytest
 
 from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cli.compare_command import version_of
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
-from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Verdict
@@ -30,6 +28,7 @@ from onnxlint_cmsis.output.comparison_text import (
 )
 from onnxlint_cmsis.output.layers import LayersReport
 from support import paths
+from support.linter import layered, linted
 from support.models import text
 from support.tflite_steps import random_chain
 
@@ -178,16 +177,17 @@ def test_layers_of_tflite_files_are_named_by_operator(capsys: pytest.CaptureFixt
 
 NETWORKS = ("kws_ds_cnn_int8_tf.onnx", "tflite/kws_ref_model.tflite")
 """One network in two formats."""
+M4_TFLM = {"targets": ["cortex-m4"], "runtime": "tflm"}
 
 
 @pytest.mark.skipif(
     not (paths.SHARED / "models").exists(), reason="needs the models in a folder `shared` beside the project"
 )
 def test_a_layer_that_both_formats_run_alike_has_not_changed() -> None:
-    settings = Configuration(
-        isolated=True, options=SettingsLayer("", "/", {"targets": ["cortex-m4"], "runtime": "tflm"})
+    before, after = (
+        ModelVersion(path.name, linted(path, **M4_TFLM), layered(path, **M4_TFLM))
+        for path in (paths.SHARED / "models" / name for name in NETWORKS)
     )
-    before, after = (version_of(str(paths.SHARED / "models" / name), settings)[0] for name in NETWORKS)
     changed = difference(before, after).layers
     assert len(changed) < len(before.layers.layers) < len(after.layers.layers)
     for layer in changed:

@@ -7,9 +7,8 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
@@ -247,7 +246,7 @@ def test_memory_that_was_never_measured_is_not_guessed():
 
 
 def older(date, build=M4):
-    return build._replace(revision=reviewed_revision(date))
+    return build._replace(revision=build_for(runtime_of(f"tflm@{date}"), build.target).revision)
 
 
 def pool(batch):

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
+from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
+from onnxlint_cmsis.operators.arithmetic import CurveValues
 from onnxlint_cmsis.operators.record import NewLane, NotFollowed, Operator
+
+ONNX_RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
+"""Every operator of ONNX's domains."""
+TFLITE_RECORDS = sorted(TFLITE_OPERATORS.values(), key=lambda operator: operator.name)
+"""Every operator of `.tflite` files."""
+CURVES = {record.name: record.values.curve for record in ONNX_RECORDS if isinstance(record.values, CurveValues)}
+"""Functions of one number by the name of their operator."""
+
+
+def record_id(operator: Operator) -> str:
+    """Name of a test of a record."""
+    return f"{operator.domain or 'ai.onnx'}.{operator.name}"
 
 
 def answers_or_declines_new_lane(operator: Operator) -> bool:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cli.report_command import report_input
-from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.output.html import graph_drawing, rails
 from support.html_pages import HtmlPage
+from support.linter import analysed, layered
 from support.paths import ROOT
 from support.report_models import NET, write_model, written_report
 from support.tflite_steps import random_chain
@@ -89,8 +89,9 @@ def test_sections_stand_in_their_order(net: Path) -> None:
 
 def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> None:
     source = NET.replace("(d, w)", "(e, w)").replace("[strided]", "e = Identity(d)\n[strided]")
-    given = report_input(str(write_model(tmp_path / "net.onnx", source)), Configuration(isolated=True))
-    drawing = graph_drawing(given.model, given.names, given.version.result.summary)
+    path = write_model(tmp_path / "net.onnx", source)
+    model = analysed(path)
+    drawing = graph_drawing(model, layered(path).names, summarize(model))
     assert {row.name: row.verdict for row in drawing.rows if row.verdict} == {"root": "refused"}
     assert [row.name for row in drawing.rows] == ["x", "first", "second", "sum", "root", "strided", "last"]
     assert [row.reads for row in drawing.rows] == [(), (0,), (1,), (1, 2), (3,), (4,), (5,)]
