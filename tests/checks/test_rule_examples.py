@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.rule_registry import LintCheck, every_check
+from onnxlint_cmsis.checks.rule_registry import MODULES, LintCheck, acting_rules, every_check, every_rule
+from support.paths import ROOT
 from support.rule_examples import codes_and_levels
 
 BY_NAME = pytest.mark.parametrize("check", every_check(), ids=lambda check: check.rule.name)
@@ -27,3 +28,14 @@ def usual_level(check: LintCheck) -> str:
     """The rule's level; a missed kernel that was not measured to be faster is a note."""
     unmeasured = isinstance(check.run, RoutingCheck) and check.run.gain == RoutingCheck._field_defaults["gain"]
     return "note" if unmeasured else check.rule.level.name.lower()
+
+
+def test_a_file_of_a_rule_knows_no_other_code_but_its_own() -> None:
+    files = {path.stem: path for path in (ROOT / "onnxlint_cmsis/checks/rules").glob("[!_]*.py")}
+    assert files.keys() == {name for names in MODULES.values() for name in names}
+    for rule in every_rule():
+        assert f'code="{rule.code}"' in files[rule.name.replace("-", "_")].read_text(encoding="utf-8")
+
+
+def test_rules_that_a_fix_answers_look_at_what_a_lint_loads() -> None:
+    assert acting_rules() == tuple(rule for rule in every_rule() if rule.action)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -108,3 +109,42 @@ def test_three_dots_stand_for_lines_or_for_a_part_of_a_line() -> None:
     assert not doc_pages.matches("a ... z\n", "a\nz\n")
     assert not doc_pages.matches("a.b\n", "a-b\n")
     assert not doc_pages.matches("", "something\n")
+
+
+def test_docs_are_not_stale() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/make_docs.py", "--check"], cwd=paths.ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not paths.SHARED.exists(), reason="needs the cost vectors in a folder `shared` beside the project")
+def test_the_evidence_table_is_what_the_vectors_say() -> None:
+    script = [sys.executable, "lab/measure_evidence.py", str(paths.SHARED / "vectors" / "cost"), "--check"]
+    assert subprocess.run(script, cwd=paths.ROOT, check=False).returncode == 0
+
+
+def test_the_lowest_versions_are_the_same_everywhere() -> None:
+    project = (paths.ROOT / "pyproject.toml").read_text()
+    lowest = dict(re.findall(r'^ +"([\w-]+)>=([\d.]+)', project, re.MULTILINE))
+    lowest |= dict(re.findall(r'^(requires-python) = ">=([\d.]+)"$', project, re.MULTILINE))
+    lowest |= dict(re.findall(r'^tflite = \["(ai-edge-litert)>=([\d.]+)"\]$', project, re.MULTILINE))
+    onnx, runtime, numpy, python = (lowest[name] for name in ("onnx", "onnxruntime", "numpy", "requires-python"))
+    page = (paths.ROOT / "docs/contributing.md").read_text()
+    _, _, table = page.partition("## The lowest versions\n")
+    rows = re.findall(
+        r"^\| ([A-Z][\w ]+|[a-z-]+) ([\d.]+) (?:\([^|]+\) )?\| ", table.partition("\n## ")[0], re.MULTILINE
+    )
+    names = {"Python": "requires-python", "ONNX Runtime": "onnxruntime", "NumPy": "numpy", "LiteRT": "ai-edge-litert"}
+    assert {names.get(name, name): version for name, version in rows} == lowest
+    readme = " ".join((paths.ROOT / "README.md").read_text().split())
+    assert f"onnx {onnx}, ONNX Runtime {runtime} and NumPy {numpy}, or newer" in readme
+    for text in (readme, (paths.ROOT / "docs/index.md").read_text(), (paths.ROOT / "docs/tutorial.md").read_text()):
+        assert f"Python {python} or" in text
+    job = (paths.ROOT / ".github/workflows/tests.yml").read_text().partition("\n  minimum-versions:\n")[2]
+    assert re.findall(r'python-version: "([\d.]+)"|run: (.+)', job)[:2] == [
+        (python, ""),
+        ("", "sh scripts/test_minimum.sh"),
+    ]
+    assert f'target-version = "py{python.replace(".", "")}"' in project
+    assert f'python_version = "{python}"' in project

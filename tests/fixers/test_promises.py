@@ -13,7 +13,8 @@ from onnxlint_cmsis.analysis.results import grouped
 from onnxlint_cmsis.fixers.proof.models import litert_missing
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.full import what_to_do
+from onnxlint_cmsis.output.formats import render
+from support.cli_fakes import a_run
 from support.paths import SHARED
 from support.versions import needs_right_products
 
@@ -49,7 +50,9 @@ def test_a_fix_does_what_findings_promise(name: str, settings: dict[str, object]
     assert before.fixable == sum(bool(each.properties.get("fixable")) for each in before.findings)
     assert before.fixable_unsafely == sum(bool(each.properties.get(UNSAFELY)) for each in before.findings)
     for each in before.findings:
-        assert ("--fix" in what_to_do(each)) == any(each.properties.get(mark) for mark in PROMISES), each
+        assert ("--fix" in render("full", a_run([each], quiet=True))) == any(
+            each.properties.get(mark) for mark in PROMISES
+        ), each
     unsafe = bool(settings.get("unsafe_fixes"))
     wanted = [each for each in every(before.findings) if promised(each, unsafe_fixes=unsafe)]
     result = fix(path, write=True, **settings)

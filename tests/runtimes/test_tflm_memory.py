@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.runtime import TflmBuild, runtime_of
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
-from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 
@@ -239,7 +239,7 @@ def test_every_operator_of_the_runtime_is_measured_or_said_not_to_be():
 
 @pytest.mark.parametrize("text", ["", "90b983c2", "90B983C2B3", "2026-08", "2026-06-24", "2027-01"])
 def test_the_newest_revision_goes_by_commit_or_date(text):
-    assert reviewed_revision(text) is REVISIONS[-1]
+    assert runtime_of(f"tflm@{text}" if text else "tflm").commit == REVISIONS[-1].commit
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_the_newest_revision_goes_by_commit_or_date(text):
     ],
 )
 def test_an_older_revision_goes_by_commit_or_date(text, since):
-    assert reviewed_revision(text).since == since
+    assert runtime_of(f"tflm@{text}").since == since
 
 
 def test_revisions_stand_in_order():
@@ -265,4 +265,4 @@ def test_revisions_stand_in_order():
 @pytest.mark.parametrize("text", ["2024-03", "2024-05-06", "deadbeef"])
 def test_a_revision_that_is_not_reviewed_is_refused(text):
     with pytest.raises(ValueError, match=r"has not been reviewed; reviewed: be11bd79 \(since 2024-05-07\)"):
-        reviewed_revision(text)
+        runtime_of(f"tflm@{text}")

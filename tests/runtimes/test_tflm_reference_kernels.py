@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS, KernelOutcome, numbers_of
 from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
-from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds, reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds
 from support import paths
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
@@ -170,7 +170,7 @@ def test_a_strided_slice_that_inserts_an_axis_is_refused():
 
 @pytest.mark.parametrize(("revision", "status"), [("2026-06-24", "ok"), ("2026-06-01", "halt")])
 def test_five_axes_are_broadcast_since_a_day(revision, status):
-    build = REFERENCE._replace(revision=reviewed_revision(revision))
+    build = REFERENCE._replace(revision=build_for(runtime_of(f"tflm@{revision}"), REFERENCE.target).revision)
     shapes = ("FLOAT32", [2, 1, 2, 2, 2]), ("FLOAT32", [1, 2, 2, 2, 2]), ("BOOL", [2, 2, 2, 2, 2])
     assert report_of("GREATER", *shapes, build=build).status == status
 
@@ -187,7 +187,7 @@ def test_a_limit_holds_from_one_day_until_another():
 def test_an_output_whose_sizes_a_run_decides_is_refused(shape, status):
     report = report_of("RELU", ("FLOAT32", [1, 4]), ("FLOAT32", shape))
     assert report.status == status
-    before = REFERENCE._replace(revision=reviewed_revision("2025-04-04"))
+    before = REFERENCE._replace(revision=build_for(runtime_of("tflm@2025-04-04"), REFERENCE.target).revision)
     assert report_of("RELU", ("FLOAT32", [1, 4]), ("FLOAT32", [1, 4]), build=before).status == "ok"
     assert report_of("RESHAPE", ("FLOAT32", [1, 4]), ("FLOAT32", [2, -1])).status == "ok"
 

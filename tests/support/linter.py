@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnx import ModelProto
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis, open_model
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.classes import Dimensions
 from onnxlint_cmsis.analysis.results import FileResult, FixResult
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
@@ -33,7 +33,7 @@ def target_of(cpu: str = "cortex-m4", release: str = "7.0.0", compiler: str = "g
 def analysed(model: Model, name: str = "m.onnx", **settings: object) -> ModelAnalysis:
     """The analysis of a model, read from memory under a name, or from its file."""
     path, data = _given(model, name)
-    return open_model(path, make_settings(path, **settings).analysis, data)
+    return ModelAnalysis(path, make_settings(path, **settings).analysis, data)
 
 
 def linted(model: Model, name: str = "m.onnx", **settings: object) -> FileResult:
