@@ -158,11 +158,11 @@ def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str 
     if form and own and own != form:
         between = f" What the converter writes decides{which}: lint the {own.suffix} file to be certain."
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
-    found = f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}"
+    judged = f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}"
     if not runtime.asked or own is None:
-        return (found,)
+        return (judged,)
     return (
-        found,
+        judged,
         f"Not judged for {runtime.asked}, which was asked for: {own.suffix} files are judged for {runtime.name} alone.",
     )
 
@@ -180,16 +180,16 @@ def _brought(runtime: Runtime) -> str:
 def _tflm(version: str) -> Runtime:
     from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
 
-    found = reviewed_revision(version)
+    revision = reviewed_revision(version)
     return Runtime(
         TFLM,
         "TensorFlow Lite Micro",
-        found.commit,
-        found.since,
-        cmsis_nn=found.cmsis_nn[:8],
-        release=found.release,
-        older=found.older,
-        reads_tflite=bool(found.layout),
+        revision.commit,
+        revision.since,
+        cmsis_nn=revision.cmsis_nn[:8],
+        release=revision.release,
+        older=revision.older,
+        reads_tflite=bool(revision.layout),
     )
 
 
@@ -535,20 +535,20 @@ class LayerFacts:
         """Types, in TensorFlow Lite's words, that converters may give its data; none where it is of whole numbers."""
         if self.type == "float":
             return ("FLOAT32",)
-        place = next(iter(activations_of(self.node)), 0)
-        source, made = of_input(self.graph, self.node, place), self.node.outputs[0]
-        readers = self.graph.consumers.get(made, ()) if made not in self.graph.outputs else ()
+        position = next(iter(activations_of(self.node)), 0)
+        source, result = of_input(self.graph, self.node, position), self.node.outputs[0]
+        readers = self.graph.consumers.get(result, ()) if result not in self.graph.outputs else ()
         rounded = of_result(self.graph, self.node) or (readers and all(map(quantizes, readers)))
         if source and rounded and source.bits in WHOLE and self.op in LEFT_QUANTIZED:
             return (WHOLE[source.bits],)
-        real = source or self.graph.elem_type(self.node.inputs[place]) in REAL
+        real = source or self.graph.elem_type(self.node.inputs[position]) in REAL
         return (*WHOLE.values(), "FLOAT32") if real else ()
 
     @property
     def activation_types(self) -> frozenset[str]:
         """Types of the integers that it reads and writes, as the file has them."""
         numbers = (*self.record.inputs, self.record.output)
-        return frozenset(each.elem_type for each in numbers if each is not None)
+        return frozenset(number.elem_type for number in numbers if number is not None)
 
 
 # The form of a runtime's conditions: one row for each operator and condition.
@@ -693,12 +693,12 @@ def becomes_slice(call: KernelCall) -> bool:
 def _same_transposed(call: KernelCall, axis: int) -> bool:
     """Whether the output is that of SAME: stride times as large, cut by half on each side; true where unknown."""
     size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
-    made, stride = (call.output_dims.h, call.output_dims.w)[axis], call.stride[axis]
+    length, stride = (call.output_dims.h, call.output_dims.w)[axis], call.stride[axis]
     before, after = call.padding[axis], call.pad_after[axis]
-    if size is None or kernel is None or made is None or not stride or before is None or after is None:
+    if size is None or kernel is None or length is None or not stride or before is None or after is None:
         return True
     total = max(kernel - stride, 0)
-    return (made, before, after) == (size * stride, total // 2, total - total // 2)
+    return (length, before, after) == (size * stride, total // 2, total - total // 2)
 
 
 def behind_pad(call: KernelCall) -> KernelCall:

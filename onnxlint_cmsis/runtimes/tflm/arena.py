@@ -219,9 +219,9 @@ def place(buffers: Sequence[PlannedBuffer]) -> tuple[PlannedBuffer, ...]:
     free.sort(key=lambda buffer: -buffer.room)  # stable: of equal sizes the later comes first
     placed: list[PlannedBuffer] = []
     for buffer in (*fixed, *free):
-        found = buffer if buffer.offset >= 0 else buffer._replace(offset=_first_gap(buffer, placed))
-        position = next((i for i, other in enumerate(placed) if other.offset > found.offset), len(placed))
-        placed.insert(position, found)
+        located = buffer if buffer.offset >= 0 else buffer._replace(offset=_first_gap(buffer, placed))
+        position = next((i for i, other in enumerate(placed) if other.offset > located.offset), len(placed))
+        placed.insert(position, located)
     by_number = {buffer.number: buffer for buffer in placed}
     return tuple(by_number[buffer.number] for buffer in buffers)
 
@@ -321,7 +321,7 @@ def _tensors(
     model: TfliteModel, subgraph: Subgraph, start: int, lives: Lifetimes, offsets: tuple[int, ...]
 ) -> list[PlannedBuffer]:
     """Tensors of a subgraph that the planner places; VAR_HANDLE points its output at data of its own."""
-    found = []
+    planned = []
     handles = {output for operator in subgraph.operators if operator.op == HANDLE for output in operator.outputs}
     for index, tensor in enumerate(subgraph.tensors, start):
         size = tensor_bytes(tensor)
@@ -329,8 +329,8 @@ def _tensors(
         online = offset == NEVER
         placed = model.is_constant(tensor) or index - start in handles or (tensor.is_variable and online)
         if size and not placed:
-            found.append(PlannedBuffer(index, size, lives.first[index], lives.last[index], offset))
-    return found
+            planned.append(PlannedBuffer(index, size, lives.first[index], lives.last[index], offset))
+    return planned
 
 
 def offline_offsets(model: TfliteModel) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ with a kernel of CMSIS-NN, `PLAIN` the same in a build without it, `LIMITS` all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import partial
 from itertools import pairwise, zip_longest
@@ -103,7 +103,7 @@ class OfLayer(NamedTuple):
 class KernelLimit(NamedTuple):
     """One check of a kernel, or one of its ways that other operators do not go."""
 
-    place: str
+    location: str
     """File and line, under K or from the root of the repository."""
     outcome: KernelOutcome
     """What happens where the condition is broken."""
@@ -123,7 +123,7 @@ class KernelLimit(NamedTuple):
     @property
     def source(self) -> str:
         """File and line from the root of the repository."""
-        return self.place if self.place.startswith("tensorflow/") else K + self.place
+        return self.location if self.location.startswith("tensorflow/") else K + self.location
 
 
 class KernelOperand(NamedTuple):
@@ -156,7 +156,8 @@ LEFT, AXIS, SIZES, INDICES = (
     KernelOperand(1, "its indices"),
 )
 OUTPUT = KernelOperand(0, "its output", written=True)
-FLOAT, NUMBERS, MOVED = ("FLOAT32",), ("FLOAT32", "INT8", "INT16"), ("FLOAT32", "INT8")
+FLOAT, INT8, INT16 = ("FLOAT32",), ("INT8",), ("INT16",)
+NUMBERS, MOVED = ("FLOAT32", "INT8", "INT16"), ("FLOAT32", "INT8")
 INDEX_TYPES = ("INT32", "INT64")
 UNSIZED = ("STRING", "VARIANT", "INT2", "UINT4", "FLOAT8_E4M3FN", "FLOAT8_E5M2")
 """Element types without a size (lite/micro/memory_helpers.cc:47)."""
@@ -214,10 +215,11 @@ def dynamic(view: OperatorView) -> str:
     tensors = (view.subgraph.tensors[index] for index in operator.outputs if index >= 0)
     shapes = [_pooled(view)] if operator.op == "L2_POOL_2D" else [tensor.shape for tensor in tensors]
     if operator.op == "RESHAPE":
-        data, made = DATA.of(view).shape, shapes[0]
+        data, output = DATA.of(view).shape, shapes[0]
         shapes = [
             tuple(
-                prod(data) // (prod(size for size in made if size != -1) or 1) if size == -1 else size for size in made
+                prod(data) // (prod(size for size in output if size != -1) or 1) if size == -1 else size
+                for size in output
             )
         ]
     bad = next((shape for shape in shapes if shape != (0,) and any(size < 1 for size in shape)), None)
@@ -439,18 +441,12 @@ def _summed(view: OperatorView) -> float:
     return _ratio(2 * scale(DATA.of(view)), (1 << 20) * scale(OUTPUT.of(view)))
 
 
-def sum_factors(view: OperatorView) -> str:
-    """The factors of a sum lie between 0 and 1 (K/add_common.cc:49-56)."""
-    return _pair_factors(view, float)
+@condition
+def pair_factors(view: OperatorView, exact: Callable[[float], float]) -> str:
+    """The factors of both inputs and the output lie between 0 and 1, in the precision that the kernel has.
 
-
-def difference_factors(view: OperatorView) -> str:
-    """The factors of a difference lie between 0 and 1, in single precision (K/sub_common.cc:52-60)."""
-    return _pair_factors(view, single)
-
-
-def _pair_factors(view: OperatorView, exact: Callable[[float], float]) -> str:
-    """Factors of both inputs and the output, in the precision that the kernel has."""
+    That is double for sums (K/add_common.cc:49-56) and single for differences (K/sub_common.cc:52-60).
+    """
     left, right, output = (scale(operand.of(view)) for operand in (LEFT, SECOND, OUTPUT))
     twice = exact(2 * max(left, right))
     steps = exact((1 << (15 if OUTPUT.of(view).elem_type == "INT16" else 20)) * output)
@@ -515,13 +511,8 @@ def plain_if_stretched(view: OperatorView, most: int) -> str:
 @condition
 def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Condition]) -> str:
     """A condition that holds for every input."""
-    operands = (KernelOperand(place, f"input {place}") for place in range(len(view.operator.inputs)))
+    operands = (KernelOperand(position, f"input {position}") for position in range(len(view.operator.inputs)))
     return next(filter(None, (condition(operand)(view) for operand in operands)), "")
-
-
-def shapes_of_inputs(view: OperatorView) -> str:
-    """All inputs have the shape of the first."""
-    return all_inputs(lambda operand: same_shape(LEFT, operand))(view)
 
 
 @condition
@@ -617,10 +608,10 @@ def expanded(view: OperatorView) -> str:
     values = numbers_of(view, axis)
     if len(axis.shape) > 1 or axis.elem_type != "INT32" or not values:
         return f"its axis is {axis.elem_type} of shape {list(axis.shape)}; one INT32 is taken"
-    place = int(values[0]) + (len(data) + 1 if values[0] < 0 else 0)
-    if place > len(data):
-        return f"axis {place} is beyond its {len(data)} dimensions"
-    wanted = (*data[: max(place, 0)], *([1] if place >= 0 else []), *data[max(place, 0) :])
+    position = int(values[0]) + (len(data) + 1 if values[0] < 0 else 0)
+    if position > len(data):
+        return f"axis {position} is beyond its {len(data)} dimensions"
+    wanted = (*data[: max(position, 0)], *([1] if position >= 0 else []), *data[max(position, 0) :])
     return "" if output == wanted else f"its output has shape {list(output)}; {list(wanted)} is taken"
 
 
@@ -799,10 +790,10 @@ def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool
     if first is None:
         return ""
     body = view.model.subgraphs[index]
-    taken, made = len(view.operator.inputs) - first, len(view.operator.outputs)
-    alike = len(body.inputs) == taken and (not gives or len(body.outputs) == made)
+    taken, given_out = len(view.operator.inputs) - first, len(view.operator.outputs)
+    alike = len(body.inputs) == taken and (not gives or len(body.outputs) == given_out)
     ends = f"{len(body.inputs)} inputs and {len(body.outputs)} outputs"
-    return "" if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {made}"
+    return "" if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {given_out}"
 
 
 @condition
@@ -831,8 +822,8 @@ QUANTIZED_PAIRS = {
 
 def one_scale(view: OperatorView) -> str:
     """The output has one scale."""
-    found = OUTPUT.of(view).quantization
-    count = len(found.scales) if found else 0
+    stored = OUTPUT.of(view).quantization
+    count = len(stored.scales) if stored else 0
     return "" if count == 1 else f"its output has {count} scales; 1 alone is taken"
 
 
@@ -859,39 +850,37 @@ REFERENCE = KernelOutcome.REFERENCE
 Row = KernelLimit
 
 
-def ends(file: str, inputs_at: int, *counts: int) -> tuple[KernelLimit, ...]:
-    """A number of inputs, and in the next line one output."""
-    return (
-        Row(f"{file}:{inputs_at}", PREPARE, inputs(*counts)),
-        Row(f"{file}:{inputs_at + 1}", PREPARE, outputs),
-    )
+def rows(outcome: KernelOutcome, file: str, conditions: Mapping[int, Condition]) -> tuple[KernelLimit, ...]:
+    """Checks of one outcome, each with its line in the file; the file is empty where `in_file` adds it."""
+    return tuple(Row(f"{file}:{line}", outcome, condition) for line, condition in conditions.items())
+
+
+def checks(
+    file: str, prepare: Mapping[int, Condition], invoke: Mapping[int, Condition] | None = None
+) -> tuple[KernelLimit, ...]:
+    """Checks of Prepare, then of Eval, which return an error; each with its line in the file."""
+    return (*rows(PREPARE, file, prepare), *rows(INVOKE, file, invoke or {}))
 
 
 def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: int) -> tuple[KernelLimit, ...]:
     """Curves that take FLOAT32 alone, in one shape."""
-    return (
-        *ends(file, first, 1),
-        Row(f"{file}:{given_at[0]}", PREPARE, given(DATA)),
-        Row(f"{file}:{given_at[1]}", PREPARE, given(OUTPUT)),
-        Row(f"{file}:{type_at}", PREPARE, typed(DATA, *FLOAT)),
-        Row(f"{file}:{type_at + 1}", PREPARE, same_type(DATA, OUTPUT)),
-        Row(f"{file}:{type_at + 3}", PREPARE, same_shape(DATA, OUTPUT)),
-    )
+    return checks(file, {
+        first: inputs(1), first + 1: outputs, given_at[0]: given(DATA), given_at[1]: given(OUTPUT),
+        type_at: typed(DATA, *FLOAT), type_at + 1: same_type(DATA, OUTPUT), type_at + 3: same_shape(DATA, OUTPUT),
+    })  # fmt: skip
 
 
 _ELEMENTWISE = (
-    *ends("elementwise.cc", 81, 1),
-    Row("elementwise.cc:85", PREPARE, given(DATA)),
-    Row("elementwise.cc:88", PREPARE, given(OUTPUT)),
-    Row("elementwise.cc:89", PREPARE, same_type(DATA, OUTPUT)),
-)
+    *checks("elementwise.cc", {
+        81: inputs(1), 82: outputs, 85: given(DATA), 88: given(OUTPUT), 89: same_type(DATA, OUTPUT),
+    }),
+)  # fmt: skip
 """GenericPrepare, which takes every type: its test of the type asks whether a function pointer is set."""
 _ABS_RSQRT = (
-    *ends("elementwise.cc", 105, 1),
-    Row("elementwise.cc:108", PREPARE, given(DATA)),
-    Row("elementwise.cc:110", PREPARE, given(OUTPUT)),
-    Row("elementwise.cc:111", PREPARE, same_type(DATA, OUTPUT)),
-    Row("elementwise.cc:130", PREPARE, where(DATA, ("INT8",), with_steps(DATA))),
+    *checks("elementwise.cc", {
+        105: inputs(1), 106: outputs, 108: given(DATA), 110: given(OUTPUT), 111: same_type(DATA, OUTPUT),
+        130: where(DATA, INT8, with_steps(DATA)),
+    }),
     Row(
         "elementwise.cc:132",
         PREPARE,
@@ -899,9 +888,8 @@ _ABS_RSQRT = (
             with_steps(OUTPUT)(view) if DATA.of(view).elem_type in INTEGER and quantized(DATA.of(view)) else ""
         ),
     ),
-    Row("elementwise.cc:149", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
-    Row("elementwise.cc:150", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
-)
+    *checks("elementwise.cc", {149: where(DATA, INT16, pointed(DATA, 0)), 150: where(DATA, INT16, pointed(OUTPUT, 0))}),
+)  # fmt: skip
 _SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")
 _STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), until=ANY_RANK)
 """Until that day, operands of different shapes were taken for four axes."""
@@ -910,9 +898,8 @@ _STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), u
 def _comparison(types: tuple[str, ...], line: int) -> tuple[KernelLimit, ...]:
     """K/comparisons.cc; `line` is that of the message on types."""
     return (
-        Row("comparisons.cc:557", PREPARE, given(LEFT)),
-        Row("comparisons.cc:560", PREPARE, given(SECOND)),
-        Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, ("INT8",), below_one(_step(LEFT), _step(SECOND)))),
+        *checks("comparisons.cc", {557: given(LEFT), 560: given(SECOND)}),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, INT8, below_one(_step(LEFT), _step(SECOND)))),
         Row(f"comparisons.cc:{line}", INVOKE, typed(LEFT, *types)),
         _STRETCHED,
     )
@@ -923,10 +910,7 @@ def _reduction(*, types: tuple[str, ...], types_at: int, same_at: int = 0) -> tu
     file = "reduce_common.cc"
     same = (Row(f"{file}:{same_at}", INVOKE, same_type(DATA, OUTPUT)),) if same_at else ()
     return (
-        Row(f"{file}:46", PREPARE, inputs(2)),
-        Row(f"{file}:47", PREPARE, outputs),
-        Row(f"{file}:51", PREPARE, given(AXIS)),
-        Row(f"{file}:52", PREPARE, typed(AXIS, "INT32")),
+        *checks(file, {46: inputs(2), 47: outputs, 51: given(AXIS), 52: typed(AXIS, "INT32")}),
         *same,
         Row(f"{file}:{types_at}", INVOKE, typed(DATA, *types)),
     )
@@ -934,33 +918,29 @@ def _reduction(*, types: tuple[str, ...], types_at: int, same_at: int = 0) -> tu
 
 _EXTREME = (
     *_reduction(types=MOVED, types_at=188, same_at=149),
-    Row("reduce_common.cc:174", INVOKE, where(DATA, ("INT8",), same_steps(DATA, OUTPUT))),
-    Row("reduce_common.cc:162", INVOKE, reduced_axes),
+    *rows(INVOKE, "reduce_common.cc", {174: where(DATA, INT8, same_steps(DATA, OUTPUT)), 162: reduced_axes}),
 )
 
 
 def _blocks(file: str, first: int, last: int, message: int) -> tuple[KernelLimit, ...]:
     """Batches to blocks of an image and back; `first` and `last` are lines of Prepare, `message` one of Eval."""
     return (
-        *ends(file, first, 3),
-        Row(f"{file}:{last - 6}", PREPARE, given(DATA)),
-        Row(f"{file}:{last - 4}", PREPARE, ranked(DATA, 3, 4)),
-        Row(f"{file}:{last - 3}", PREPARE, ranked(OUTPUT, 3, 4)),
-        Row(f"{file}:{last}", PREPARE, same_type(DATA, OUTPUT)),
-        Row(f"{file}:{message}", INVOKE, typed(DATA, *MOVED)),
-        Row(f"{file}:{message - 28}", WRONG, typed(SECOND, "INT32")),
-        Row(f"{file}:{message - 26}", WRONG, typed(THIRD, "INT32")),
-    )
+        *checks(file, {
+            first: inputs(3), first + 1: outputs, last - 6: given(DATA), last - 4: ranked(DATA, 3, 4),
+            last - 3: ranked(OUTPUT, 3, 4), last: same_type(DATA, OUTPUT),
+        }, {message: typed(DATA, *MOVED)}),
+        *rows(WRONG, file, {message - 28: typed(SECOND, "INT32"), message - 26: typed(THIRD, "INT32")}),
+    )  # fmt: skip
 
 
 def _sigmoid(file: str, same: int, point: int, power: int, message: str) -> tuple[KernelLimit, ...]:
     """LOGISTIC and TANH of int16, whose output has 15 fractional bits."""
     return (
         Row(f"{file}:{same}", PREPARE, same_type(DATA, OUTPUT)),
-        Row(f"{file}:{point}", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
-        Row(f"{file}:{point + 1}", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
-        Row(f"{file}:{power - 2}", HALTS_PREPARE, where(DATA, ("INT16",), gentle_scale)),
-        Row(f"{file}:{power}", PREPARE, where(DATA, ("INT16",), power_of_two)),
+        Row(f"{file}:{point}", PREPARE, where(DATA, INT16, pointed(DATA, 0))),
+        Row(f"{file}:{point + 1}", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0))),
+        Row(f"{file}:{power - 2}", HALTS_PREPARE, where(DATA, INT16, gentle_scale)),
+        Row(f"{file}:{power}", PREPARE, where(DATA, INT16, power_of_two)),
         Row(message, INVOKE, typed(DATA, *NUMBERS)),
     )
 
@@ -972,15 +952,14 @@ INT16_POINT = OfLayer("runtime-stops", "int16 activations have a zero-point othe
 _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ABS", (*_ABS_RSQRT, Row("elementwise.cc:318", INVOKE, typed(DATA, *NUMBERS)))),
     ("ADD_N", (
-        Row("add_n.cc:51", PREPARE, lambda view: inputs(2)(view) if len(view.operator.inputs) < 2 else ""),
-        Row("add_n.cc:52", PREPARE, outputs),
-        Row("add_n.cc:66", PREPARE, all_inputs(given)),
-        Row("add_n.cc:63", PREPARE, same_type(OUTPUT, LEFT)),
-        Row("add_n.cc:67", PREPARE, shapes_of_inputs),
-        Row("add_n.cc:68", PREPARE, all_inputs(lambda operand: same_type(LEFT, operand))),
-        Row("add_n.cc:72", PREPARE, where(LEFT, ("INT8",), all_inputs(lambda operand: same_steps(LEFT, operand)))),
-        Row("add_n.cc:125", PREPARE, typed(OUTPUT, *MOVED)),
-        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, ("INT8",), below_one(_shared, _summed))),
+        *checks("add_n.cc", {
+            51: lambda view: inputs(2)(view) if len(view.operator.inputs) < 2 else "", 52: outputs,
+            66: all_inputs(given), 63: same_type(OUTPUT, LEFT),
+            67: all_inputs(lambda operand: same_shape(LEFT, operand)),
+            68: all_inputs(lambda operand: same_type(LEFT, operand)),
+            72: where(LEFT, INT8, all_inputs(lambda operand: same_steps(LEFT, operand))), 125: typed(OUTPUT, *MOVED),
+        }),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INT8, below_one(_shared, _summed))),
     )),
     ("ARG_MAX ARG_MIN", (
         Row("arg_min_max.cc:90", INVOKE, typed(AXIS, "INT32")),
@@ -988,98 +967,71 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("arg_min_max.cc:79", INVOKE, typed(DATA, *MOVED)),
     )),
     ("ASSIGN_VARIABLE", (
-        Row("assign_variable.cc:54", PREPARE, inputs(2)),
-        Row("assign_variable.cc:55", PREPARE, no_outputs),
-        Row("assign_variable.cc:66", PREPARE, typed(LEFT, "RESOURCE", "INT32")),
-        Row("assign_variable.cc:68", PREPARE, single_value(LEFT)),
+        *checks("assign_variable.cc", {
+            54: inputs(2), 55: no_outputs, 66: typed(LEFT, "RESOURCE", "INT32"), 68: single_value(LEFT),
+        }),
         Row(f"{VARIABLE}:131", HALTS_INVOKE, fits_variable(SECOND)),
         Row(f"{VARIABLE}:133", WRONG, fits_variable(SECOND)),
     )),
-    ("CALL_ONCE", (
-        Row("call_once.cc:54", PREPARE, inputs(0)),
-        Row("call_once.cc:55", PREPARE, no_outputs),
-    )),
+    ("CALL_ONCE", checks("call_once.cc", {54: inputs(0), 55: no_outputs})),
     ("READ_VARIABLE", (
-        Row("read_variable.cc:39", HALTS_PREPARE, inputs(1)),
-        Row("read_variable.cc:40", HALTS_PREPARE, outputs),
-        Row("read_variable.cc:48", HALTS_PREPARE, typed(DATA, "RESOURCE")),
-        Row("read_variable.cc:49", HALTS_PREPARE, single_value(DATA)),
+        *rows(HALTS_PREPARE, "read_variable.cc", {
+            39: inputs(1), 40: outputs, 48: typed(DATA, "RESOURCE"), 49: single_value(DATA),
+        }),
         Row(f"{VARIABLE}:77", HALTS_INVOKE, fits_variable(OUTPUT)),
         Row(f"{VARIABLE}:79", WRONG, fits_variable(OUTPUT)),
     )),
     ("VAR_HANDLE", (Row("var_handle.cc:68", HALTS_PREPARE, given(OUTPUT)),)),
     ("BATCH_TO_SPACE_ND", _blocks("batch_to_space_nd.cc", 42, 57, 99)),
-    ("BROADCAST_ARGS", (
-        *ends("broadcast_args.cc", 32, 2),
-        Row("broadcast_args.cc:43", PREPARE, typed(LEFT, *INDEX_TYPES)),
-        Row("broadcast_args.cc:45", PREPARE, same_type(LEFT, SECOND)),
-        Row("broadcast_args.cc:46", PREPARE, same_type(LEFT, OUTPUT)),
-        Row("broadcast_args.cc:49", PREPARE, ranked(LEFT, 1, 1)),
-        Row("broadcast_args.cc:50", PREPARE, ranked(SECOND, 1, 1)),
-        Row("broadcast_args.cc:53", PREPARE, ranked(OUTPUT, 1, 1)),
-    )),
-    ("BROADCAST_TO", (
-        *ends("broadcast_to.cc", 77, 2),
-        Row("broadcast_to.cc:87", PREPARE, ranked(DATA, 0, 5)),
-        Row("broadcast_to.cc:90", PREPARE, typed(SIZES, *INDEX_TYPES)),
-        Row("broadcast_to.cc:92", PREPARE, same_type(DATA, OUTPUT)),
-        Row("broadcast_to.cc:98", PREPARE, stored(SIZES)),
-        Row("broadcast_to.cc:101", PREPARE, broadcast_to_shape),
-    )),
+    ("BROADCAST_ARGS", checks("broadcast_args.cc", {
+        32: inputs(2), 33: outputs, 43: typed(LEFT, *INDEX_TYPES), 45: same_type(LEFT, SECOND),
+        46: same_type(LEFT, OUTPUT), 49: ranked(LEFT, 1, 1), 50: ranked(SECOND, 1, 1), 53: ranked(OUTPUT, 1, 1),
+    })),
+    ("BROADCAST_TO", checks("broadcast_to.cc", {
+        77: inputs(2), 78: outputs, 87: ranked(DATA, 0, 5), 90: typed(SIZES, *INDEX_TYPES),
+        92: same_type(DATA, OUTPUT), 98: stored(SIZES), 101: broadcast_to_shape,
+    })),
     ("CAST", (
-        *ends("cast.cc", 29, 1),
-        Row("cast.cc:36", PREPARE, given(DATA)),
-        Row("cast.cc:39", PREPARE, given(OUTPUT)),
-        Row("cast.cc:110", INVOKE, typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
+        *checks("cast.cc", {
+            29: inputs(1), 30: outputs, 36: given(DATA), 39: given(OUTPUT),
+        }, {110: typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")}),
         Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32"), until=BOOL_RESULTS),
         Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
     )),
     ("CEIL", _float_curve("ceil.cc", 39, given_at=(35, 38), type_at=41)),
     ("CONCATENATION", (
-        Row("concatenation.cc:137", PREPARE, given(DATA)),
-        Row("concatenation.cc:141", PREPARE, given(OUTPUT)),
-        Row("concatenation.cc:147", PREPARE, no_activation),
-        Row("concatenation.cc:148", PREPARE, typed(DATA, "FLOAT32", "INT8", "INT16", "INT32", "INT64", "BOOL")),
-        Row("concatenation.cc:154", PREPARE, same_type(OUTPUT, DATA)),
-        Row("concatenation.cc:158", PREPARE, inputs(*range(1, 11))),
-        Row("concatenation.cc:168", PREPARE, all_inputs(given)),
-        Row("concatenation.cc:169", PREPARE, all_inputs(lambda operand: same_type(operand, DATA))),
-        Row("concatenation.cc:172", PREPARE, all_inputs(lambda operand: ranked(operand, 0, MOST_AXES))),
-        Row("concatenation.cc:183", PREPARE, where(DATA, ("INT8",), _STEPS_OF_OUTPUT), since=_CONCAT_CHECKS,
+        *checks("concatenation.cc", {
+            137: given(DATA), 141: given(OUTPUT), 147: no_activation,
+            148: typed(DATA, "FLOAT32", "INT8", "INT16", "INT32", "INT64", "BOOL"), 154: same_type(OUTPUT, DATA),
+            158: inputs(*range(1, 11)), 168: all_inputs(given),
+            169: all_inputs(lambda operand: same_type(operand, DATA)),
+            172: all_inputs(lambda operand: ranked(operand, 0, MOST_AXES)),
+        }),
+        Row("concatenation.cc:183", PREPARE, where(DATA, INT8, _STEPS_OF_OUTPUT), since=_CONCAT_CHECKS,
             layer=OfLayer("runtime-stops", "an input has another scale or zero-point than the output",
                           (Cause.UNEQUAL_SCALES,))),
-        Row("concatenation.cc:189", PREPARE, where(DATA, ("INT16",), all_inputs(lambda operand: pointed(operand, 0))),
+        Row("concatenation.cc:189", PREPARE, where(DATA, INT16, all_inputs(lambda operand: pointed(operand, 0))),
             since=_CONCAT_CHECKS, layer=INT16_POINT),
-        Row("concatenation.cc:205", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), since=_CONCAT_CHECKS),
+        Row("concatenation.cc:205", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), since=_CONCAT_CHECKS),
         Row("concatenation.cc:250", WRONG, where(DATA, INTEGER, _STEPS_OF_OUTPUT), layer=OfLayer(
             "runtime-wrong", "the kernel copies stored values, and scales or zero-points differ",
             (Cause.UNEQUAL_SCALES,), sure=False)),
     )),
     ("COS LOG SIN SQRT SQUARE", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, *FLOAT)))),
     ("CUMSUM", (
-        *ends("cumsum.cc", 48, 2),
-        Row("cumsum.cc:58", PREPARE, typed(DATA, *MOVED)),
-        Row("cumsum.cc:60", PREPARE, typed(AXIS, "INT32")),
-        Row("cumsum.cc:62", PREPARE, single_value(AXIS)),
-        Row("cumsum.cc:64", PREPARE, ranked(DATA, 1, 99)),
-        Row("cumsum.cc:69", PREPARE, same_type(DATA, OUTPUT)),
-        Row("cumsum.cc:70", PREPARE, same_shape(DATA, OUTPUT)),
-        Row(BELOW_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), below_one(_shared, _summed))),
+        *checks("cumsum.cc", {
+            48: inputs(2), 49: outputs, 58: typed(DATA, *MOVED), 60: typed(AXIS, "INT32"), 62: single_value(AXIS),
+            64: ranked(DATA, 1, 99), 69: same_type(DATA, OUTPUT), 70: same_shape(DATA, OUTPUT),
+        }),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(DATA, INT8, below_one(_shared, _summed))),
         Row("cumsum.cc:127", INVOKE, axis_within(AXIS, DATA)),
     )),
-    ("DEPTH_TO_SPACE", (
-        *ends("depth_to_space.cc", 41, 1),
-        Row("depth_to_space.cc:48", PREPARE, given(DATA)),
-        Row("depth_to_space.cc:51", PREPARE, given(OUTPUT)),
-        Row("depth_to_space.cc:53", PREPARE, ranked(DATA, 4, 4)),
-        Row("depth_to_space.cc:56", PREPARE, typed(OUTPUT, *MOVED)),
-        Row("depth_to_space.cc:58", PREPARE, same_type(DATA, OUTPUT)),
-        Row("depth_to_space.cc:71", PREPARE, blocks_fit),
-    )),
+    ("DEPTH_TO_SPACE", checks("depth_to_space.cc", {
+        41: inputs(1), 42: outputs, 48: given(DATA), 51: given(OUTPUT), 53: ranked(DATA, 4, 4),
+        56: typed(OUTPUT, *MOVED), 58: same_type(DATA, OUTPUT), 71: blocks_fit,
+    })),
     ("DEQUANTIZE", (
-        *ends("dequantize_common.cc", 32, 1),
-        Row("dequantize_common.cc:39", PREPARE, given(DATA)),
-        Row("dequantize_common.cc:41", PREPARE, given(OUTPUT)),
+        *checks("dequantize_common.cc", {32: inputs(1), 33: outputs, 39: given(DATA), 41: given(OUTPUT)}),
         Row(
             "dequantize_common.cc:43",
             PREPARE,
@@ -1096,136 +1048,95 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("dequantize_common.cc:46", PREPARE, typed(OUTPUT, *FLOAT)),
     )),
     ("DIV", (
-        Row("div.cc:80", PREPARE, given(LEFT)),
-        Row("div.cc:83", PREPARE, given(SECOND)),
-        Row("div.cc:86", PREPARE, given(OUTPUT)),
-        Row("div.cc:49", PREPARE, same_type(LEFT, SECOND)),
-        Row("div.cc:50", PREPARE, same_type(LEFT, OUTPUT)),
-        Row(ACTIVATION, PREPARE, where(OUTPUT, ("INT8",), activation_fits)),
-        Row("div.cc:96", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
-        Row("div.cc:98", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
-        Row("div.cc:203", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8")),
+        *checks("div.cc", {
+            80: given(LEFT), 83: given(SECOND), 86: given(OUTPUT), 49: same_type(LEFT, SECOND),
+            50: same_type(LEFT, OUTPUT),
+        }),
+        Row(ACTIVATION, PREPARE, where(OUTPUT, INT8, activation_fits)),
+        *checks("div.cc", {
+            96: where(OUTPUT, ("INT32",), no_steps(LEFT)), 98: where(OUTPUT, ("INT32",), no_steps(SECOND)),
+        }, {203: typed(OUTPUT, "FLOAT32", "INT32", "INT8")}),
     )),
-    ("DYNAMIC_UPDATE_SLICE", (
-        *ends("dynamic_update_slice.cc", 127, 3),
-        Row("dynamic_update_slice.cc:149", PREPARE, same_type(LEFT, SECOND)),
-        Row("dynamic_update_slice.cc:150", PREPARE, typed(THIRD, *INDEX_TYPES)),
-        Row("dynamic_update_slice.cc:160", PREPARE, update_fits),
-        Row("dynamic_update_slice.cc:217", INVOKE, typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")),
-    )),
-    ("ELU", (
-        *ends("elu.cc", 85, 1),
-        Row("elu.cc:93", PREPARE, same_type(DATA, OUTPUT)),
-        Row("elu.cc:139", INVOKE, typed(DATA, *MOVED)),
-    )),
+    ("DYNAMIC_UPDATE_SLICE", checks("dynamic_update_slice.cc", {
+        127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES),
+        160: update_fits,
+    }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")})),
+    ("ELU", checks("elu.cc", {85: inputs(1), 86: outputs, 93: same_type(DATA, OUTPUT)}, {139: typed(DATA, *MOVED)})),
     ("EMBEDDING_LOOKUP", (
-        *ends("embedding_lookup.cc", 69, 2),
-        Row("embedding_lookup.cc:77", PREPARE, ranked(LEFT, 1, 1)),
-        Row("embedding_lookup.cc:78", PREPARE, typed(LEFT, "INT32")),
-        Row("embedding_lookup.cc:83", PREPARE, ranked(SECOND, 2, 99)),
-        Row("embedding_lookup.cc:84", PREPARE, typed(SECOND, *MOVED)),
-        Row("embedding_lookup.cc:91", PREPARE, where(SECOND, FLOAT, typed(OUTPUT, *FLOAT))),
-        Row("embedding_lookup.cc:93", PREPARE, typed(OUTPUT, *MOVED)),
-        Row("embedding_lookup.cc:112", PREPARE, embedding_fits),
-        Row("embedding_lookup.cc:138", INVOKE, rows_within),
-        Row("embedding_lookup.cc:59", PREPARE, where(SECOND, ("INT8",), where(OUTPUT, FLOAT, pointed(SECOND, 0)))),
+        *checks("embedding_lookup.cc", {
+            69: inputs(2), 70: outputs, 77: ranked(LEFT, 1, 1), 78: typed(LEFT, "INT32"), 83: ranked(SECOND, 2, 99),
+            84: typed(SECOND, *MOVED), 91: where(SECOND, FLOAT, typed(OUTPUT, *FLOAT)), 93: typed(OUTPUT, *MOVED),
+            112: embedding_fits,
+        }, {138: rows_within}),
+        Row("embedding_lookup.cc:59", PREPARE, where(SECOND, INT8, where(OUTPUT, FLOAT, pointed(SECOND, 0)))),
     )),
     ("EQUAL NOT_EQUAL", _comparison(("BOOL", "FLOAT32", "INT32", "INT64", "INT8"), 120)),
     ("EXP", _float_curve("exp.cc", 33, given_at=(37, 40), type_at=41)),
-    ("EXPAND_DIMS", (
-        *ends("expand_dims.cc", 90, 2),
-        Row("expand_dims.cc:102", PREPARE, stored(AXIS)),
-        Row("expand_dims.cc:104", PREPARE, expanded),
-        Row("expand_dims.cc:140", INVOKE, typed(DATA, *NUMBERS)),
-    )),
-    ("FILL", (
-        Row("fill.cc:73", PREPARE, given(LEFT)),
-        Row("fill.cc:76", PREPARE, given(SECOND)),
-        Row("fill.cc:82", PREPARE, ranked(SECOND, 0, 0)),
-        Row("fill.cc:85", PREPARE, same_type(SECOND, OUTPUT)),
-        Row("fill.cc:90", PREPARE, stored(LEFT)),
-        Row("fill.cc:94", PREPARE, filled),
-        Row("fill.cc:125", INVOKE, typed(SECOND, "FLOAT32", "INT32", "INT8")),
-    )),
+    ("EXPAND_DIMS", checks("expand_dims.cc", {
+        90: inputs(2), 91: outputs, 102: stored(AXIS), 104: expanded,
+    }, {140: typed(DATA, *NUMBERS)})),
+    ("FILL", checks("fill.cc", {
+        73: given(LEFT), 76: given(SECOND), 82: ranked(SECOND, 0, 0), 85: same_type(SECOND, OUTPUT),
+        90: stored(LEFT), 94: filled,
+    }, {125: typed(SECOND, "FLOAT32", "INT32", "INT8")})),
     ("FLOOR", (Row("floor.cc:32", INVOKE, typed(DATA, *FLOAT)),)),
     ("FLOOR_DIV", (
-        *ends("floor_div.cc", 37, 2),
-        Row("floor_div.cc:50", PREPARE, same_type(LEFT, SECOND)),
-        Row("floor_div.cc:51", PREPARE, same_type(LEFT, OUTPUT)),
-        Row("floor_div.cc:117", INVOKE, typed(LEFT, *FLOAT)),
-        Row("floor_div.cc:78", INVOKE, any_zero(SECOND)),
+        *checks("floor_div.cc", {
+            37: inputs(2), 38: outputs, 50: same_type(LEFT, SECOND), 51: same_type(LEFT, OUTPUT),
+        }, {117: typed(LEFT, *FLOAT), 78: any_zero(SECOND)}),
         _STRETCHED,
     )),
     ("FLOOR_MOD", (
-        *ends("floor_mod.cc", 42, 2),
-        Row("floor_mod.cc:55", PREPARE, same_type(LEFT, SECOND)),
-        Row("floor_mod.cc:56", PREPARE, same_type(LEFT, OUTPUT)),
-        Row("floor_mod.cc:115", INVOKE, typed(LEFT, *FLOAT)),
+        *checks("floor_mod.cc", {
+            42: inputs(2), 43: outputs, 55: same_type(LEFT, SECOND), 56: same_type(LEFT, OUTPUT),
+        }, {115: typed(LEFT, *FLOAT)}),
         _STRETCHED,
     )),
-    ("GATHER", (
-        *ends("gather.cc", 103, 2),
-        Row("gather.cc:122", PREPARE, typed(INDICES, "INT32")),
-        Row("gather.cc:137", PREPARE, typed(DATA, *MOVED)),
-        Row("gather.cc:147", PREPARE, gathered),
-    )),
-    ("GATHER_ND", (
-        *ends("gather_nd.cc", 34, 2),
-        Row("gather_nd.cc:51", PREPARE, typed(DATA, *MOVED)),
-        Row("gather_nd.cc:60", PREPARE, typed(INDICES, "INT32")),
-        Row("gather_nd.cc:76", PREPARE, gathered_points),
-    )),
+    ("GATHER", checks("gather.cc", {
+        103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
+    })),
+    ("GATHER_ND", checks("gather_nd.cc", {
+        34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
+    })),
     ("GREATER", _comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303)),
     ("GREATER_EQUAL LESS LESS_EQUAL", _comparison(("FLOAT32", "INT32", "INT64", "INT8"), 381)),
     ("HARD_SWISH", (
-        *ends("hard_swish_common.cc", 38, 1),
-        Row("hard_swish_common.cc:68", PREPARE, where(DATA, ("INT8",), exponent_at_most_zero)),
+        *checks("hard_swish_common.cc", {38: inputs(1), 39: outputs, 68: where(DATA, INT8, exponent_at_most_zero)}),
         Row("hard_swish.cc:61", INVOKE, typed(DATA, *MOVED)),
     )),
-    ("IF", (
-        Row("if.cc:53", PREPARE, given(LEFT)),
-        Row("if.cc:61", PREPARE, typed(LEFT, "BOOL")),
-        Row("if.cc:62", PREPARE, single_value(LEFT)),
-        Row("if.cc:79", PREPARE, subgraphs_of_if),
-    )),
+    ("IF", checks("if.cc", {53: given(LEFT), 61: typed(LEFT, "BOOL"), 62: single_value(LEFT), 79: subgraphs_of_if})),
     ("L2_NORMALIZATION", (
-        *ends("l2norm.cc", 44, 1),
-        Row("l2norm.cc:55", PREPARE, ranked(DATA, 0, 4)),
-        Row("l2norm.cc:57", PREPARE, typed(OUTPUT, *MOVED)),
-        Row("l2norm.cc:59", PREPARE, same_type(DATA, OUTPUT)),
-        Row("l2norm.cc:68", PREPARE, no_activation),
-        Row("l2norm.cc:119", WRONG, where(OUTPUT, ("INT8",), scaled(OUTPUT, 1 / 128, 0))),
+        *checks("l2norm.cc", {
+            44: inputs(1), 45: outputs, 55: ranked(DATA, 0, 4), 57: typed(OUTPUT, *MOVED),
+            59: same_type(DATA, OUTPUT), 68: no_activation,
+        }),
+        Row("l2norm.cc:119", WRONG, where(OUTPUT, INT8, scaled(OUTPUT, 1 / 128, 0))),
     )),
-    ("L2_POOL_2D", (
-        *ends("l2_pool_2d.cc", 44, 1),
-        Row("l2_pool_2d.cc:52", PREPARE, ranked(DATA, 4, 4)),
-        Row("l2_pool_2d.cc:53", PREPARE, ranked(OUTPUT, 4, 4)),
-        Row("l2_pool_2d.cc:54", PREPARE, same_type(DATA, OUTPUT)),
-        Row("l2_pool_2d.cc:71", PREPARE, typed(DATA, *FLOAT)),
-    )),
+    ("L2_POOL_2D", checks("l2_pool_2d.cc", {
+        44: inputs(1), 45: outputs, 52: ranked(DATA, 4, 4), 53: ranked(OUTPUT, 4, 4), 54: same_type(DATA, OUTPUT),
+        71: typed(DATA, *FLOAT),
+    })),
     ("LEAKY_RELU", (
-        *ends("leaky_relu_common.cc", 35, 1),
-        Row("leaky_relu_common.cc:43", PREPARE, same_type(DATA, OUTPUT)),
+        *checks("leaky_relu_common.cc", {35: inputs(1), 36: outputs, 43: same_type(DATA, OUTPUT)}),
         Row("leaky_relu.cc:82", INVOKE, typed(DATA, *NUMBERS)),
     )),
     ("LOGICAL_AND LOGICAL_OR", (
-        Row("logical_common.cc:31", INVOKE, touched(LEFT)),
-        Row("logical_common.cc:33", INVOKE, touched(SECOND)),
+        *rows(INVOKE, "logical_common.cc", {31: touched(LEFT), 33: touched(SECOND)}),
         _STRETCHED,
     )),
     ("LOGICAL_NOT", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, "BOOL")))),
     ("LOGISTIC", (
-        Row("logistic_common.cc:39", PREPARE, given(DATA)),
-        Row("logistic_common.cc:42", PREPARE, given(OUTPUT)),
-        Row("logistic_common.cc:46", PREPARE, where(DATA, ("INT8",), where(OUTPUT, ("INT8",), pointed(OUTPUT, -128)))),
+        *checks("logistic_common.cc", {
+            39: given(DATA), 42: given(OUTPUT), 46: where(DATA, INT8, where(OUTPUT, INT8, pointed(OUTPUT, -128))),
+        }),
         *_sigmoid("logistic_common.cc", 44, 70, 101, "logistic.cc:98"),
     )),
     ("LOG_SOFTMAX", (
-        *ends("log_softmax.cc", 49, 1),
-        Row("log_softmax.cc:57", PREPARE, same_type(DATA, OUTPUT)),
-        Row("log_softmax.cc:59", PREPARE, same_shape(DATA, OUTPUT)),
-        Row("log_softmax.cc:72", PREPARE, where(DATA, ("INT8",), scaled(OUTPUT, 1 / 16, 127))),
-        Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),
+        *checks("log_softmax.cc", {
+            49: inputs(1), 50: outputs, 57: same_type(DATA, OUTPUT), 59: same_shape(DATA, OUTPUT),
+            72: where(DATA, INT8, scaled(OUTPUT, 1 / 16, 127)),
+        }),
+        Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, INT8, above_one)),
         Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
     )),
     ("MEAN", (
@@ -1240,34 +1151,22 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
         Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
-    (
-        "MIRROR_PAD",
-        (Row("mirror_pad.cc:182", PREPARE, padded_axes), Row("mirror_pad.cc:155", INVOKE, typed(OUTPUT, *MOVED))),
-    ),
+    ("MIRROR_PAD", checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)})),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
-    ("PACK", (
-        Row("pack.cc:59", INVOKE, packed),
-        Row("pack.cc:101", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")),
-    )),
+    ("PACK", rows(INVOKE, "pack.cc", {59: packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")})),
     ("PRELU", (
-        Row("prelu_common.cc:90", PREPARE, given(DATA)),
-        Row("prelu_common.cc:92", PREPARE, given(SECOND)),
-        Row("prelu_common.cc:94", PREPARE, given(OUTPUT)),
-        Row("prelu_common.cc:101", PREPARE, where(OUTPUT, ("INT16",), typed(SECOND, "INT8"))),
+        *checks("prelu_common.cc", {
+            90: given(DATA), 92: given(SECOND), 94: given(OUTPUT), 101: where(OUTPUT, INT16, typed(SECOND, "INT8")),
+        }),
         Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK),
     )),
-    ("QUANTIZE", (
-        *ends("quantize_common.cc", 36, 1),
-        Row("quantize_common.cc:42", PREPARE, given(DATA)),
-        Row("quantize_common.cc:44", PREPARE, given(OUTPUT)),
-        Row("quantize_common.cc:48", PREPARE, with_steps(OUTPUT)),
-        Row("quantize_common.cc:54", PREPARE, one_scale),
-        Row("quantize_common.cc:56", PREPARE, typed(DATA, "FLOAT32", "INT32", "INT16", "INT8", "UINT8")),
-        Row("quantize_common.cc:60", PREPARE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT8")),
-        Row("quantize_common.cc:116", INVOKE, quantized_pairs),
-    )),
+    ("QUANTIZE", checks("quantize_common.cc", {
+        36: inputs(1), 37: outputs, 42: given(DATA), 44: given(OUTPUT), 48: with_steps(OUTPUT), 54: one_scale,
+        56: typed(DATA, "FLOAT32", "INT32", "INT16", "INT8", "UINT8"),
+        60: typed(OUTPUT, "INT8", "INT16", "INT32", "UINT8"),
+    }, {116: quantized_pairs})),
     ("REDUCE_ALL", (
         Row("reduce_common.cc:268", PREPARE, typed(DATA, "BOOL")),
         *_reduction(types=("BOOL",), types_at=442, same_at=417),
@@ -1275,44 +1174,29 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("REDUCE_MAX REDUCE_MIN", _EXTREME),
     ("RELU", (
-        Row("activations_common.cc:95", PREPARE, given(DATA)),
-        Row("activations_common.cc:98", PREPARE, given(OUTPUT)),
-        Row("activations_common.cc:103", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0))),
-        Row("activations_common.cc:104", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+        *checks("activations_common.cc", {
+            95: given(DATA), 98: given(OUTPUT), 103: where(DATA, INT16, pointed(DATA, 0)),
+            104: where(DATA, INT16, pointed(OUTPUT, 0)),
+        }),
         Row("activations.cc:73", INVOKE, typed(DATA, *NUMBERS)),
     )),
     ("RELU6", (
         Row("activations_common.cc:122", PREPARE, given(DATA)),
         Row("activations.cc:121", INVOKE, typed(DATA, *NUMBERS)),
     )),
-    ("RESHAPE", (
-        Row("reshape_common.cc:88", PREPARE, inputs(1, 2)),
-        Row("reshape_common.cc:89", PREPARE, outputs),
-        Row("reshape_common.cc:77", PREPARE, same_type(DATA, OUTPUT)),
-        Row("reshape_common.cc:78", PREPARE, same_elements),
-    )),
-    ("RESIZE_BILINEAR", (
-        *ends("resize_bilinear.cc", 36, 2),
-        Row("resize_bilinear.cc:46", PREPARE, ranked(DATA, 4, 4)),
-        Row("resize_bilinear.cc:47", PREPARE, ranked(SIZES, 1, 1)),
-        Row("resize_bilinear.cc:49", PREPARE, typed(SIZES, "INT32")),
-        Row("resize_bilinear.cc:52", PREPARE, stored(SIZES)),
-        Row("resize_bilinear.cc:58", PREPARE, aligned_once),
-        Row("resize_bilinear.cc:103", INVOKE, typed(OUTPUT, *MOVED)),
-    )),
-    ("RESIZE_NEAREST_NEIGHBOR", (
-        *ends("resize_nearest_neighbor.cc", 38, 2),
-        Row("resize_nearest_neighbor.cc:50", PREPARE, ranked(DATA, 4, 4)),
-        Row("resize_nearest_neighbor.cc:51", PREPARE, ranked(SIZES, 1, 1)),
-        Row("resize_nearest_neighbor.cc:52", PREPARE, typed(SIZES, "INT32")),
-        Row("resize_nearest_neighbor.cc:53", PREPARE, two_sizes),
-        Row("resize_nearest_neighbor.cc:57", PREPARE, stored(SIZES)),
-        Row("resize_nearest_neighbor.cc:108", INVOKE, typed(OUTPUT, *NUMBERS)),
-    )),
+    ("RESHAPE", checks("reshape_common.cc", {
+        88: inputs(1, 2), 89: outputs, 77: same_type(DATA, OUTPUT), 78: same_elements,
+    })),
+    ("RESIZE_BILINEAR", checks("resize_bilinear.cc", {
+        36: inputs(2), 37: outputs, 46: ranked(DATA, 4, 4), 47: ranked(SIZES, 1, 1), 49: typed(SIZES, "INT32"),
+        52: stored(SIZES), 58: aligned_once,
+    }, {103: typed(OUTPUT, *MOVED)})),
+    ("RESIZE_NEAREST_NEIGHBOR", checks("resize_nearest_neighbor.cc", {
+        38: inputs(2), 39: outputs, 50: ranked(DATA, 4, 4), 51: ranked(SIZES, 1, 1), 52: typed(SIZES, "INT32"),
+        53: two_sizes, 57: stored(SIZES),
+    }, {108: typed(OUTPUT, *NUMBERS)})),
     ("REVERSE_V2", (
-        *ends("reverse.cc", 47, 2),
-        Row("reverse.cc:60", PREPARE, ranked(AXIS, 1, 1)),
-        Row("reverse.cc:61", PREPARE, ranked(DATA, 0, MOST_AXES)),
+        *checks("reverse.cc", {47: inputs(2), 48: outputs, 60: ranked(AXIS, 1, 1), 61: ranked(DATA, 0, MOST_AXES)}),
         Row(
             "reverse.cc:62",
             PREPARE,
@@ -1320,61 +1204,46 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
                 "more axes than dimensions" if prod(AXIS.of(view).shape) > len(DATA.of(view).shape) else ""
             ),
         ),
-        Row("reverse.cc:68", PREPARE, typed(DATA, "INT32", "FLOAT32", "UINT8", "INT8", "INT16", "INT64", "BOOL")),
-        Row("reverse.cc:74", PREPARE, typed(AXIS, "INT32")),
-        Row("reverse.cc:79", PREPARE, same_type(DATA, OUTPUT)),
-        Row("reverse.cc:105", INVOKE, axis_within(AXIS, DATA)),
-        Row("reverse.cc:117", INVOKE, contiguous),
+        *checks("reverse.cc", {
+            68: typed(DATA, "INT32", "FLOAT32", "UINT8", "INT8", "INT16", "INT64", "BOOL"), 74: typed(AXIS, "INT32"),
+            79: same_type(DATA, OUTPUT),
+        }, {105: axis_within(AXIS, DATA), 117: contiguous}),
     )),
     ("ROUND", _float_curve("round.cc", 38, given_at=(34, 37), type_at=40)),
     ("RSQRT", (*_ABS_RSQRT, Row("elementwise.cc:358", INVOKE, typed(DATA, *NUMBERS)))),
     ("SELECT_V2", (
-        *ends("select.cc", 78, 3),
-        Row("select.cc:95", PREPARE, typed(LEFT, "BOOL")),
-        Row("select.cc:96", PREPARE, same_type(SECOND, THIRD)),
-        Row("select.cc:110", PREPARE, selected_shapes),
-        Row("select.cc:176", INVOKE, typed(SECOND, *NUMBERS)),
+        *checks("select.cc", {
+            78: inputs(3), 79: outputs, 95: typed(LEFT, "BOOL"), 96: same_type(SECOND, THIRD), 110: selected_shapes,
+        }, {176: typed(SECOND, *NUMBERS)}),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK),
     )),
-    ("SHAPE", (*ends("shape.cc", 39, 1), Row("shape.cc:51", INVOKE, typed(OUTPUT, "INT32")))),
+    ("SHAPE", checks("shape.cc", {39: inputs(1), 40: outputs}, {51: typed(OUTPUT, "INT32")})),
     ("SLICE", (
-        *ends("slice.cc", 50, 3),
-        Row("slice.cc:67", HALTS_PREPARE, same_type(DATA, OUTPUT)),
-        Row("slice.cc:68", HALTS_PREPARE, same_type(SECOND, THIRD)),
-        Row("slice.cc:69", HALTS_PREPARE, typed(SECOND, *INDEX_TYPES)),
-        Row("slice.cc:71", HALTS_PREPARE, ranked(SECOND, 1, 1)),
-        Row("slice.cc:72", HALTS_PREPARE, ranked(THIRD, 1, 1)),
-        Row("slice.cc:73", HALTS_PREPARE, same_shape(SECOND, THIRD)),
-        Row("slice.cc:74", HALTS_PREPARE, ranked(DATA, 0, 5)),
-        Row("slice.cc:109", INVOKE, typed(SECOND, *INDEX_TYPES)),
-        Row("slice.cc:151", INVOKE, typed(DATA, "FLOAT32", "INT32", "INT8", "INT16", "BOOL")),
+        *checks("slice.cc", {50: inputs(3), 51: outputs}),
+        *rows(HALTS_PREPARE, "slice.cc", {
+            67: same_type(DATA, OUTPUT), 68: same_type(SECOND, THIRD), 69: typed(SECOND, *INDEX_TYPES),
+            71: ranked(SECOND, 1, 1), 72: ranked(THIRD, 1, 1), 73: same_shape(SECOND, THIRD), 74: ranked(DATA, 0, 5),
+        }),
+        *rows(INVOKE, "slice.cc", {
+            109: typed(SECOND, *INDEX_TYPES), 151: typed(DATA, "FLOAT32", "INT32", "INT8", "INT16", "BOOL"),
+        }),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 5)),
     )),
     ("SPACE_TO_BATCH_ND", _blocks("space_to_batch_nd.cc", 51, 64, 109)),
-    ("SPACE_TO_DEPTH", (
-        *ends("space_to_depth.cc", 40, 1),
-        Row("space_to_depth.cc:52", PREPARE, ranked(DATA, 4, 4)),
-        Row("space_to_depth.cc:55", PREPARE, typed(OUTPUT, *MOVED)),
-        Row("space_to_depth.cc:57", PREPARE, same_type(DATA, OUTPUT)),
-        Row("space_to_depth.cc:65", PREPARE, planes_fit),
-    )),
-    ("SPLIT", (
-        Row("split.cc:73", PREPARE, given(LEFT)),
-        Row("split.cc:78", PREPARE, stored(LEFT)),
-        Row("split.cc:94", INVOKE, axis_within(LEFT, SECOND)),
-        Row("split.cc:111", INVOKE, typed(SECOND, *_SPLIT_TYPES)),
-    )),
-    ("SPLIT_V", (
-        Row("split_v.cc:75", PREPARE, inputs(3)),
-        Row("split_v.cc:82", PREPARE, stored(THIRD)),
-        Row("split_v.cc:97", INVOKE, axis_within(THIRD, DATA)),
-        Row("split_v.cc:114", INVOKE, typed(DATA, *_SPLIT_TYPES)),
-    )),
+    ("SPACE_TO_DEPTH", checks("space_to_depth.cc", {
+        40: inputs(1), 41: outputs, 52: ranked(DATA, 4, 4), 55: typed(OUTPUT, *MOVED),
+        57: same_type(DATA, OUTPUT), 65: planes_fit,
+    })),
+    ("SPLIT", checks("split.cc", {
+        73: given(LEFT), 78: stored(LEFT),
+    }, {94: axis_within(LEFT, SECOND), 111: typed(SECOND, *_SPLIT_TYPES)})),
+    ("SPLIT_V", checks("split_v.cc", {
+        75: inputs(3), 82: stored(THIRD),
+    }, {97: axis_within(THIRD, DATA), 114: typed(DATA, *_SPLIT_TYPES)})),
     ("SQUARED_DIFFERENCE", (
-        *ends("squared_difference.cc", 91, 2),
-        Row("squared_difference.cc:106", PREPARE, same_type(LEFT, SECOND)),
+        *checks("squared_difference.cc", {91: inputs(2), 92: outputs, 106: same_type(LEFT, SECOND)}),
         *(
-            Row(f"squared_difference.cc:{line}", PREPARE, where(LEFT, ("INT16",), pointed(operand, 0)))
+            Row(f"squared_difference.cc:{line}", PREPARE, where(LEFT, INT16, pointed(operand, 0)))
             for line, operand in enumerate((LEFT, SECOND, OUTPUT), 136)
         ),
         Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, INTEGER, squared_factors)),
@@ -1382,15 +1251,12 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         _STRETCHED,
     )),
     ("SQUEEZE", (
-        *ends("squeeze.cc", 48, 1),
-        Row("squeeze.cc:61", PREPARE, ranked(DATA, 0, 8)),
-        Row("squeeze.cc:74", PREPARE, squeezed),
+        *checks("squeeze.cc", {48: inputs(1), 49: outputs, 61: ranked(DATA, 0, 8), 74: squeezed}),
         Row("squeeze.cc:83", ABORTS_PREPARE, squeezed_output),
         Row("squeeze.cc:107", INVOKE, same_bytes),
     )),
     ("STRIDED_SLICE", (
-        *ends("strided_slice_common.cc", 139, 4),
-        Row("strided_slice_common.cc:142", PREPARE, ranked(DATA, 0, 4)),
+        *checks("strided_slice_common.cc", {139: inputs(4), 140: outputs, 142: ranked(DATA, 0, 4)}),
         *(
             Row(f"strided_slice_common.cc:{line}", PREPARE, stored(KernelOperand(position, f"input {position}")))
             for position, line in ((1, 144), (2, 146), (3, 148))
@@ -1399,10 +1265,8 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("strided_slice.cc:78", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "BOOL")),
     )),
     ("SUB", (
-        Row("sub_common.cc:90", PREPARE, given(LEFT)),
-        Row("sub_common.cc:93", PREPARE, given(SECOND)),
-        Row("sub_common.cc:96", PREPARE, given(OUTPUT)),
-        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, difference_factors)),
+        *checks("sub_common.cc", {90: given(LEFT), 93: given(SECOND), 96: given(OUTPUT)}),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(single))),
         Row(ACTIVATION, PREPARE, activation_fits),
         *(
             Row(f"sub_common.cc:{line}", PREPARE, where(OUTPUT, ("INT32",), no_steps(operand)))
@@ -1415,13 +1279,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_reduction(types=NUMBERS, types_at=406, same_at=368),
         Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
-    ("TANH", (*ends("tanh.cc", 52, 1), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
+    ("TANH", (*checks("tanh.cc", {52: inputs(1), 53: outputs}), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
     ("UNPACK", (Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),)),
     ("WHILE", (Row("while.cc:65", PREPARE, subgraphs_of_while),)),
-    (
-        "ZEROS_LIKE",
-        (*ends("zeros_like.cc", 31, 1), Row("zeros_like.cc:74", INVOKE, typed(DATA, "INT64", "INT32", *MOVED))),
-    ),
+    ("ZEROS_LIKE", checks("zeros_like.cc", {31: inputs(1), 32: outputs}, {74: typed(DATA, "INT64", "INT32", *MOVED)})),
 )  # fmt: skip
 """Operators and the checks of their kernels, in the order of names."""
 
@@ -1492,11 +1353,7 @@ CUSTOM: dict[str, CustomOperator] = {
     "TFLM_DECODE": CustomOperator(
         "AddDecode",
         "2025-10-17",
-        (
-            Row("decode.cc:56", PREPARE, paired),
-            Row("decode.cc:93", PREPARE, encoded_constants),
-            Row("decode.cc:96", PREPARE, known_decoding),
-        ),
+        (*checks("decode.cc", {56: paired, 93: encoded_constants, 96: known_decoding}),),
     ),
     "TFLite_Detection_PostProcess": CustomOperator("AddDetectionPostprocess", "2021-04-09"),
 }
@@ -1528,7 +1385,7 @@ SIZED = Row("tensorflow/lite/micro/memory_helpers.cc:47", PREPARE, sized)
 """A check of the allocator, for every operator."""
 DYNAMIC = Row("tensorflow/lite/micro/micro_interpreter_graph.cc:167", PREPARE, dynamic, since="2025-08-22")
 """A check of the interpreter behind every Prepare."""
-SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, ("INT8",), above_one)),)
+SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, INT8, above_one)),)
 """K/softmax_common.cc, CalculateSoftmaxParams, behind its checks."""
 
 
@@ -1538,15 +1395,20 @@ def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
     `axis` is that of the channels.
     """
     rows = (
-        Row(f"{UTIL}:221", PREPARE, with_steps(data)),
-        Row(f"{UTIL}:223", PREPARE, with_steps(SECOND)),
-        Row(f"{UTIL}:239", PREPARE, lambda view: typed(data, *INTEGER)(view) if _scale_count(view) > 1 else ""),
-        Row(f"{UTIL}:241", PREPARE, lambda view: typed(SECOND, "INT8", "INT4")(view) if _scale_count(view) > 1 else ""),
-        Row(f"{UTIL}:244", PREPARE, lambda view: channel_scales(view, axis)),
-        Row(f"{UTIL}:405", PREPARE, where(data, (*INTEGER, "UINT8"), typed(OUTPUT, *INTEGER, "UINT8"))),
+        *checks(
+            UTIL,
+            {
+                221: with_steps(data),
+                223: with_steps(SECOND),
+                239: lambda view: typed(data, *INTEGER)(view) if _scale_count(view) > 1 else "",
+                241: lambda view: typed(SECOND, "INT8", "INT4")(view) if _scale_count(view) > 1 else "",
+                244: lambda view: channel_scales(view, axis),
+                405: where(data, (*INTEGER, "UINT8"), typed(OUTPUT, *INTEGER, "UINT8")),
+            },
+        ),
         Row(ACTIVATION, PREPARE, activation_fits),
     )
-    return tuple(row._replace(condition=unless(data, FLOAT, row.condition)) for row in rows)
+    return tuple(row._replace(condition=unless(data, FLOAT, row.condition)) for row in rows)  # fmt: skip
 
 
 CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES = _scales(DATA, 0), _scales(DATA, 3), _scales(THIRD, 0)
@@ -1569,7 +1431,7 @@ POOLED_ACTIVATION = (
 )
 """The same in K/pooling_common.cc:82, which drops the error."""
 SUM_FACTORS = (
-    Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, sum_factors)),
+    Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(float))),
     Row(ACTIVATION, PREPARE, activation_fits),
 )
 """CalculateOpDataAdd (K/add_common.cc:36) and CalculateOpData (K/cmsis_nn/add.cc:64)."""
@@ -1649,20 +1511,16 @@ def _mirror_pad(p: Preparation) -> None:
         p.request(WORD * len(data.shape))
 
 
+def _int8_data(size: int, p: Preparation) -> None:
+    """So many bytes of the int8 form."""
+    output = p.view.output()
+    if output is not None and output.elem_type == "INT8":
+        p.persistent.append(size)
+
+
 def _add_n(p: Preparation) -> None:
-    if _is_int8(p.view):
-        p.persistent.append(INT8_ADD_N)
+    _int8_data(INT8_ADD_N, p)
     p.request(WORD * len(p.view.operator.inputs))
-
-
-def _cumsum(p: Preparation) -> None:
-    if _is_int8(p.view):
-        p.persistent.append(INT8_CUMSUM)
-
-
-def _log_softmax(p: Preparation) -> None:
-    if _is_int8(p.view):
-        p.persistent.append(INT8_LOG_SOFTMAX)
 
 
 def _var_handle(p: Preparation) -> None:
@@ -1680,19 +1538,14 @@ def _assign_variable(p: Preparation) -> None:
         p.persistent.append(use.bytes_)
 
 
-def _is_int8(view: OperatorView) -> bool:
-    output = view.output()
-    return output is not None and output.elem_type == "INT8"
-
-
 REQUESTS: dict[str, Callable[[Preparation], None]] = {
     "RESHAPE": _reshape,
     "MEAN": _mean_or_sum,
     "SUM": _mean_or_sum,
     "MIRROR_PAD": _mirror_pad,
     "ADD_N": _add_n,
-    "CUMSUM": _cumsum,
-    "LOG_SOFTMAX": _log_softmax,
+    "CUMSUM": partial(_int8_data, INT8_CUMSUM),
+    "LOG_SOFTMAX": partial(_int8_data, INT8_LOG_SOFTMAX),
     "VAR_HANDLE": _var_handle,
     "ASSIGN_VARIABLE": _assign_variable,
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL"), _axes_and_place),
@@ -1701,9 +1554,14 @@ REQUESTS: dict[str, Callable[[Preparation], None]] = {
 """Operators whose Prepare asks for memory; the others ask for none. That of EMBEDDING_LOOKUP is not known."""
 
 
-def in_file(file: str, *rows: KernelLimit) -> tuple[KernelLimit, ...]:
-    """Rows whose place has no file are in this one."""
-    return tuple(row._replace(place=file + row.place) if row.place.startswith(":") else row for row in rows)
+def in_file(file: str, *parts: KernelLimit | Mapping[int, Condition]) -> tuple[KernelLimit, ...]:
+    """Rows whose place has no file are in this one; checks of Prepare with nothing else to say stand by their lines."""
+    limits: list[KernelLimit] = []
+    for part in parts:
+        limits += [part] if isinstance(part, KernelLimit) else rows(PREPARE, "", part)
+    return tuple(
+        limit._replace(location=file + limit.location) if limit.location.startswith(":") else limit for limit in limits
+    )
 
 
 class Kernel(NamedTuple):
@@ -1753,20 +1611,15 @@ def same(word: str, number: Callable[[TfliteTensor], float], left: KernelOperand
     return equal(text, lambda view: (number(left.of(view)), number(right.of(view))))
 
 
-def there(operands: dict[int, KernelOperand]) -> Iterator[KernelLimit]:
-    """Tensors that Prepare insists on, by the lines of its checks."""
-    return (Row(f":{line}", PREPARE, given(operand)) for line, operand in operands.items())
-
-
-def in_float(place: str, operand: KernelOperand = DATA) -> KernelLimit:
+def in_float(source: str, operand: KernelOperand = DATA) -> KernelLimit:
     """Reference code for float."""
-    return Row(place, REFERENCE, where(operand, FLOAT, always("float")), kind="runtime-float", layer=IN_FLOAT)
+    return Row(source, REFERENCE, where(operand, FLOAT, always("float")), kind="runtime-float", layer=IN_FLOAT)
 
 
-def other_type(place: str, operand: KernelOperand, *types: str, layer: OfLayer | None = None) -> KernelLimit:
+def other_type(source: str, operand: KernelOperand, *types: str, layer: OfLayer | None = None) -> KernelLimit:
     """Reference code for integers of other types."""
     named = unless(operand, types, lambda view: operand.of(view).elem_type.lower())
-    return Row(place, REFERENCE, named, layer=layer)
+    return Row(source, REFERENCE, named, layer=layer)
 
 
 def not_yet(file: str, until: str) -> KernelLimit:
@@ -1777,7 +1630,7 @@ def not_yet(file: str, until: str) -> KernelLimit:
 def int16_points(first: int, *operands: KernelOperand, by: KernelOperand = DATA) -> Iterator[KernelLimit]:
     """Zero-points of int16 are 0; a line for each operand."""
     for line, operand in enumerate(operands, first):
-        yield Row(f":{line}", PREPARE, where(by, ("INT16",), pointed(operand, 0)), layer=INT16_POINT)
+        yield Row(f":{line}", PREPARE, where(by, INT16, pointed(operand, 0)), layer=INT16_POINT)
 
 
 @condition
@@ -1816,8 +1669,8 @@ def images(view: OperatorView, *operands: KernelOperand) -> str:
 @condition
 def filter_scales(view: OperatorView, axis: int) -> str:
     """The filter has one scale, or one for each channel."""
-    found, shape = FILTER.of(view).quantization, FILTER.of(view).shape
-    count = len(found.scales) if found else 0
+    stored, shape = FILTER.of(view).quantization, FILTER.of(view).shape
+    count = len(stored.scales) if stored else 0
     return "" if count in (1, shape[axis]) else f"its filter of shape {list(shape)} has {count} scales"
 
 
@@ -1830,13 +1683,13 @@ as_many_points = equal(
 
 def offset_filter(view: OperatorView) -> str:
     """A filter that is not symmetric, as the kernel takes it."""
-    found = FILTER.of(view).quantization
-    point = next((point for point in found.zero_points if point), 0) if found else 0
+    stored = FILTER.of(view).quantization
+    point = next((point for point in stored.zero_points if point), 0) if stored else 0
     return f"the kernel neither checks nor uses the zero-point of the weights, {point}" if point else ""
 
 
-def _ignored_point(place: str, data: KernelOperand = DATA, layer: OfLayer = FILTER_POINT) -> KernelLimit:
-    return Row(place, WRONG, where(data, INTEGER, offset_filter), layer=layer)
+def _ignored_point(source: str, data: KernelOperand = DATA, layer: OfLayer = FILTER_POINT) -> KernelLimit:
+    return Row(source, WRONG, where(data, INTEGER, offset_filter), layer=layer)
 
 
 def dims(tensor: TfliteTensor) -> Dims:
@@ -1893,37 +1746,33 @@ def several_images(view: OperatorView) -> str:
 
 CONV = in_file(
     "cmsis_nn/conv.cc",
-    *there({58: DATA, 61: FILTER, 64: OUTPUT}),
+    {58: given(DATA), 61: given(FILTER), 64: given(OUTPUT)},
     *weighted_types(69, 432),
     *(Row(f":{line}", PREPARE, ranked(tensor, 4, 4)) for line, tensor in ((85, DATA), (86, FILTER), (87, OUTPUT))),
-    Row(
-        ":89",
-        PREPARE,
-        equal("its input has {} images and its output {}", lambda v: (DATA.of(v).shape[0], OUTPUT.of(v).shape[0])),
-    ),
-    Row(":91", PREPARE, lambda v: "its filter has no channels" if FILTER.of(v).shape[3] < 1 else ""),
-    Row(":92", PREPARE, divided_inputs),
-    Row(":105", PREPARE, images(DATA, FILTER, OUTPUT)),
+    {
+        89: equal("its input has {} images and its output {}", lambda v: (DATA.of(v).shape[0], OUTPUT.of(v).shape[0])),
+        91: lambda v: "its filter has no channels" if FILTER.of(v).shape[3] < 1 else "", 92: divided_inputs,
+        105: images(DATA, FILTER, OUTPUT),
+    },
     Row(":95", HALTS_PREPARE, divided_outputs),
-    *ends("conv_common.cc", 88, 2, 3),
+    *checks("conv_common.cc", {88: inputs(2, 3), 89: outputs}),
     *CONVOLUTION_SCALES,
     *int16_points(158, DATA, OUTPUT),
-    Row(":138", WRONG, where(DATA, ("INT16",), no_bias)),
+    Row(":138", WRONG, where(DATA, INT16, no_bias)),
     _ignored_point(":143"),
-)
+)  # fmt: skip
 CONV_PLAIN = in_file(
     "conv_common.cc",
-    *there({150: OUTPUT, 153: DATA, 156: FILTER}),
-    Row(":158", PREPARE, same_type(DATA, OUTPUT)),
+    {150: given(OUTPUT), 153: given(DATA), 156: given(FILTER), 158: same_type(DATA, OUTPUT)},
     Row(":159", PREPARE, in_pairs(DATA, *PAIRS), kind="runtime-hybrid"),
-    Row(":168", PREPARE, images(DATA, FILTER, OUTPUT)),
-    Row(":185", PREPARE, where(DATA, INTEGER, with_steps(FILTER))),
-    Row(":194", PREPARE, where(DATA, INTEGER, filter_scales(0))),
-    *ends("conv_common.cc", 88, 2, 3),
+    {
+        168: images(DATA, FILTER, OUTPUT), 185: where(DATA, INTEGER, with_steps(FILTER)),
+        194: where(DATA, INTEGER, filter_scales(0)), 88: inputs(2, 3), 89: outputs,
+    },
     *CONVOLUTION_SCALES,
     Row(f"{INNER}/conv.h:78", WRONG, past_channels),
     _ignored_point(f"{INNER}/conv.h:117"),
-)
+)  # fmt: skip
 
 
 def _conv(p: Preparation) -> None:
@@ -1943,16 +1792,15 @@ def _conv(p: Preparation) -> None:
 _FORGOTTEN = Row("tensorflow/lite/micro/micro_allocator.cc:843", HALTS_PREPARE, forgotten_bias)
 DEPTHWISE = in_file(
     "cmsis_nn/depthwise_conv.cc",
-    *there({70: DATA, 73: FILTER, 76: OUTPUT}),
+    {70: given(DATA), 73: given(FILTER), 76: given(OUTPUT)},
     *weighted_types(78, 392),
-    Row(":93", PREPARE, images(DATA, FILTER, OUTPUT)),
-    Row(":101", PREPARE, where(DATA, INTEGER, with_steps(FILTER))),
+    {93: images(DATA, FILTER, OUTPUT), 101: where(DATA, INTEGER, with_steps(FILTER))},
     *int16_points(105, DATA, OUTPUT),
     Row(":116", PREPARE, where(DATA, INTEGER, filter_scales(3))),
-    *ends("depthwise_conv_common.cc", 88, 2, 3),
+    *checks("depthwise_conv_common.cc", {88: inputs(2, 3), 89: outputs}),
     *DEPTHWISE_SCALES,
     _ignored_point(":214"),
-    Row(":150", HALTS_PREPARE, where(DATA, ("INT8",), several_images), until="2026-05-27", layer=OfLayer(
+    Row(":150", HALTS_PREPARE, where(DATA, INT8, several_images), until="2026-05-27", layer=OfLayer(
         "runtime-batch", "a check asks for one image at a time; a release build (NDEBUG) goes on"
     )),
     _FORGOTTEN._replace(layer=OfLayer(
@@ -1965,13 +1813,13 @@ DEPTHWISE = in_file(
 )  # fmt: skip
 DEPTHWISE_PLAIN = in_file(
     "depthwise_conv_common.cc",
-    *there({150: OUTPUT, 153: DATA, 156: FILTER}),
-    Row(":160", PREPARE, images(DATA, FILTER, OUTPUT)),
-    Row(":176", PREPARE, where(DATA, ("INT8",), with_steps(FILTER))),
-    Row(":185", PREPARE, where(DATA, ("INT8",), filter_scales(3))),
-    Row(":190", PREPARE, where(DATA, ("INT8",), as_many_points)),
+    {
+        150: given(OUTPUT), 153: given(DATA), 156: given(FILTER), 160: images(DATA, FILTER, OUTPUT),
+        176: where(DATA, INT8, with_steps(FILTER)), 185: where(DATA, INT8, filter_scales(3)),
+        190: where(DATA, INT8, as_many_points),
+    },
     Row(":194", PREPARE, in_pairs(DATA, *PAIRS, alike=True), kind="runtime-hybrid"),
-    *ends("depthwise_conv_common.cc", 88, 2, 3),
+    {88: inputs(2, 3), 89: outputs},
     *DEPTHWISE_SCALES,
     _FORGOTTEN,
     Row("depthwise_conv.cc:135", INVOKE, in_pairs(DATA, *PAIRS)),
@@ -2002,25 +1850,25 @@ def _depthwise(p: Preparation) -> None:
 
 TRANSPOSED = in_file(
     "cmsis_nn/transpose_conv.cc",
-    *there({169: OUTPUT, 172: IMAGE, 175: FILTER}),
+    {169: given(OUTPUT), 172: given(IMAGE), 175: given(FILTER)},
     *weighted_types(177, 414, IMAGE, PAIRS[:2] + PAIRS[3:]),
-    Row(":191", PREPARE, images(IMAGE, FILTER, OUTPUT)),
-    Row(":266", PREPARE, where(IMAGE, INTEGER, with_steps(FILTER))),
-    Row(":275", PREPARE, where(IMAGE, INTEGER, filter_scales(0))),
-    *ends("cmsis_nn/transpose_conv.cc", 81, 3, 4),
+    {
+        191: images(IMAGE, FILTER, OUTPUT), 266: where(IMAGE, INTEGER, with_steps(FILTER)),
+        275: where(IMAGE, INTEGER, filter_scales(0)), 81: inputs(3, 4), 82: outputs,
+    },
     *TRANSPOSED_SCALES,
     _ignored_point(":288", IMAGE, READ_FILTER_POINT),
-    Row(":256", REFERENCE, where(IMAGE, ("INT16",), always("int16 transposed convolution")), layer=INT8_ALONE),
-)
+    Row(":256", REFERENCE, where(IMAGE, INT16, always("int16 transposed convolution")), layer=INT8_ALONE),
+)  # fmt: skip
 TRANSPOSED_PLAIN = in_file(
     "transpose_conv.cc",
-    *there({164: OUTPUT, 167: IMAGE, 170: FILTER}),
+    {164: given(OUTPUT), 167: given(IMAGE), 170: given(FILTER)},
     Row(":172", PREPARE, in_pairs(IMAGE, ("INT16", "INT8"), alike=True), kind="runtime-hybrid"),
-    Row(":179", PREPARE, images(IMAGE, FILTER, OUTPUT)),
-    Row(":213", PREPARE, where(IMAGE, INTEGER, with_steps(FILTER))),
-    Row(":222", PREPARE, where(IMAGE, INTEGER, filter_scales(0))),
-    Row(":226", PREPARE, where(IMAGE, INTEGER, as_many_points)),
-    *ends("transpose_conv.cc", 78, 3, 4),
+    {
+        179: images(IMAGE, FILTER, OUTPUT), 213: where(IMAGE, INTEGER, with_steps(FILTER)),
+        222: where(IMAGE, INTEGER, filter_scales(0)), 226: where(IMAGE, INTEGER, as_many_points), 78: inputs(3, 4),
+        79: outputs,
+    },
     *TRANSPOSED_SCALES,
     Row(":401", INVOKE, typed(IMAGE, "FLOAT32", *INTEGER)),
 )  # fmt: skip
@@ -2080,8 +1928,8 @@ def readable(view: OperatorView) -> str:
 
 def several(view: OperatorView) -> int:
     """Scales of weights that have several; else 0."""
-    found = FILTER.of(view).quantization
-    count = len(found.scales) if found and quantized(FILTER.of(view)) else 0
+    stored = FILTER.of(view).quantization
+    count = len(stored.scales) if stored and quantized(FILTER.of(view)) else 0
     return count if count > 1 else 0
 
 
@@ -2165,7 +2013,7 @@ DENSE_QUANTIZATION = tuple(
 """CalculateOpDataFullyConnected, which float layers leave at once."""
 DENSE = in_file(
     "cmsis_nn/fully_connected.cc",
-    *there({65: DATA, 68: FILTER, 73: OUTPUT}),
+    {65: given(DATA), 68: given(FILTER), 73: given(OUTPUT)},
     *weighted_types(75, 429),
     Row(":90", PREPARE, readable),
     Row(":94", HALTS_PREPARE, ranked(OUTPUT, 2, 99)),
@@ -2173,10 +2021,9 @@ DENSE = in_file(
         "runtime-stops", "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on"
     )),
     *DENSE_QUANTIZATION,
-    Row(":116", PREPARE, where(DATA, ("INT16",), scales_of_int16), since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
+    Row(":116", PREPARE, where(DATA, INT16, scales_of_int16), since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
     *int16_points(124, DATA, OUTPUT),
-    Row(":389", WRONG, where(DATA, ("INT16",), int32_bias)),
-    Row(":251", WRONG, where(DATA, ("INT8",), ignored_filter_point)),
+    *rows(WRONG, "", {389: where(DATA, INT16, int32_bias), 251: where(DATA, INT8, ignored_filter_point)}),
     Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, layer=OfLayer(
         "runtime-stops",
         "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
@@ -2190,13 +2037,13 @@ DENSE = in_file(
 )  # fmt: skip
 DENSE_PLAIN = in_file(
     "fully_connected.cc",
-    *there({48: DATA, 51: FILTER, 56: OUTPUT}),
-    Row(":57", PREPARE, same_type(DATA, OUTPUT)),
-    Row(":59", PREPARE, where(DATA, ACTIVATIONS, in_pairs(DATA, *PAIRS))),
-    Row(":67", PREPARE, readable),
+    {
+        48: given(DATA), 51: given(FILTER), 56: given(OUTPUT), 57: same_type(DATA, OUTPUT),
+        59: where(DATA, ACTIVATIONS, in_pairs(DATA, *PAIRS)), 67: readable,
+    },
     *DENSE_QUANTIZATION,
     Row(":347", INVOKE, typed(DATA, *ACTIVATIONS)),
-)
+)  # fmt: skip
 
 
 def _multipliers(p: Preparation) -> None:
@@ -2216,9 +2063,9 @@ def _dense(p: Preparation) -> None:
         return
     _multipliers(p)
     data, weights, output, bias = DATA.of(p.view), FILTER.of(p.view), OUTPUT.of(p.view), p.view.input(2)
-    rows, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
+    batch, depth, channels = prod(output.shape[:-1]), weights.shape[-1], output.shape[-1]
     kind = "s16" if data.elem_type == "INT16" else "s4" if weights.elem_type == "INT4" else "s8"
-    ends_of_call = Dims(rows, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(rows, 1, 1, channels)
+    ends_of_call = Dims(batch, 1, 1, depth), Dims(depth, 1, 1, channels), Dims(batch, 1, 1, channels)
     call = KernelCall(f"fully_connected_{kind}", *ends_of_call, bias=bias is not None)
     if kind != "s8":
         p.runs(f"arm_fully_connected_{kind}", call)
@@ -2248,10 +2095,9 @@ summed_axis = equal(
 
 PRODUCTS = in_file(
     "cmsis_nn/batch_matmul.cc",
-    *there({199: LEFT, 202: SECOND, 205: OUTPUT}),
+    {199: given(LEFT), 202: given(SECOND), 205: given(OUTPUT)},
     Row(":207", PREPARE, same_type(LEFT, SECOND), layer=HYBRID),
-    Row(":208", PREPARE, same_type(LEFT, OUTPUT)),
-    Row(":209", PREPARE, typed(LEFT, *ACTIVATIONS)),
+    {208: same_type(LEFT, OUTPUT), 209: typed(LEFT, *ACTIVATIONS)},
     in_float(":487"),
     *(Row(f":{line}", PREPARE, ranked(side, *ends)) for line, side, ends in
       ((218, LEFT, (2, 99)), (219, LEFT, (0, 4)), (220, SECOND, (2, 99)), (221, SECOND, (0, 4)))),
@@ -2264,11 +2110,10 @@ PRODUCTS = in_file(
 )  # fmt: skip
 PRODUCTS_PLAIN = in_file(
     "batch_matmul.cc",
-    *there({185: LEFT, 187: SECOND, 189: OUTPUT}),
-    Row(":191", PREPARE, typed(LEFT, *NUMBERS)),
-    Row(":194", PREPARE, typed(SECOND, *NUMBERS)),
-    Row(":199", PREPARE, same_type(LEFT, SECOND)),
-    Row(":201", PREPARE, same_type(LEFT, OUTPUT)),
+    {
+        185: given(LEFT), 187: given(SECOND), 189: given(OUTPUT), 191: typed(LEFT, *NUMBERS),
+        194: typed(SECOND, *NUMBERS), 199: same_type(LEFT, SECOND), 201: same_type(LEFT, OUTPUT),
+    },
     *(Row(f":{line}", PREPARE, ranked(side, *ends)) for line, side, ends in
       ((206, LEFT, (2, 99)), (207, LEFT, (0, 5)), (208, SECOND, (2, 99)), (209, SECOND, (0, 5)))),
     *int16_points(242, LEFT, SECOND, OUTPUT),
@@ -2331,29 +2176,27 @@ def _pairs(float_at: str, broadcast_at: str) -> tuple[KernelLimit, ...]:
 
 ADD = in_file(
     "cmsis_nn/add.cc",
-    *there({296: LEFT, 299: SECOND, 302: OUTPUT}),
-    Row(":304", PREPARE, same_type(LEFT, OUTPUT)),
-    Row(":305", PREPARE, typed(LEFT, *NUMBERS, "INT32")),
+    {
+        296: given(LEFT), 299: given(SECOND), 302: given(OUTPUT), 304: same_type(LEFT, OUTPUT),
+        305: typed(LEFT, *NUMBERS, "INT32"),
+    },
     Row(":310", PREPARE, same_type(LEFT, SECOND), kind="runtime-hybrid"),
     *int16_points(314, LEFT, SECOND, OUTPUT),
     *SUM_FACTORS,
-    Row(":327", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
-    Row(":329", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
+    {327: where(OUTPUT, ("INT32",), no_steps(LEFT)), 329: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     *_pairs(":353", ":132"),
-)
+)  # fmt: skip
 ADD_PLAIN = in_file(
     "add_common.cc",
-    *there({88: LEFT, 91: SECOND, 94: OUTPUT}),
+    {88: given(LEFT), 91: given(SECOND), 94: given(OUTPUT)},
     Row(":42", ABORTS_PREPARE, where(OUTPUT, INTEGER, with_steps(OUTPUT))),
     *SUM_FACTORS,
-    Row(":104", PREPARE, where(OUTPUT, ("INT32",), no_steps(LEFT))),
-    Row(":106", PREPARE, where(OUTPUT, ("INT32",), no_steps(SECOND))),
+    {104: where(OUTPUT, ("INT32",), no_steps(LEFT)), 106: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     Row("add.cc:188", INVOKE, typed(OUTPUT, *NUMBERS, "INT32")),
 )
 MUL_PLAIN = in_file(
     "mul_common.cc",
-    *there({44: LEFT, 47: SECOND, 50: OUTPUT}),
-    Row(":55", PREPARE, same_type(LEFT, SECOND)),
+    {44: given(LEFT), 47: given(SECOND), 50: given(OUTPUT), 55: same_type(LEFT, SECOND)},
     *FUSED_ACTIVATION,
     *int16_points(73, LEFT, SECOND, OUTPUT, by=OUTPUT),
     *MULTIPLIED,
@@ -2396,12 +2239,12 @@ EXTREMES = in_file(
     Row(":63", WRONG, unequal_steps, layer=OfLayer(
         "runtime-wrong", "the kernel compares stored values, and scales or zero-points differ", (Cause.UNEQUAL_SCALES,)
     )),
-    Row(":59", WRONG, where(OUTPUT, ("INT8",), taken_for_one_value), "", _EXTREMES_SINCE, _ANY_RANK, layer=OfLayer(
+    Row(":59", WRONG, where(OUTPUT, INT8, taken_for_one_value), "", _EXTREMES_SINCE, _ANY_RANK, layer=OfLayer(
         "runtime-rank", "the kernel of this revision takes a tensor of one dimension for one value", sure=False
     )),
-    *(Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(OUTPUT, ("INT8",), ranked(operand, 0, 4)), since=_ANY_RANK)
+    *(Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(OUTPUT, INT8, ranked(operand, 0, 4)), since=_ANY_RANK)
       for operand in (LEFT, SECOND, OUTPUT)),
-    Row("maximum_minimum.cc", PREPARE, where(OUTPUT, ("INT16",), always("int16")), until="2024-09-09", layer=NO_INT16),
+    Row("maximum_minimum.cc", PREPARE, where(OUTPUT, INT16, always("int16")), until="2024-09-09", layer=NO_INT16),
     not_yet("cmsis_nn/maximum_minimum.cc", _EXTREMES_SINCE),
     other_type(":67", OUTPUT, "INT8", layer=INT8_ALONE),
 )  # fmt: skip
@@ -2469,12 +2312,12 @@ def order_within(view: OperatorView) -> str:
 TOO_MANY_AXES = OfLayer("runtime-rank", "five dimensions are the most that Prepare takes")
 PAD_PLAIN = in_file(
     "pad_common.cc",
-    *ends("pad_common.cc", 36, 2, 3),
-    *there({41: DATA, 44: AMOUNTS, 51: OUTPUT}),
-    Row(":53", PREPARE, same_type(DATA, OUTPUT)),
+    {
+        36: inputs(2, 3), 37: outputs, 41: given(DATA), 44: given(AMOUNTS), 51: given(OUTPUT),
+        53: same_type(DATA, OUTPUT),
+    },
     Row(":56", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
-    Row(":60", PREPARE, with_value(same_type(DATA, FILL))),
-    Row(":62", PREPARE, with_value(single_value(FILL))),
+    {60: with_value(same_type(DATA, FILL)), 62: with_value(single_value(FILL))},
     Row(
         ":66",
         PREPARE,
@@ -2483,20 +2326,21 @@ PAD_PLAIN = in_file(
             lambda v: (prod(AMOUNTS.of(v).shape), 2 * len(OUTPUT.of(v).shape)),
         ),
     ),
-    Row(":72", PREPARE, stored(AMOUNTS)),
-    Row(":79", PREPARE, padded_sizes),
-    Row(":110", PREPARE, with_value(where(DATA, ("INT8",), same("zero-point", zero_point, OUTPUT, FILL)))),
-    Row(":112", PREPARE, with_value(where(DATA, ("INT8",), same("scale", scale, OUTPUT, FILL)))),
+    {
+        72: stored(AMOUNTS), 79: padded_sizes,
+        110: with_value(where(DATA, INT8, same("zero-point", zero_point, OUTPUT, FILL))),
+        112: with_value(where(DATA, INT8, same("scale", scale, OUTPUT, FILL))),
+    },
     *PADDED,
-)
+)  # fmt: skip
 PAD = in_file(
     "cmsis_nn/pad.cc",
     in_float(":88"),
     *PAD_PLAIN,
-    Row(":54", WRONG, where(DATA, ("INT8",), pad_of_five), "", "2026-05-27", kind="runtime-rank", layer=OfLayer(
+    Row(":54", WRONG, where(DATA, INT8, pad_of_five), "", "2026-05-27", kind="runtime-rank", layer=OfLayer(
         "runtime-rank", "the kernel pads the last four dimensions alone, and writes the first of several blocks"
     )),
-    Row(":48", WRONG, where(DATA, ("INT8",), pad_of_four), "", MOVES_SINCE, "2026-05-27", "runtime-rank", OfLayer(
+    Row(":48", WRONG, where(DATA, INT8, pad_of_four), "", MOVES_SINCE, "2026-05-27", "runtime-rank", OfLayer(
         "runtime-rank", "the kernel of this revision reads four sizes whatever the rank", sure=False
     )),
     not_yet("cmsis_nn/pad.cc", MOVES_SINCE),
@@ -2504,14 +2348,10 @@ PAD = in_file(
 )  # fmt: skip
 ORDERED = in_file(
     "transpose_common.cc",
-    *ends("transpose_common.cc", 27, 2),
-    *there({30: DATA}),
-    *there({30: ORDER}),
-    *there({30: OUTPUT}),
+    {27: inputs(2), 28: outputs},
+    *(Row(":30", PREPARE, given(operand)) for operand in (DATA, ORDER, OUTPUT)),
     Row(":33", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
-    Row(":35", PREPARE, same_type(DATA, OUTPUT)),
-    Row(":37", PREPARE, stored(ORDER)),
-    Row(":44", PREPARE, ranked(ORDER, 1, 1)),
+    {35: same_type(DATA, OUTPUT), 37: stored(ORDER), 44: ranked(ORDER, 1, 1)},
     Row(":45", PREPARE, lambda v: "" if ORDER.of(v).shape[0] == len(DATA.of(v).shape) else
         f"its order has {ORDER.of(v).shape[0]} axes for {len(DATA.of(v).shape)} dimensions"),
     Row(":47", PREPARE, order_within),
@@ -2522,10 +2362,10 @@ TRANSPOSE = in_file(
     in_float(":76"),
     *ORDERED,
     Row(":93", INVOKE, typed(DATA, *NUMBERS)),
-    Row(":30", WRONG, where(DATA, ("INT8",), transpose_of_five), "", MOVES_SINCE, "", "runtime-rank", OfLayer(
+    Row(":30", WRONG, where(DATA, INT8, transpose_of_five), "", MOVES_SINCE, "", "runtime-rank", OfLayer(
         "runtime-rank", "the kernel takes four dimensions at most, the error is dropped and the output is never written"
     )),
-    Row("transpose.cc", PREPARE, where(DATA, ("INT16",), always("int16")), until="2025-03-17", layer=NO_INT16),
+    Row("transpose.cc", PREPARE, where(DATA, INT16, always("int16")), until="2025-03-17", layer=NO_INT16),
     not_yet("cmsis_nn/transpose.cc", MOVES_SINCE),
     other_type(":86", DATA, "INT8", layer=INT8_ALONE),
 )  # fmt: skip
@@ -2580,7 +2420,7 @@ def first_image(view: OperatorView) -> str:
 _UNEQUAL = OfLayer("runtime-stops", "input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
 POOL_PLAIN = in_file(
     "pooling_common.cc",
-    *there({61: DATA, 64: OUTPUT}),
+    {61: given(DATA), 64: given(OUTPUT)},
     Row(":73", PREPARE, where(DATA, INTEGER, pooled_scales), since=POOL_CHECKS, layer=_UNEQUAL),
     Row(":74", PREPARE, where(DATA, INTEGER, pooled_points), since=POOL_CHECKS),
     *(row._replace(condition=where(DATA, INTEGER, row.condition)) for row in POOLED_ACTIVATION),
@@ -2639,20 +2479,20 @@ SOFTMAX_OUTPUT = OfLayer(
 )
 
 
-def of_int8(made: tuple[str, ...], rule: Condition) -> Condition:
+def of_int8(types: tuple[str, ...], rule: Condition) -> Condition:
     """The condition, where int8 becomes one of the types."""
-    return where(DATA, ("INT8",), where(OUTPUT, made, rule))
+    return where(DATA, INT8, where(OUTPUT, types, rule))
 
 
 SOFTMAX_STEPS = in_file(
     "softmax_common.cc",
-    Row(":91", PREPARE, where(DATA, ("INT16",), pointed(DATA, 0)), layer=INT16_POINT),
-    Row(":92", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0)), layer=SOFTMAX_OUTPUT),
-    Row(":93", PREPARE, where(DATA, ("INT16",), near(32768))),
-    Row(":98", PREPARE, of_int8(("INT16",), pointed(OUTPUT, -32768)), layer=SOFTMAX_OUTPUT),
-    Row(":99", PREPARE, of_int8(("INT16",), near(65536))),
-    Row(":103", PREPARE, of_int8(("INT8",), pointed(OUTPUT, -128)), layer=SOFTMAX_OUTPUT),
-    Row(":104", PREPARE, of_int8(("INT8",), one_in_256)),
+    Row(":91", PREPARE, where(DATA, INT16, pointed(DATA, 0)), layer=INT16_POINT),
+    Row(":92", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), layer=SOFTMAX_OUTPUT),
+    Row(":93", PREPARE, where(DATA, INT16, near(32768))),
+    Row(":98", PREPARE, of_int8(INT16, pointed(OUTPUT, -32768)), layer=SOFTMAX_OUTPUT),
+    Row(":99", PREPARE, of_int8(INT16, near(65536))),
+    Row(":103", PREPARE, of_int8(INT8, pointed(OUTPUT, -128)), layer=SOFTMAX_OUTPUT),
+    Row(":104", PREPARE, of_int8(INT8, one_in_256)),
     *SOFTMAX_RANGE,
 )
 """CalculateSoftmaxParams, by the types of input and output."""
@@ -2667,27 +2507,23 @@ def types_together(view: OperatorView) -> str:
 
 SOFTMAX = in_file(
     "cmsis_nn/softmax.cc",
-    *ends("cmsis_nn/softmax.cc", 47, 1),
-    *there({50: DATA}),
-    Row(":51", PREPARE, ranked(DATA, 1, 99)),
-    *there({53: OUTPUT}),
-    Row(":55", PREPARE, types_together),
-    Row(":60", PREPARE, typed(DATA, *NUMBERS)),
+    {
+        47: inputs(1), 48: outputs, 50: given(DATA), 51: ranked(DATA, 1, 99), 53: given(OUTPUT), 55: types_together,
+        60: typed(DATA, *NUMBERS),
+    },
     in_float(":98"),
     *SOFTMAX_STEPS,
-)
+)  # fmt: skip
 SOFTMAX_PLAIN = in_file(
     "softmax_common.cc",
-    *ends("softmax_common.cc", 148, 1),
-    *there({151: DATA}),
-    Row(":152", PREPARE, ranked(DATA, 1, 99)),
-    *there({154: OUTPUT}),
-    Row(":49", PREPARE, where(OUTPUT, ("INT16",), typed(DATA, *INTEGER))),
-    Row(":52", PREPARE, unless(OUTPUT, ("INT16",), same_type(DATA, OUTPUT))),
-    Row(":57", PREPARE, where(DATA, ("INT16",), pointed(OUTPUT, 0))),
+    {
+        148: inputs(1), 149: outputs, 151: given(DATA), 152: ranked(DATA, 1, 99), 154: given(OUTPUT),
+        49: where(OUTPUT, INT16, typed(DATA, *INTEGER)), 52: unless(OUTPUT, INT16, same_type(DATA, OUTPUT)),
+        57: where(DATA, INT16, pointed(OUTPUT, 0)),
+    },
     *SOFTMAX_STEPS,
     Row(":133", PREPARE, typed(DATA, *NUMBERS)),
-)
+)  # fmt: skip
 
 
 def _softmax(p: Preparation) -> None:
@@ -2724,8 +2560,8 @@ def bias_scale(view: OperatorView) -> str:
     """The bias has the scale of state times weights. Raises Unpredictable without a bias."""
     if view.input(3) is None:
         raise Unpredictable("an SVDF without a bias: the kernel reads the scale of one that is not there")
-    found, wanted = scale(BIAS.of(view)), scale(STATE.of(view)) * scale(TIMES.of(view))
-    return "" if abs(found - wanted) < 1e-5 else f"its bias has scale {found:g}; {wanted:g} is taken"
+    step, wanted = scale(BIAS.of(view)), scale(STATE.of(view)) * scale(TIMES.of(view))
+    return "" if abs(step - wanted) < 1e-5 else f"its bias has scale {step:g}; {wanted:g} is taken"
 
 
 def _svdf_rows(file: str, first: int) -> tuple[KernelLimit, ...]:
@@ -2743,7 +2579,7 @@ def _svdf_rows(file: str, first: int) -> tuple[KernelLimit, ...]:
         row(32, given(OUTPUT)),
         row(57, lambda v: "" if STATE.of(v).is_variable else "its state is no variable"),
         row(59, inputs(5)),
-        row(85, where(DATA, ("INT8",), bias_scale)),
+        row(85, where(DATA, INT8, bias_scale)),
     )  # fmt: skip
 
 
@@ -2785,7 +2621,7 @@ def _svdf(p: Preparation) -> None:
 @condition
 def constants(view: OperatorView, *positions: int) -> str:
     """The file holds some inputs."""
-    computed = [place for place in positions if not view.constant(view.input(place))]
+    computed = [position for position in positions if not view.constant(view.input(position))]
     return f"input {computed[0]} is computed; a constant alone is taken" if computed else ""
 
 
@@ -2800,23 +2636,20 @@ def readable_lstm(view: OperatorView, *operands: KernelOperand) -> str:
 
 LSTM = in_file(
     "cmsis_nn/unidirectional_sequence_lstm.cc",
-    Row(":337", PREPARE, outputs),
-    Row(":338", PREPARE, inputs(24)),
+    {337: outputs, 338: inputs(24)},
     *(Row(":350", PREPARE, given(operand)) for operand in (DATA, HIDDEN, CELL)),
-    Row(":355", PREPARE, constants(*range(1, 9))),
-    Row(":360", PREPARE, constants(*range(12, 16))),
-    Row(":390", PREPARE, typed(CELL, "FLOAT32", "INT16")),
-    Row(":373", PREPARE, readable_lstm(DATA, HIDDEN)),
+    {
+        355: constants(*range(1, 9)), 360: constants(*range(12, 16)), 390: typed(CELL, "FLOAT32", "INT16"),
+        373: readable_lstm(DATA, HIDDEN),
+    },
     Row(":438", REFERENCE, lambda v: "" if DATA.of(v).elem_type in INTEGER and CELL.of(v).elem_type == "INT16" else
         "float", kind="runtime-float"),
 )  # fmt: skip
 LSTM_PLAIN = in_file(
     "unidirectional_sequence_lstm.cc",
-    Row(":45", PREPARE, outputs),
-    Row(":46", PREPARE, inputs(24)),
-    *in_file("lstm_eval.cc", *there({60: HIDDEN, 67: CELL})),
-    Row(":81", PREPARE, typed(CELL, "FLOAT32", "INT16")),
-    Row(":63", PREPARE, readable_lstm(HIDDEN)),
+    {45: outputs, 46: inputs(24)},
+    *checks("lstm_eval.cc", {60: given(HIDDEN), 67: given(CELL)}),
+    {81: typed(CELL, "FLOAT32", "INT16"), 63: readable_lstm(HIDDEN)},
 )
 
 

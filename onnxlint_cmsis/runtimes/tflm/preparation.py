@@ -234,13 +234,13 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
-        found = route(call, self.build.kernels_of(call.entry))
-        self.call, self.chain = call, (function, *found.chain)
-        if found.chain[:1] == (function,):
-            self.chain = found.chain
-        self.hazards += [hazard.what for hazard in found.hazards if hazard.kind in WRONG]
-        if found.status:
-            self.dropped = found.hazards[0].what if found.hazards else f"status {found.status}"
+        way = route(call, self.build.kernels_of(call.entry))
+        self.call, self.chain = call, (function, *way.chain)
+        if way.chain[:1] == (function,):
+            self.chain = way.chain
+        self.hazards += [hazard.what for hazard in way.hazards if hazard.kind in WRONG]
+        if way.status:
+            self.dropped = way.hazards[0].what if way.hazards else f"status {way.status}"
             use = status_use(call.entry)
             if use is not None and use.halts:
                 self.failed_checks.append((Stage.INVOKE, f"{self.dropped} ({use.source})"))

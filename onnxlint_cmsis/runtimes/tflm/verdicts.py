@@ -129,9 +129,9 @@ def decided(p: Preparation, number: int) -> TflmOperator:
 def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
     """Verdict, reason, message and stage."""
     for stage in Stage:
-        place = halt(p, stage)
-        if place:
-            return RuntimeVerdict.HALTS, place, "", stage.value
+        check = halt(p, stage)
+        if check:
+            return RuntimeVerdict.HALTS, check, "", stage.value
         if stage is Stage.PREPARE and p.forgotten_bias:
             reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
             return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
@@ -154,5 +154,5 @@ def halt(p: Preparation, stage: Stage) -> str:
     """The first check of a stage that stops this build; empty where none does."""
     if p.halted and p.halted[0] is stage:
         return f"a check does not hold: {p.halted[1]}"
-    places = [place for when, place in p.failed_checks if when is stage]
-    return f"a check does not hold: {places[0]}" if places and p.build.checks else ""
+    reasons = [reason for when, reason in p.failed_checks if when is stage]
+    return f"a check does not hold: {reasons[0]}" if reasons and p.build.checks else ""
