@@ -734,7 +734,7 @@ def analyse(graph: Graph) -> Dimensions:
     classes: dict[int, DimensionClass] = {}
     for leaf in sorted(members):
         layers = _named(graph, deciders.get(leaf, ())), _named(graph, readers.get(leaf, ()))
-        if (size := resolver.leaves[leaf].size) and size > 0:  # damaged files have negative ones
+        if (size := resolver.leaves[leaf].size) and size > 0:
             classes[leaf] = _class(leaf, size, members[leaf], layers, by_leaf[leaf])
     multipliers = {node: resolver.axis(dimension) for node, dimension in context.multipliers.items()}
     names = tuple(_size_name(resolver, naming) for naming in context.namings)
@@ -755,7 +755,8 @@ def _class_roots(context: Context) -> list[Dimension]:
     """Leaves of known size that some layer decides or reads, in the order of the layers."""
     resolver = Resolver()
     deciders, readers = _layers(context, resolver)
-    return [resolver.leaves[leaf] for leaf in sorted(deciders.keys() | readers.keys()) if resolver.leaves[leaf].size]
+    known = (resolver.leaves[leaf] for leaf in sorted(deciders.keys() | readers.keys()))
+    return [root for root in known if (root.size or 0) > 0]  # damaged files have negative ones
 
 
 def _layers(context: Context, resolver: Resolver) -> tuple[Layers, Layers]:

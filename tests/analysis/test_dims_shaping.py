@@ -318,3 +318,11 @@ def test_constants_of_a_shape_grow_with_it() -> None:
     dimensions = prove(build, pointwise(build, build.op("Add", data, zeros), 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     assert [(name.position, name.element) for name in dimensions.size_names] == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_a_negative_size_leaves_the_classes_in_their_places() -> None:
+    build, data = stem()
+    filled = build.op("ConstantOfShape", build.ints(8, -6, 1, 1), name="filled")
+    dimensions = build.analyse(pointwise(build, build.op("Conv", data, filled), 8))
+    assert [group.id for group in dimensions.classes] == [*range(len(dimensions.classes))]
+    assert all(group.size > 0 for group in dimensions.classes)
