@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from onnxlint_cmsis.fixers.proof.compare import NO_TELEMETRY
+from support.goldens import Told
 
 os.environ.setdefault(NO_TELEMETRY, "1")
 settings.register_profile("any-machine", deadline=None)  # a slow or busy one must not fail a test
@@ -22,3 +23,9 @@ def wide_terminal() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "1000")
         yield
+
+
+@pytest.fixture
+def told(request: pytest.FixtureRequest) -> Told:
+    """Compares what people are told with the golden texts of the test's module."""
+    return Told(request.node.path.stem, request.node.name)

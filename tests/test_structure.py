@@ -15,6 +15,7 @@ import pytest
 from onnxlint_cmsis.fixers.proof.models import MISSING
 from onnxlint_cmsis.formats.format import FORMATS, Format, part
 from onnxlint_cmsis.planning.repairable import REPAIRS
+from support.goldens import entries
 from support.models import one_node
 from support.paths import ROOT
 from support.repairable_models import convolution
@@ -244,3 +245,12 @@ def test_trying_a_repair_while_linting_loads_no_proof(tmp_path: Path) -> None:
     loaded = loaded_by_lint(model)
     assert "onnxlint_cmsis.fixers.rewriting" in loaded
     assert not [module for module in loaded if module.startswith(("onnxlint_cmsis.fixers.proof", "onnxruntime"))]
+
+
+def test_every_golden_text_is_one_that_a_test_asks() -> None:
+    tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    for golden in (ROOT / "tests/golden/texts").iterdir():
+        source = tests[f"test_{golden.stem}"]
+        for entry in entries(golden):
+            name = re.split(r"[\[ ]", entry)[0]
+            assert re.search(rf"^def {name}\([^)]*\btold\b", source, re.MULTILINE), f"{golden}: {entry}"

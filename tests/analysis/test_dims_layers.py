@@ -8,6 +8,7 @@ from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import Dimensions
 from support.dims_graphs import Builder, freedom, labels, prove
+from support.goldens import Told
 
 
 def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
@@ -163,7 +164,7 @@ def test_matmul_with_a_vector() -> None:
     assert freedom(dimensions, "first_0", 1) == "FREE"
 
 
-def test_a_product_of_two_activations_mixes() -> None:
+def test_a_product_of_two_activations_mixes(told: Told) -> None:
     build = Builder()
     data = build.input("x", 1, 4, 5)
     query = build.op("MatMul", data, build.weights(5, 7), name="query")
@@ -171,7 +172,7 @@ def test_a_product_of_two_activations_mixes() -> None:
     value = build.op("MatMul", data, build.weights(5, 6), name="value")
     scores = build.op("MatMul", query, build.op("Transpose", key, perm=[0, 2, 1]), name="scores")
     dimensions = prove(build, build.op("MatMul", build.op("MatMul", scores, value), build.weights(6, 3)))
-    assert reasons(dimensions, "query_0", 2) == ["scores: a product of two run-time tensors sums over this axis"]
+    told(reasons(dimensions, "query_0", 2))
     assert freedom(dimensions, "key_0", 2) == "LOCKED"
     assert freedom(dimensions, "value_0", 2) == "FREE"
 

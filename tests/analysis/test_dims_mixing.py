@@ -10,6 +10,7 @@ from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.load import load
 from support.dims_graphs import Builder, freedom, prove, reasons
+from support.goldens import Told
 from support.stems import dense, head, last, stem
 
 
@@ -56,12 +57,12 @@ def test_a_gate_per_channel_is_tied() -> None:
     assert dimensions.class_of("stem_0", 1) == dimensions.class_of("gate_0", 1)
 
 
-def test_a_mask_over_the_channels_stays_one() -> None:
+def test_a_mask_over_the_channels_stays_one(told: Told) -> None:
     build, data = stem()
     mask = build.conv(data, 6, 1, name="mask")
     dimensions = prove(build, head(build, build.op("Mul", data, mask, name="masked")))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
-    assert reasons(dimensions, "mask_0", 1) == ["masked: an axis of size 1 is repeated along the other input's"]
+    told(reasons(dimensions, "mask_0", 1))
 
 
 def test_one_channel_everywhere_may_grow() -> None:
@@ -126,10 +127,10 @@ def test_reductions_lock_what_they_sum(axis: int, free: bool, keep: int) -> None
     assert (not reasons(dimensions, "stem_0", 1)) == free
 
 
-def test_reduction_of_everything_and_of_nothing() -> None:
+def test_reduction_of_everything_and_of_nothing(told: Told) -> None:
     build, data = stem()
     dimensions = prove(build, build.op("ReduceMax", data, name="most"))
-    assert reasons(dimensions, "stem_0", 1) == ["most: ReduceMax mixes this axis"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     same = build.op("ReduceSum", data, "", noop_with_empty_axes=1)
     assert freedom(prove(build, head(build, same)), "stem_0", 1) == "FREE"
@@ -150,29 +151,29 @@ def test_positions_count(op_type: str) -> None:
     assert reasons(dimensions, "stem_0", 1) == [f"where: {op_type} mixes this axis"]
 
 
-def test_top_k_and_cumulative_sums() -> None:
+def test_top_k_and_cumulative_sums(told: Told) -> None:
     build, data = dense()
     values, _ = build.op("TopK", data, build.ints(3), out=["values", "places"], name="top")
     dimensions = prove(build, last(build, values, 3))
-    assert reasons(dimensions, "stem_0", 1) == ["top: TopK compares along this axis"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = dense()
     dimensions = prove(build, last(build, build.op("CumSum", data, build.const(1, np.int64), name="sums")))
-    assert reasons(dimensions, "stem_0", 1) == ["sums: CumSum mixes this axis"]
+    told(reasons(dimensions, "stem_0", 1))
 
 
-def test_normalisation_over_axes() -> None:
+def test_normalisation_over_axes(told: Told) -> None:
     build, data = dense()
     dimensions = prove(build, last(build, build.op("LayerNormalization", data, build.weights(6), name="norm")))
-    assert reasons(dimensions, "stem_0", 1) == ["norm: LayerNormalization mixes this axis"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     dimensions = prove(build, head(build, build.op("LRN", data, size=3, name="near")))
-    assert reasons(dimensions, "stem_0", 1) == ["near: LRN mixes this axis"]
+    told(reasons(dimensions, "stem_0", 1))
 
 
-def test_group_normalization() -> None:
+def test_group_normalization(told: Told) -> None:
     build, data = stem(opset=21)
     norm = build.op("GroupNormalization", data, build.weights(6), build.weights(6), num_groups=2, name="norm")
-    assert reasons(build.analyse(head(build, norm)), "stem_0", 1) == ["norm: GroupNormalization mixes this axis"]
+    told(reasons(build.analyse(head(build, norm)), "stem_0", 1))
 
 
 def test_quantization_per_tensor_and_per_axis() -> None:
@@ -187,7 +188,7 @@ def test_quantization_per_tensor_and_per_axis() -> None:
     assert not {"c2", "c3"} & names
 
 
-def test_blocked_quantization_locks_the_blocked_axis() -> None:
+def test_blocked_quantization_locks_the_blocked_axis(told: Told) -> None:
     build = Builder(opset=21)
     weights = build.const(np.ones((6, 4)), np.int8)
     real = build.op(
@@ -196,7 +197,7 @@ def test_blocked_quantization_locks_the_blocked_axis() -> None:
     first = build.op("Gemm", build.input("x", 1, 3), build.weights(3, 4), name="first")
     second = build.op("Gemm", first, real, transB=1, name="second")
     dimensions = build.analyse(last(build, second))
-    assert reasons(dimensions, "first_0", 1) == ["dq: quantized in blocks along this axis"]
+    told(reasons(dimensions, "first_0", 1))
     assert freedom(dimensions, "second_0", 1) == "FREE"
 
 
@@ -217,11 +218,11 @@ def test_dynamic_quantization_sees_every_lane() -> None:
     assert freedom(dimensions, "stem_0", 1) == "LOCKED"
 
 
-def test_an_unknown_operator_locks_with_its_name_and_domain() -> None:
+def test_an_unknown_operator_locks_with_its_name_and_domain(told: Told) -> None:
     build, data = stem()
     build.op("Frobnicate", data, domain="com.example", name="odd", out=["odd_0"])
     dimensions = build.analyse("odd_0")
-    assert reasons(dimensions, "stem_0", 1) == ["odd: operator Frobnicate of domain com.example is not known"]
+    told(reasons(dimensions, "stem_0", 1))
 
 
 def test_the_same_name_in_another_domain_is_another_operator() -> None:

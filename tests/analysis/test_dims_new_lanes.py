@@ -16,6 +16,7 @@ from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.model.intervals import as_stored, between
 from onnxlint_cmsis.operators.arithmetic import PAIRS, bent, share
 from support.dims_graphs import Builder, freedom, prove, reasons
+from support.goldens import Told
 from support.operator_records import CURVES, ONNX_RECORDS
 from support.stems import head, stem
 
@@ -39,29 +40,25 @@ def test_new_lanes_of_zero_stay_finite(op_type: str) -> None:
     assert locks((op_type, None)) == []
 
 
-@pytest.mark.parametrize(
-    ("op_type", "outcome"), [("Log", "is infinite"), ("Reciprocal", "is infinite"), ("Acosh", "is NaN")]
-)
-def test_new_lanes_of_zero_are_not_finite(op_type: str, outcome: str) -> None:
-    assert locks((op_type, None)) == [f"risky: {op_type} of a new lane, which holds 0, {outcome}"]
+@pytest.mark.parametrize("op_type", ["Log", "Reciprocal", "Acosh"])
+def test_new_lanes_of_zero_are_not_finite(op_type: str, told: Told) -> None:
+    told(locks((op_type, None)))
 
 
-def test_the_value_is_carried_through_numbers_and_curves() -> None:
+def test_the_value_is_carried_through_numbers_and_curves(told: Told) -> None:
     assert locks(("Add", 1.0), ("Log", None)) == []
     assert locks(("Sigmoid", None), ("Log", None)) == []
-    assert locks(("Sub", 2.0), ("Sqrt", None)) == ["risky: Sqrt of a new lane, which holds -2, is NaN"]
-    assert locks(("Sigmoid", None), ("Acosh", None)) == ["risky: Acosh of a new lane, which holds about 0.5, is NaN"]
+    told(locks(("Sub", 2.0), ("Sqrt", None)))
+    told(locks(("Sigmoid", None), ("Acosh", None)))
     (reason,) = locks(("Exp", None), ("Sub", 1.0), ("Reciprocal", None))
     assert reason.endswith("may be infinite")
 
 
-def test_numbers_too_large_for_the_type() -> None:
-    assert locks(("Add", 89.0), ("Exp", None)) == ["risky: Exp of a new lane, which holds 89, is infinite"]
+def test_numbers_too_large_for_the_type(told: Told) -> None:
+    told(locks(("Add", 89.0), ("Exp", None)))
     assert locks(("Add", 88.0), ("Exp", None)) == []
-    assert locks(("Add", 1e30), ("Mul", 1e30)) == ["risky: Mul of a new lane, which holds 1e+30, is infinite"]
-    assert locks(("Add", -math.inf)) == [
-        "risky: Add of a new lane, which holds 0, may be NaN or infinite, as a constant is"
-    ]
+    told(locks(("Add", 1e30), ("Mul", 1e30)))
+    told(locks(("Add", -math.inf)))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +74,7 @@ def test_powers(exponent: float, reason: str | None) -> None:
     assert locks(("Abs", None), ("Pow", exponent)) == ([f"risky: {reason}"] if reason else [])
 
 
-def test_divisors() -> None:
+def test_divisors(told: Told) -> None:
     build, data = stem()
     dimensions = prove(build, head(build, build.op("Div", data, build.weights(6, 1, 1))))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
@@ -86,19 +83,17 @@ def test_divisors() -> None:
     assert freedom(prove(build, head(build, build.op("Div", data, other))), "stem_0", 1) == "COUPLED"
     build, data = stem()
     dimensions = prove(build, head(build, build.op("Div", data, build.conv("x", 3, 6, name="other"), name="div")))
-    assert reasons(dimensions, "stem_0", 1) == ["div: Div by a new lane, which holds 0, is NaN"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     one = build.op("Div", build.op("Sigmoid", data), build.conv("x", 3, 6, name="other"), name="div")
-    assert reasons(prove(build, head(build, one)), "other_0", 1) == [
-        "div: Div by a new lane, which holds 0, is infinite"
-    ]
+    told(reasons(prove(build, head(build, one)), "other_0", 1))
 
 
-def test_a_constant_that_is_computed_holds_what_its_fill_becomes() -> None:
+def test_a_constant_that_is_computed_holds_what_its_fill_becomes(told: Told) -> None:
     build, data = stem()
     root = build.op("Sqrt", build.const(np.ones((6, 1, 1)), np.float32))
     dimensions = prove(build, head(build, build.op("Div", data, root, name="div")))
-    assert reasons(dimensions, "stem_0", 1) == ["div: Div by a new lane, which holds 0, is NaN"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     grown = build.op("Exp", build.const(np.ones((6, 1, 1)), np.float32))
     dimensions = prove(build, head(build, build.op("Div", data, grown, name="div")))
@@ -126,44 +121,44 @@ def test_parts_of_a_concatenation_are_taken_together() -> None:
     assert reasons(dimensions, "stem_0", 1) == reasons(dimensions, "other_0", 1) == [reason]
 
 
-def test_a_lane_that_meets_old_elements_is_unknown() -> None:
+def test_a_lane_that_meets_old_elements_is_unknown(told: Told) -> None:
     """A map over the plane is added to every lane, new ones too."""
     build, data = stem()
     flat = build.op("Abs", build.conv("x", 3, 1, name="flat"))
     summed = build.op("Add", data, flat)
     dimensions = prove(build, head(build, build.op("Sqrt", summed, name="risky")))
-    assert reasons(dimensions, "stem_0", 1) == ["risky: Sqrt of a new lane, whose value is not known, may be NaN"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     gate = build.conv("x", 3, 1, name="gate")
     dimensions = prove(build, head(build, build.op("Sqrt", build.op("Abs", build.op("Mul", data, gate)))))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 
-def test_what_grows_fast_locks_where_the_value_is_unknown() -> None:
+def test_what_grows_fast_locks_where_the_value_is_unknown(told: Told) -> None:
     build, data = stem()
     summed = build.op("Add", data, build.conv("x", 3, 1, name="flat"))
     dimensions = prove(build, head(build, build.op("Exp", summed, name="risky")))
-    assert reasons(dimensions, "stem_0", 1) == ["risky: Exp of a new lane, whose value is not known, may be infinite"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     summed = build.op("Tanh", build.op("Add", data, build.conv("x", 3, 1, name="flat")))
     assert freedom(prove(build, head(build, build.op("Exp", summed))), "stem_0", 1) == "FREE"
 
 
-def test_padding_and_pooling() -> None:
+def test_padding_and_pooling(told: Told) -> None:
     build, data = stem()
     padded = build.op("Pad", build.op("Sigmoid", data), build.ints(0, 0, 1, 1, 0, 0, 1, 1))
     dimensions = prove(build, head(build, build.op("Log", padded, name="risky")))
-    assert reasons(dimensions, "stem_0", 1) == ["risky: Log of a new lane, which holds 0 to 0.5, may be infinite"]
+    told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
     pooled = build.op("AveragePool", build.op("Sigmoid", data), kernel_shape=[2, 2])
     assert freedom(prove(build, head(build, build.op("Log", pooled))), "stem_0", 1) == "FREE"
 
 
 @pytest.mark.parametrize("zero", [0, 3])
-def test_quantized_lanes(zero: int) -> None:
+def test_quantized_lanes(zero: int, told: Told) -> None:
     """Weights at their zero-point give the zero-point of the result, and that is real 0."""
     assert _quantized(zero, add=20) == []
-    assert _quantized(zero, add=0) == ["risky: Reciprocal of a new lane, which holds 0, is infinite"]
+    told(_quantized(zero, add=0))
 
 
 def _quantized(zero: int, add: float) -> list[str]:

@@ -48,9 +48,9 @@ def test_inputs_and_outputs_keep_their_channels():
     assert remedy(chain(1600, 64, channels={0: 100, 1: 4}), 1024) is None
 
 
-def test_fewer_channels_everywhere_where_one_tensor_is_not_enough():
+def test_fewer_channels_everywhere_where_one_tensor_is_not_enough(told):
     found = remedy(chain(16, 1600, 1600, 1600, 16, channels={1: 100, 2: 100, 3: 100}), 1600)
-    assert found.text == "8/16 of the channels in every tensor between input and output"
+    told(found.text)
     assert found.bytes <= 1600
 
 

@@ -12,6 +12,7 @@ from onnxlint_cmsis.cmsis_nn.families import hazard
 from onnxlint_cmsis.cmsis_nn.library import Route, all_hazards, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.goldens import Told
 
 
 def truncated(left: int, right: int) -> int:
@@ -242,12 +243,10 @@ def test_known_sizes_decide_whatever_the_padding_after_says(name: str) -> None:
         assert row.meets({**values, "pad_after.h": None, "pad_after.w": None}) is row.when.evaluate(values)
 
 
-def test_numbers_name_only_what_makes_the_hazard() -> None:
+def test_numbers_name_only_what_makes_the_hazard(told: Told) -> None:
     call = convolution(32, 3, 2, 1, 1, 8)
     found = run(call, "cortex-m55")
-    assert found.hazards[0].numbers(found.seen) == (
-        "padding.w is 1, total_pad / 2 is 0; allowed: padding.w == total_pad / 2"
-    )
+    told(found.hazards[0].numbers(found.seen))
     wrong = run(convolution(32, 3, 2, 0, 0, 4), "cortex-m55")
     assert wrong.hazards[0].numbers(wrong.seen).startswith("right_pad_num is 1, inputs_left is 4, ")
     assert hazard("fc-null-context").numbers(call.variables()) == ""
@@ -318,12 +317,10 @@ def test_dilation_is_ignored_in_5_8() -> None:
     assert ids(run(call, "cortex-m4", "cmsis5-5.9.0")) == []
 
 
-def test_16_bit_sizes() -> None:
+def test_16_bit_sizes(told: Told) -> None:
     wide = KernelCall("convolve_s8", Dims(1, 3, 65536, 3), Dims(8, 3, 3, 3), Dims(1, 1, 65534, 8))
     assert [item.kind for item in run(wide, "cortex-m4").hazards] == ["too-large"]
-    assert run(wide, "cortex-m4").hazards[0].numbers(wide.variables()) == (
-        "input_dims.w is 65536; allowed: input_dims.w <= 65535"
-    )
+    told(run(wide, "cortex-m4").hazards[0].numbers(wide.variables()))
 
 
 def deep(channels: int, pixels: int) -> KernelCall:

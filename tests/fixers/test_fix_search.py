@@ -83,11 +83,11 @@ def test_the_number_of_proofs_is_bounded_where_they_do_not_say_what_differs(doub
     assert {one.reason for one in result.left} == {"it was not tried: a proof with more classes failed"}
 
 
-def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted):
+def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted, told):
     tries = doubted(*(f"conv{place}" for place in range(3)))
     found = fixed(six_wide(3))
     assert found.model is None
-    assert found.result.reason == "it is not proven that the outputs would stay: output `y` differs by 1"
+    told(found.result.reason)
     assert not found.result.failed
     assert len(tries) == 1
 

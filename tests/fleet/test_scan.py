@@ -146,7 +146,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, 
 
 
 @posix
-def test_a_model_that_ends_its_process_is_a_row(tmp_path):
+def test_a_model_that_ends_its_process_is_a_row(tmp_path, told):
     psutil = pytest.importorskip("psutil", reason="needs the extra `fleet`")
     out = tmp_path / "out"
     os.mkfifo(tmp_path / "stuck.onnx")  # reading it takes until somebody writes
@@ -156,7 +156,7 @@ def test_a_model_that_ends_its_process_is_a_row(tmp_path):
         kill(child.pid)
     assert done.communicate()[1].endswith("models scanned: 1 crashed, 4 ok; done before: 0\n")
     (row,) = (row for row in rows(out) if row["status"] == "crashed")
-    assert row["message"] == "its process ended with SIGKILL"
+    told(row["message"])
     assert row["url"] == f"file://{tmp_path}/stuck.onnx"
 
 
@@ -192,7 +192,7 @@ def test_the_docs_name_every_column_with_its_type():
     assert all(f"* `{status}`: {text}" in " ".join(page.split()) for status, text in STATUSES.items())
 
 
-def test_a_url_is_read_up_to_a_size(monkeypatch):
+def test_a_url_is_read_up_to_a_size(monkeypatch, told):
     import fsspec
 
     data = model()
@@ -203,7 +203,7 @@ def test_a_url_is_read_up_to_a_size(monkeypatch):
     monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data) - 1)
     (row,) = scan_model(job)
     assert row.status == "unreadable"
-    assert row.message == f"the file has more than {len(data) - 1} bytes, the most that is read"
+    told(row.message)
 
 
 @posix

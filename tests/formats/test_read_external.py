@@ -104,7 +104,7 @@ def test_links_are_refused(tmp_path):
     assert graph.constants["w"].values() is None
 
 
-def test_a_link_is_one_problem_however_many_tensors_lie_behind_it(tmp_path):
+def test_a_link_is_one_problem_however_many_tensors_lie_behind_it(tmp_path, told):
     folder = tmp_path / "model"
     folder.mkdir()
     build = Builder()
@@ -116,7 +116,7 @@ def test_a_link_is_one_problem_however_many_tensors_lie_behind_it(tmp_path):
     graph = load(folder / "m.onnx")
     assert len(graph.constants) > 1
     (problem,) = graph.problems
-    assert problem.message == "external data have the path 'w.bin', which is a symbolic link out of the model's folder"
+    told(problem.message)
 
 
 def test_links_among_the_folders_are_refused(tmp_path):

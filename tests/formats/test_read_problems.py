@@ -24,8 +24,8 @@ def test_a_model_in_order_has_no_problems():
     assert read(conv_model()).problems == ()
 
 
-def test_two_nodes_make_one_value():
-    assert one([relu("x", "y", "a"), relu("x", "y", "b")]) == "b: makes `y`, which a makes too; a value is made once"
+def test_two_nodes_make_one_value(told):
+    told(one([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
 def test_nodes_of_one_name_are_told_once():
@@ -38,26 +38,26 @@ def test_nodes_without_names_share_none():
     assert read(model([relu("x", "a"), relu("a", "y")], [X], [value("y", ["N", 4, 8, 8])])).problems == ()
 
 
-def test_a_node_makes_an_input():
+def test_a_node_makes_an_input(told):
     found = one([relu("x", "x", "a")], output="x")
-    assert found == "a: makes `x`, which is an input or initializer too; a value is made once"
+    told(found)
 
 
-def test_a_missing_value():
+def test_a_missing_value(told):
     found = one([relu("w", "t", "a"), helper.make_node("Add", ["w", "t"], ["y"])])
-    assert found == "a: reads `w`, which is no input, initializer or output of a node"
+    told(found)
 
 
-def test_a_missing_value_inside_a_subgraph():
+def test_a_missing_value_inside_a_subgraph(told):
     branch = helper.make_graph([relu("w", "y", "inner")], "b", [], [value("y", [1])])
     holder = helper.make_node("If", ["c"], ["y"], name="if", then_branch=branch, else_branch=branch)
     found = texts(read(model([holder], [value("c", [], 9)], [value("y", None)])))
-    assert found[0] == "inner: reads `w`, which is no input, initializer or output of a node"
+    told(found[0])
 
 
-def test_a_missing_output():
+def test_a_missing_output(told):
     found = one([relu("x", "y")], output="z")
-    assert found == "the model gives out `z`, which is no input, initializer or output of a node"
+    told(found)
 
 
 def test_a_missing_value_that_has_a_stated_shape():
@@ -73,9 +73,9 @@ def test_a_cycle():
     )
 
 
-def test_a_node_that_reads_itself():
+def test_a_node_that_reads_itself(told):
     found = one([helper.make_node("Add", ["x", "y"], ["y"], name="n")])
-    assert found == "n: is part of a cycle: n -> n; a graph has none"
+    told(found)
 
 
 def test_a_cycle_of_many_nodes_is_found_without_recursion():
@@ -85,16 +85,15 @@ def test_a_cycle_of_many_nodes_is_found_without_recursion():
     assert len(found) < 300
 
 
-def test_nodes_out_of_order():
+def test_nodes_out_of_order(told):
     found = one([relu("a", "y", "late"), relu("x", "a", "early")])
-    assert found == "late: reads what early makes later; nodes come in the order of their data"
+    told(found)
 
 
-def test_unknown_operator():
+def test_unknown_operator(told):
     node = helper.make_node("Unheard", ["x"], ["y"], name="n")
     found = only(read(model([node], [X], [value("y", [1])])))
-    reason = "No Op registered for Unheard with domain_version of 17"
-    assert found == f"the model has operators that the onnx package does not know ({reason})"
+    told(found)
 
 
 def test_operator_set_too_new():
@@ -118,10 +117,9 @@ def test_the_checker_sees_the_names_of_the_file():
 
 
 @pytest.mark.parametrize("size", [-1, 2**62, -(2**63)])
-def test_impossible_sizes(size):
+def test_impossible_sizes(size, told):
     graph = read(model([relu("x", "y")], [value("x", [1, size, 3])], [value("y", [1, size, 3])]))
-    allowed = "allowed are 0 to 2147483647, or a name for a size that is not fixed"
-    assert only(graph) == f"`x` (and 1 more values) has the size {size}; {allowed}"
+    told(only(graph))
     assert graph.shape("y") == (1, None, 3)
 
 
@@ -251,10 +249,10 @@ def test_products_that_fit(op, a, b, attributes):
     assert texts(read(model([node], [value("x", a)], [value("y", None)], [tensor("w", np.zeros(b, np.float32))]))) == []
 
 
-def test_batch_normalization():
+def test_batch_normalization(told):
     numbers = [tensor(name, np.zeros(5 if name == "mean" else 4, np.float32)) for name in ("s", "b", "mean", "var")]
     node = helper.make_node("BatchNormalization", ["x", "s", "b", "mean", "var"], ["y"], name="n")
-    assert one([node], initializers=numbers) == "n: `mean` has shape [5]; allowed is [4]"
+    told(one([node], initializers=numbers))
 
 
 def quantize(scale, zero, **attributes):
@@ -263,9 +261,9 @@ def quantize(scale, zero, **attributes):
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
-def test_scales_that_cannot_be(scale):
+def test_scales_that_cannot_be(scale, told):
     found = one(*quantize([1.0, scale, 1.0, 1.0], [0] * 4, axis=1))
-    assert found == f"n: scale `s` has {scale} at 1; allowed are finite numbers above 0"
+    told(found)
 
 
 def test_a_shared_scale_is_reported_once():
@@ -341,6 +339,6 @@ def test_scales_of_quantized_operators():
     assert "zero-point `wz` has shape [3], scale [8]" in one(*qlinear_conv(1.0, [0, 0, 0]))
 
 
-def test_zero_points_of_another_type():
+def test_zero_points_of_another_type(told):
     found = one(*qlinear_conv(1.0, 0, np.uint8))
-    assert found == "n: zero-point `wz` is uint8; allowed is the values' own type, int8"
+    told(found)

@@ -16,6 +16,7 @@ from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
+from support.goldens import Told
 from support.models import finished, one_node, read, text
 from support.quantized_models import CASES, convolution, dense
 
@@ -309,7 +310,7 @@ def test_a_transpose_of_an_axis_that_is_not_there_is_no_error() -> None:
     assert [record.node.op_type for record in lower(read(helper.make_model(graph))).records] == ["Transpose"]
 
 
-def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps() -> None:
+def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: Told) -> None:
     """Behind plain code, or where another node reads the result as well, one scale would change nothing."""
     behind_plain = convolution().layer("Sigmoid").rounded(1 / 256, -128).layer("Relu").rounded(0.01)
     branches = convolution()
@@ -319,7 +320,7 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps() -> N
         records = lower(read(made.model())).records
         (relu,) = [record for record in records if record.node.op_type == "Relu"]
         assert (relu.verdict, relu.cause) == (Verdict.PLAIN, Cause.NO_FUNCTION)
-        assert relu.reason.startswith("no layer in front takes it as its clamp")
+        told(relu.reason)
 
 
 CYCLE = """

@@ -81,11 +81,10 @@ def test_every_row_names_a_line():
             assert limit.outcome in KernelOutcome
 
 
-def test_weights_of_float16_are_refused_and_have_no_arena():
+def test_weights_of_float16_are_refused_and_have_no_arena(told):
     report = report_of("DEQUANTIZE", ("FLOAT16", [4], None, bytes(8)), ("FLOAT32", [4]))
     assert (report.status, report.arena) == ("alloc_error", None)
-    assert "its input is FLOAT16; INT8, INT16 or UINT8 is taken" in report.stop
-    assert "convert without supported_types = [tf.float16]" in report.stop
+    told(report.stop)
 
 
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
@@ -138,13 +137,13 @@ def test_a_sum_in_steps_far_smaller_than_its_inputs_aborts(op, scale, status):
     assert report.status == status
 
 
-def test_an_activation_that_does_not_fit_the_steps_is_refused():
+def test_an_activation_that_does_not_fit_the_steps_is_refused(told):
     options = ("MulOptions", {"fused_activation_function": "RELU6"})
     ends = (("INT8", [4], 0.5), ("INT8", [4], 0.5), ("INT8", [4], 1e-10))
     for build in (REFERENCE, OPTIMIZED):
         report = report_of("MUL", *ends, options=options, build=build)
         assert report.status == "alloc_error"
-        assert "too small for the RELU6 fused with it" in report.stop
+        told(report.stop)
 
 
 def test_a_dense_bias_in_other_steps_is_refused():
@@ -160,12 +159,12 @@ def test_a_dense_bias_in_other_steps_is_refused():
             assert report_of("FULLY_CONNECTED", *ends, options=options, build=build).status == status
 
 
-def test_a_strided_slice_that_inserts_an_axis_is_refused():
+def test_a_strided_slice_that_inserts_an_axis_is_refused(told):
     bounds = [("INT32", [3], None, int32(*values)) for values in ((0, 0, 0), (0, 2, 3), (1, 1, 1))]
     options = ("StridedSliceOptions", {"new_axis_mask": 1})
     report = report_of("STRIDED_SLICE", ("FLOAT32", [2, 3]), *bounds, ("FLOAT32", [1, 2, 3]), options=options)
     assert report.status == "alloc_error"
-    assert "the kernel does not read new_axis_mask" in report.stop
+    told(report.stop)
 
 
 @pytest.mark.parametrize(("revision", "status"), [("2026-06-24", "ok"), ("2026-06-01", "halt")])
@@ -192,11 +191,11 @@ def test_an_output_whose_sizes_a_run_decides_is_refused(shape, status):
     assert report_of("RESHAPE", ("FLOAT32", [1, 4]), ("FLOAT32", [2, -1])).status == "ok"
 
 
-def test_a_tensor_without_a_size_stops_every_operator():
+def test_a_tensor_without_a_size_stops_every_operator(told):
     for build in (REFERENCE, OPTIMIZED):
         report = report_of("RESHAPE", ("STRING", [4]), ("STRING", [2, 2]), build=build)
         assert report.status == "alloc_error"
-        assert "of which an element has no size" in report.stop
+        told(report.stop)
 
 
 @pytest.mark.parametrize(("sizes", "numbers"), [([-1], None), ([2], (1, 2)), ([3], None)])

@@ -116,14 +116,14 @@ def test_wide_depthwise_without_a_bias(channels, build, verdict):
     assert row_of(depthwise(channels, bias=False), build).verdict.value == verdict
 
 
-def test_depthwise_with_an_omitted_bias_never_starts():
+def test_depthwise_with_an_omitted_bias_never_starts(told):
     model = depthwise(8, bias=False)
     model["subgraphs"][0]["operators"][0]["inputs"] = [0, 1, -1]
     assert row_of(model).verdict.value == "halts"
     report = report_of(model, RELEASE)
     assert report.status == "alloc_error"
-    assert "Number of allocated temp buffers: -1" in report.message
-    assert report.no_arena == "its tensors are not allocated"
+    told(report.message)
+    told(report.no_arena)
 
 
 def test_an_early_dense_layer_of_three_dimensions_halts_a_build_with_checks():
@@ -135,15 +135,13 @@ def test_an_early_dense_layer_of_three_dimensions_halts_a_build_with_checks():
     assert (row.verdict.value, row.functions) == ("CMSIS-NN", ("arm_convolve_1x1_s8_fast",))
 
 
-def test_hybrid_models_are_refused_with_the_line_that_does():
+def test_hybrid_models_are_refused_with_the_line_that_does(told):
     model = conv()
     model["subgraphs"][0]["tensors"][0]["type"] = model["subgraphs"][0]["tensors"][3]["type"] = "FLOAT32"
     report = report_of(model)
     assert report.status == "alloc_error"
-    assert report.message == "Node CONV_2D (number 0) failed to prepare with status 1"
-    assert report.operators[0].reason == (
-        "its input is FLOAT32 and its filter INT8; hybrid models are not taken (micro/kernels/cmsis_nn/conv.cc:75)"
-    )
+    told(report.message)
+    told(report.operators[0].reason)
 
 
 def transposed(channels=8, kernel=4):
@@ -208,17 +206,17 @@ def test_softmax_takes_one_scale(scale, words):
     assert report.status == ("alloc_error" if words else "ok")
 
 
-def test_a_custom_operator_needs_the_application():
+def test_a_custom_operator_needs_the_application(told):
     model = one_operator("CUSTOM", [data([1, 8]), data([1, 8])])
     model["operator_codes"][0]["custom_code"] = "ethos-u"
     report = report_of(model)
-    assert report.message == "Failed to get registration from op code CUSTOM"
-    assert "ethos-u is a custom operator" in report.operators[0].reason
+    told(report.message)
+    told(report.operators[0].reason)
 
 
-def test_an_operator_that_no_resolver_has_is_refused():
+def test_an_operator_that_no_resolver_has_is_refused(told):
     report = report_of(one_operator("RANK", [data([1, 8]), data([1])]))
-    assert report.operators[0].reason == "TensorFlow Lite Micro has no operator RANK"
+    told(report.operators[0].reason)
 
 
 def test_operators_behind_one_that_is_refused_have_verdicts_too():
@@ -239,10 +237,10 @@ def test_shapes_that_a_kernel_reads_without_looking_are_undecided():
     assert "[6, 6, 8]" in report.operators[0].reason
 
 
-def test_memory_that_was_never_measured_is_not_guessed():
+def test_memory_that_was_never_measured_is_not_guessed(told):
     report = report_of(one_operator("EMBEDDING_LOOKUP", [data([4], "INT32"), data([8, 4]), data([4, 4])]))
     assert report.arena is None
-    assert report.no_arena == "the memory of EMBEDDING_LOOKUP has not been measured"
+    told(report.no_arena)
 
 
 def older(date, build=M4):
@@ -278,12 +276,12 @@ def test_ranks_of_pad_and_maximum_by_date(date, verdict):
     assert row_of(largest, older(date)).verdict.value == verdict
 
 
-def test_a_convolution_without_options_has_no_stride_to_follow():
+def test_a_convolution_without_options_has_no_stride_to_follow(told):
     model = conv()
     model["subgraphs"][0]["operators"][0]["builtin_options"] = None
     row = row_of(model)
     assert (row.verdict.value, row.call) == ("undecided", None)
-    assert row.reason == "stride_h is 0; at least 1 is allowed"
+    told(row.reason)
 
 
 def test_an_extreme_that_broadcasts_a_column_is_handed_over_and_wrong() -> None:
@@ -315,13 +313,13 @@ def test_a_concatenation_copies_int16_whatever_its_scale(kind, scale, verdict):
     )
 
 
-def test_a_transposed_convolution_ignores_the_zero_point_of_its_filter():
+def test_a_transposed_convolution_ignores_the_zero_point_of_its_filter(told):
     """Layers of ONNX models said so, and operators of files did not."""
     model = transposed(channels=32)
     model["subgraphs"][0]["tensors"][1]["quantization"]["zero_point"] = [3]
     row = row_of(model)
     assert (row.verdict.value, len(row.own)) == ("wrong", 1)
-    assert "zero-point of the weights, 3 (micro/kernels/cmsis_nn/transpose_conv.cc:288)" in row.reason
+    told(row.reason)
 
 
 def test_a_value_to_pad_with_may_be_left_out():

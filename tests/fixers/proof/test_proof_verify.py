@@ -25,6 +25,7 @@ from onnxlint_cmsis.planning.problem import Plan, PlanStep
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of
+from support.goldens import Told
 from support.lanes_checks import analysed
 from support.linter import fixed, with_plan
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
@@ -190,13 +191,13 @@ def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside() -> None
     assert shifted(0.1).reason.startswith("inner tensor `last_0` differs by 0.1")
 
 
-def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not() -> None:
+def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not(told: Told) -> None:
     spread = Spread()
     spread.add(np.array([4, 5], np.int8), np.array([4, 6], np.int8))
     assert spread.fault(inner_tensors.TOLERANCE, steps=1) == ""
-    assert spread.fault(compare.TOLERANCE) == "differs by 1; it has to be the same bit for bit"
+    told(spread.fault(compare.TOLERANCE))
     spread.add(np.array([4, 5], np.int8), np.array([2, 5], np.int8))
-    assert spread.fault(inner_tensors.TOLERANCE, steps=1) == "differs by 2; allowed is 1"
+    told(spread.fault(inner_tensors.TOLERANCE, steps=1))
 
 
 def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:
@@ -418,7 +419,7 @@ def test_both_branches_are_reached_and_a_wrong_one_is_caught() -> None:
         assert not before.proof(wrong).equal
 
 
-def test_a_branch_that_no_input_leads_into_proves_nothing() -> None:
+def test_a_branch_that_no_input_leads_into_proves_nothing(told: Told) -> None:
     model = branch_model()
     never = helper.make_node("And", ["yes", "no"], ["never"])
     model.graph.initializer.append(numpy_helper.from_array(np.array(False), "no"))
@@ -428,7 +429,7 @@ def test_a_branch_that_no_input_leads_into_proves_nothing() -> None:
     before = case(model)
     proof = before.proof(before.applied({"first_0": GROW}))
     assert not proof.equal
-    assert proof.reason == "no input leads into the changed branch of if"
+    told(proof.reason)
 
 
 # looking inside

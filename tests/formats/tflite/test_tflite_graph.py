@@ -122,11 +122,11 @@ def test_bodies_follow_the_operator_that_runs_them():
     assert graph.consumers["IF#0/else_subgraph/b"] == (graph.nodes[0],)
 
 
-def test_a_subgraph_that_nothing_runs_is_told():
+def test_a_subgraph_that_nothing_runs_is_told(told):
     model = branching(then=1, other=1)
     model["signature_defs"] = [{"signature_key": "train", "subgraph_index": 2}]
     (problem,) = graph_of(model).problems
-    assert problem.message == "subgraph 2 '' is not looked at: only signature 'train' enters it"
+    told(problem.message)
 
 
 @pytest.mark.parametrize(
