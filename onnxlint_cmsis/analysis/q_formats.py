@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
-from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.quantization import STORED, of_integers, of_result, quantizes
 
@@ -226,7 +225,7 @@ class ModelFormats:
 
 
 def _operand(node: Node) -> str:
-    return node.inputs[operands(node.domain, node.op_type).activation]
+    return node.inputs[operator_of(node).roles.first]
 
 
 def _function(record: LoweredLayer) -> str:

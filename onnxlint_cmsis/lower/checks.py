@@ -25,7 +25,6 @@ from onnxlint_cmsis.lower.layer import (
     broadcast_dims,
     in_plain_code,
     is_image,
-    operands,
     refused,
     shape_text,
 )
@@ -156,14 +155,14 @@ def _shape(graph: Graph, record: LoweredLayer) -> tuple[int, ...]:
 
 
 def _weights_position(record: LoweredLayer) -> int:
-    return operands(record.node.domain, record.node.op_type).weights
+    return operator_of(record.node).roles.second
 
 
 def _bias_in_units(graph: Graph, record: LoweredLayer, units: NDArray[np.float64]) -> Whole:
     """Bias of each channel in units of the sums; 0 where there is none or it is not known."""
     import numpy as np
 
-    position = operands(record.node.domain, record.node.op_type).bias
+    position = operator_of(record.node).roles.bias
     inputs = record.node.inputs
     constant = weights_behind(graph, inputs[position]) if 0 <= position < len(inputs) and inputs[position] else None
     values = constant.values() if constant else None
@@ -257,10 +256,10 @@ _REACH = 8
 
 def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
     """Lower an operator on two activations, or on one and a constant that no layer in front takes in."""
-    where = operands(node.domain, node.op_type)
-    if len(node.inputs) <= where.weights:
+    roles = operator_of(node).roles
+    if len(node.inputs) <= roles.second:
         return None
-    left, right = node.inputs[where.activation], node.inputs[where.weights]
+    left, right = node.inputs[roles.first], node.inputs[roles.second]
     fixed = [computed_from_constants(graph, name) for name in (left, right)]
     kind, assumed = activation_type(graph, right if fixed[0] else left, assume)
     if node.op_type in VARIADIC and len(node.inputs) > 2:
@@ -356,10 +355,10 @@ StoredNumbers = tuple[AffineQuantization | None, ...]
 
 def numbers_of(graph: Graph, node: Node, weighted: bool) -> StoredNumbers:
     """Quantization of a node's activations; weights and constant operands of sums and products are left out."""
-    where = operands(node.domain, node.op_type)
+    roles = operator_of(node).roles
     positions = [position for position in activations_of(node) if node.inputs[position]]
     if weighted:
-        positions = [position for position in positions if position != where.weights]
+        positions = [position for position in positions if position != roles.second]
     if not node.is_op("Max", "Min"):
         positions = [
             position for position in positions if not computed_from_constants(graph, node.inputs[position])
@@ -411,10 +410,10 @@ def check_activations(
 
 def check_operand(graph: Graph, node: Node) -> Decision | None:
     """Why plain code does not take a constant operand of several numbers; None where it does."""
-    where = operands(node.domain, node.op_type)
-    if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= where.weights:
+    roles = operator_of(node).roles
+    if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= roles.second:
         return None
-    for position in (where.activation, where.weights):
+    for position in (roles.first, roles.second):
         several = any(size != 1 for size in graph.shape(node.inputs[position]) or ())
         if (
             several
@@ -474,14 +473,14 @@ def weights_of(graph: Graph, layer: Layer) -> AffineQuantization | None:
     """Quantization of a layer's weights; None where it has none or they are float."""
     if layer.call.function not in WEIGHTED:
         return None
-    return of_weights(graph, layer.node, operands(layer.node.domain, layer.node.op_type).weights)
+    return of_weights(graph, layer.node, operator_of(layer.node).roles.second)
 
 
 def check_weights(
     graph: Graph, layer: Layer, numbers: StoredNumbers, weights: AffineQuantization | None, ending: Epilogue
 ) -> Decision | None:
     """Why a layer's weights or their scales do not fit its function; None where they do."""
-    position = operands(layer.node.domain, layer.node.op_type).weights
+    position = operator_of(layer.node).roles.second
     if weights is None:
         return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
     wrong = wrong_scale(weights)
@@ -547,7 +546,7 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
 
 def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
     """The bias is fixed in the file; a constant added behind has one number for each channel."""
-    node, bias = layer.node, operands(layer.node.domain, layer.node.op_type).bias
+    node, bias = layer.node, operator_of(layer.node).roles.bias
     if 0 <= bias < len(node.inputs) and node.inputs[bias] and weights_behind(graph, node.inputs[bias]) is None:
         return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
     if ending.added is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isfinite, nan
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.layer import (
@@ -14,7 +15,6 @@ from onnxlint_cmsis.lower.layer import (
     Channel,
     Decision,
     Layer,
-    operands,
     product_of,
     refused,
 )
@@ -39,10 +39,10 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
 
     Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
     """
-    where = operands(node.domain, node.op_type)
-    if len(node.inputs) <= where.weights or not node.inputs[where.weights]:
+    roles = operator_of(node).roles
+    if len(node.inputs) <= roles.second or not node.inputs[roles.second]:
         return refused(Cause.ATTRIBUTE, "it has one operand")
-    left, right = node.inputs[where.activation], node.inputs[where.weights]
+    left, right = node.inputs[roles.first], node.inputs[roles.second]
     a, b = graph.shape(left), graph.shape(right)
     if a is None or b is None:
         return UNDECIDED
@@ -50,18 +50,18 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
         return _batch_product(graph, node, assume, (left, right), (a, b))
     if len(b) != 2 or len(a) < 1:
         return refused(Cause.RANK, f"its constant factor has rank {len(b)}; a fully connected layer has 2")
-    wrong = _dense_not_expressible(graph, node, where.bias, b)
+    wrong = _dense_not_expressible(graph, node, roles.bias, b)
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
     transposed = bool(node.int("transB"))
     depth, out_c = _matrix(b, transposed)
     rows = product_of(*a[:-1])
     kind, assumed = data_type(graph, left, right, assume)
-    weights = of_weights(graph, node, where.weights)
+    weights = of_weights(graph, node, roles.second)
     call = KernelCall(
         Function.FULLY_CONNECTED.entry(kind),
         Dims(rows, 1, 1, depth), Dims(depth, 1, 1, out_c), Dims(rows, 1, 1, out_c),
-        per_channel=per_channel(graph, node, where.weights, out_c) if kind == "s8" else None,
+        per_channel=per_channel(graph, node, roles.second, out_c) if kind == "s8" else None,
         weight_offset=weights is not None and any(weights.signed_zero_points),
     )  # fmt: skip
     channels = {"input_dims.c": Channel(right, int(transposed)), "output_dims.c": Channel(right, 1 - transposed)}

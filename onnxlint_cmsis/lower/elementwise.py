@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.layer import (
     NO_DIMS,
@@ -16,7 +17,6 @@ from onnxlint_cmsis.lower.layer import (
     dims_of,
     in_plain_code,
     is_image,
-    operands,
     ordered,
     refused,
 )
@@ -146,7 +146,7 @@ def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
 
 def unweighted_layer(function: Function, graph: Graph, node: Node, assume: Assumptions) -> Layer:
     """A call with an input and an output alone."""
-    data = node.inputs[operands(node.domain, node.op_type).activation]
+    data = node.inputs[operator_of(node).roles.first]
     kind, assumed = activation_type(graph, data, assume)
     source, result = dims_of(graph, data, node.outputs[0])
     call = KernelCall(function.entry(kind), source, NO_DIMS, result)

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, operands, refused
+from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, refused
 from onnxlint_cmsis.lower.quantization import (
     STORED,
     AffineQuantization,
@@ -124,7 +124,7 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
 
 def has_bias(node: Node, ending: Epilogue) -> bool:
     """Whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
-    position = operands(node.domain, node.op_type).bias
+    position = operator_of(node).roles.bias
     return ending.added is not None or (0 <= position < len(node.inputs) and bool(node.inputs[position]))
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from onnxlint_cmsis.formats.names import operator_named, operator_of
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -187,33 +187,12 @@ def reshaped(value: LaidT, shape: tuple[int, ...]) -> LaidT:
 # Input positions of activation, weights and quantization parameters, from an operator's record.
 
 
-class Operands(NamedTuple):
-    """Input positions of a layer; -1 where the operator has none."""
-
-    activation: int
-    """Activation."""
-    weights: int
-    """Weights, or the second activation."""
-    quantized: tuple[Quantized, ...] = ()
-    """Values whose scale and zero-point the operator carries itself."""
-    bias: int = -1
-    """Bias."""
-    step: int = 0
-    """Distance from one operand to the next where there may be any number of them, 0 where not."""
-
-
-def operands(domain: str, op_type: str) -> Operands:
-    """Input positions of an operator; an unknown one reads one activation, at position 0."""
-    roles = operator_named(domain, op_type).roles
-    return Operands(roles.data[0] if roles.data else 0, roles.second, roles.quantized, roles.bias, roles.step)
-
-
 def activations_of(node: Node) -> tuple[int, ...]:
     """Positions of a node's operands: the activation, and the operands that it is joined or paired with."""
-    where = operands(node.domain, node.op_type)
-    if where.step:
-        return tuple(range(where.activation, len(node.inputs), where.step))
-    return tuple(position for position in (where.activation, where.weights) if 0 <= position < len(node.inputs))
+    roles = operator_of(node).roles
+    if roles.step:
+        return tuple(range(roles.first, len(node.inputs), roles.step))
+    return tuple(position for position in (roles.first, roles.second) if 0 <= position < len(node.inputs))
 
 
 def operands_of(node: Node) -> tuple[str, ...]:
@@ -288,7 +267,7 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
         layout = operator_of(node).layout
         if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
             return layout is Layout.IMAGE
-        position = operands(node.domain, node.op_type).activation
+        position = operator_of(node).roles.first
         if position >= len(node.inputs):
             return None
         tensor = node.inputs[position]

@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.epilogue import Epilogue
-from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, Verdict, operands, parameters_of
+from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, Verdict, parameters_of
 from onnxlint_cmsis.lower.quantization import (
     AffineQuantization,
     along,
@@ -157,8 +157,8 @@ def folded(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | No
 
 def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     node, layer = record.node, record.layer
-    where = operands(node.domain, node.op_type)
-    weights = _stored_weights(graph, read, node, where.weights)
+    roles = operator_of(node).roles
+    weights = _stored_weights(graph, read, node, roles.second)
     if weights is None or layer is None:
         return None
     dense = layer.call.function is Function.FULLY_CONNECTED
@@ -166,8 +166,8 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None
         weights = weights.T
     channels = weights.shape[0]
     bias = np.zeros(channels)
-    if 0 <= where.bias < len(node.inputs) and node.inputs[where.bias]:
-        stored = _bias(graph, read, node, where.bias)
+    if 0 <= roles.bias < len(node.inputs) and node.inputs[roles.bias]:
+        stored = _bias(graph, read, node, roles.bias)
         if stored is None or stored.size not in (1, channels):
             return None
         bias = np.broadcast_to(stored.reshape(-1), (channels,)) * _factor(node, "beta")
@@ -191,8 +191,8 @@ def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numb
 def _bias(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:
     """The bias in real numbers; that of an operator on integers has the scale of its products."""
     values = real_values(graph, read, node.inputs[position])
-    where = operands(node.domain, node.op_type)
-    carried = [parameters_of(node, operand) for operand in (where.activation, where.weights)]
+    roles = operator_of(node).roles
+    carried = [parameters_of(node, operand) for operand in (roles.first, roles.second)]
     scales = [real_values(graph, read, node.inputs[parameters.scale]) for parameters in carried if parameters]
     if values is None:
         return None
@@ -264,7 +264,7 @@ class BiasNumbers(NamedTuple):
 def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     """Bias of a layer of a quantized model; None without one, and where its scale follows from the operator."""
     node, weights = record.node, record.weights
-    position = operands(node.domain, node.op_type).bias
+    position = operator_of(node).roles.bias
     if not 0 <= position < len(node.inputs) or not node.inputs[position] or parameters_of(node, 0) is not None:
         return None
     factors = [node.attributes.get(name, 1.0) for name in ("alpha", "beta")]

@@ -16,7 +16,6 @@ from onnxlint_cmsis.lower.layer import (
     amounts_of,
     dims_of,
     in_plain_code,
-    operands,
     product_of,
     refused,
 )
@@ -224,14 +223,14 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
 def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
     if operator_of(reader).roles.form is not Form.CONVOLUTION:
         return False
-    where = operands(reader.domain, reader.op_type)
-    if len(reader.inputs) <= where.weights:
+    roles = operator_of(reader).roles
+    if len(reader.inputs) <= roles.second:
         return False
-    weights = graph.shape(reader.inputs[where.weights])
+    weights = graph.shape(reader.inputs[roles.second])
     kernel = reader.ints("kernel_shape") or (weights or ())[2:]
     if window_misfit(reader, len(graph.shape(pad.inputs[0]) or ()) - 2, len(kernel)):
         return False
-    folded = fold_pads(graph, reader, reader.inputs[where.activation], kernel)
+    folded = fold_pads(graph, reader, reader.inputs[roles.first], kernel)
     return folded is not None and any(node is pad for node in folded.nodes)
 
 
@@ -359,10 +358,10 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
 
 
 def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decision:
-    where = operands(node.domain, node.op_type)
-    if len(node.inputs) <= where.weights or not node.inputs[where.weights]:
+    roles = operator_of(node).roles
+    if len(node.inputs) <= roles.second or not node.inputs[roles.second]:
         return refused(Cause.ATTRIBUTE, "it has no weights")
-    tensor, weights = node.inputs[where.activation], node.inputs[where.weights]
+    tensor, weights = node.inputs[roles.first], node.inputs[roles.second]
     shape, filter_shape = graph.shape(tensor), graph.shape(weights)
     if shape is None or filter_shape is None:
         return UNDECIDED

@@ -183,6 +183,11 @@ class Roles(NamedTuple):
         return rank - 1 if position else rank - 2
 
     @property
+    def first(self) -> int:
+        """Its usual data input."""
+        return self.data[0] if self.data else 0
+
+    @property
     def second(self) -> int:
         """The other operand: the weights where there are any, else the second data input; -1 for none."""
         if self.weights:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall
 from onnxlint_cmsis.lower.checks import function_output
-from onnxlint_cmsis.lower.layer import Cause, Verdict, operands, parameters_of
+from onnxlint_cmsis.lower.layer import Cause, Verdict, parameters_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import dequantizes, keeps_scale, quantizes, useless_pairs
 from onnxlint_cmsis.model.axes import AxisForm
@@ -265,7 +265,7 @@ def refusal_of_explicit_pad(graph: Graph, record: LoweredLayer) -> str:
         return "its padding is not known, as sizes are symbolic"
     if max((node.opset for node in graph.nodes if node.domain == ""), default=0) < PAD_SINCE:
         return f"Pad takes its pad_amounts as an input from operator set {PAD_SINCE} on"
-    carried = parameters_of(node, operands(node.domain, node.op_type).activation)
+    carried = parameters_of(node, operator_of(node).roles.first)
     if carried is None and record.inputs and input_dequantizer(graph, record) is None:
         return "its input does not come from a DequantizeLinear"
     return ""
@@ -287,7 +287,7 @@ def pad_amounts(graph: Graph, record: LoweredLayer) -> tuple[int, ...] | None:
 def input_dequantizer(graph: Graph, record: LoweredLayer) -> Node | None:
     """The DequantizeLinear that makes a layer's input."""
     node = record.node
-    producer = graph.producers.get(node.inputs[operands(node.domain, node.op_type).activation])
+    producer = graph.producers.get(node.inputs[operator_of(node).roles.first])
     return producer if producer is not None and operator_of(producer).dequantizes else None
 
 

@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.layer import Cause, operands
+from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import Graph
 
@@ -51,7 +52,7 @@ def _remedy(graph: Graph, records: Sequence[LoweredLayer]) -> str:
     if first.weights and first.weights.blocks:
         return advice(graph, "Quantize the weights with one scale for each output channel", "quantize_static")
     if first.layer and first.layer.call.function is Function.FULLY_CONNECTED and first.layer.call.types != "s8":
-        weights = float_name(first.node.inputs[operands(first.node.domain, first.node.op_type).weights])
+        weights = float_name(first.node.inputs[operator_of(first.node).roles.second])
         kind = "QInt4" if first.layer.call.types == "s4" else "QInt8"
         option = f'"{weights}": [{{"quant_type": QuantType.{kind}, "symmetric": True}}]'
         option = f'extra_options={{"TensorQuantOverrides": {{{option}}}}}'

@@ -8,7 +8,6 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.lower.layer import operands
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.movement import CONCAT, SLICE
 from onnxlint_cmsis.planning.repairable import (
@@ -121,7 +120,7 @@ def apply_split_groups(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 
 def _copied(edit: GraphEdit, parts: GroupParts, nodes: tuple[Node, ...], part: str, group: int) -> list[str]:
     """Copy the layer and what follows for one group, which reads `part`; returns what each copy makes."""
-    source = nodes[0].inputs[operands(nodes[0].domain, nodes[0].op_type).activation]
+    source = nodes[0].inputs[operator_of(nodes[0]).roles.first]
     results = [part]
     for node in nodes:
         inputs = parts.inputs(node, source, results[-1], group)
@@ -140,7 +139,7 @@ def cut_input(edit: GraphEdit, record: LoweredLayer, count: int, size: int, *, a
     `size` is that of the axis; returns the parts.
     """
     node, last = record.node, layer_nodes(record)[-1]
-    tensor = node.inputs[operands(node.domain, node.op_type).activation]
+    tensor = node.inputs[operator_of(node).roles.first]
     producer = edit.graph.producers.get(tensor)
     dequantizer = producer if producer is not None and operator_of(producer).dequantizes else None
     source = dequantizer.inputs[0] if dequantizer else tensor

@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.checks import common_of, function_output, holds, linked_groups, real_range
 from onnxlint_cmsis.lower.epilogue import CLAMPING, is_clamp
-from onnxlint_cmsis.lower.layer import operands, parameters_of
+from onnxlint_cmsis.lower.layer import parameters_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import (
     MOVES,
@@ -54,7 +54,7 @@ def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) 
     graph, node = edit.graph, record.node
     slot = bias_slot(graph, node)
     if slot is None:
-        position = operands(node.domain, node.op_type).bias
+        position = operator_of(node).roles.bias
         if 0 <= position < len(node.inputs) and node.inputs[position]:
             raise NotAppliedError(f"the bias of {node.label} is not stored as it is used")
     if slot is None or not slot.tensor or slot.kind not in (INT32, DEQUANTIZED):
@@ -330,7 +330,7 @@ class Requantizing:
         self._edit.requantized_tensors.update(left)
         for record in self._edit.records:
             node = record.node
-            source = node.inputs[operands(node.domain, node.op_type).activation] if record.weights else ""
+            source = node.inputs[operator_of(node).roles.first] if record.weights else ""
             if source and (name := self.carriers.carrier(source)) in left:
                 rescale_bias(self._edit, record, changing[name].scale, wanted.scale)
 

@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.document import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import operands, parameters_of
+from onnxlint_cmsis.lower.layer import parameters_of
 from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.planning.repairable import RepairMade, input_dequantizer, pad_amounts, shift_sizes, window_sizes
 
@@ -46,7 +46,7 @@ def apply_explicit_pad(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
 def padded(edit: GraphEdit, record: LoweredLayer, pads: tuple[int, ...]) -> str:
     """Put a Pad of these amounts in front of a layer; returns what it makes."""
     node, graph = record.node, edit.graph
-    where = operands(node.domain, node.op_type).activation
+    where = operator_of(node).roles.first
     tensor, result = node.inputs[where], edit.fresh(f"{node.inputs[where]}_padded")
     inputs = [tensor, edit.add_integers(f"{result}_amounts", pads)]
     carried = parameters_of(node, where)
