@@ -14,6 +14,11 @@ import pytest
 
 from onnxlint_cmsis.fixers.proof.models import MISSING
 from onnxlint_cmsis.formats.format import FORMATS, Format, part
+from onnxlint_cmsis.formats.names import operator_named
+from onnxlint_cmsis.lower.checks import FUNCTIONS, STORED_VALUES
+from onnxlint_cmsis.lower.epilogue import CLAMPS, LINEAR
+from onnxlint_cmsis.lower.layer import ARITHMETIC, CURVES
+from onnxlint_cmsis.lower.lowering import LEGACY_LOWERINGS, LOWERINGS
 from onnxlint_cmsis.planning.repairable import REPAIRS
 from support.goldens import entries
 from support.models import one_node
@@ -153,6 +158,26 @@ def test_only_formats_know_how_files_are_named_and_marked() -> None:
         if not path.relative_to(ROOT).as_posix().startswith("onnxlint_cmsis/formats/"):
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"is_tflite|[\"']\.(onnx|tflite)[\"']|b\"TFL3\"", text), path
+
+
+BEHIND_THE_READERS = ("lower", "analysis", "planning", "checks")
+"""Rooms that know operators by one name, whatever their format calls them; what a file calls them is for texts."""
+WRITTEN = r"op_type( (not )?in\b| [!=]=|\.\w+\()|(\[|\bget\()[^])\n]*op_type|\bis_op\(|\bTFLITE\b"
+ASKED = r'(?:canonical\(\w+\)|(?<!for )\bname) (?:not in|in|==|!=) (\([^)]*\)|"\w+")'
+
+
+def test_operators_are_asked_by_one_name_whatever_their_format_calls_them() -> None:
+    asked: set[str] = set()
+    for path in (path for path in MODULES if room(path) in BEHIND_THE_READERS):
+        text = path.read_text(encoding="utf-8")
+        written = re.search(WRITTEN, text)
+        assert written is None, f"{path.name}: {written[0]}"
+        asked |= {
+            name for found in re.findall(ASKED, text) if "canonical" in text for name in re.findall(r"\w+", found)
+        }
+    asked |= {*LOWERINGS, *LEGACY_LOWERINGS, *FUNCTIONS, *CURVES, *ARITHMETIC, *CLAMPS, *LINEAR, *STORED_VALUES}
+    assert len(asked) > 30
+    assert {name for name in asked if operator_named("", name).canonical != name} == set()
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=[form.name for form in FORMATS])

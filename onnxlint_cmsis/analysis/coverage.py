@@ -19,7 +19,7 @@ from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.layer import Verdict
-from onnxlint_cmsis.model.graph import TFLITE, python_places
+from onnxlint_cmsis.model.graph import python_places
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def layer_names(model: ModelAnalysis) -> LayerNames:
     sources = python_places(graph) if graph.node_metadata else {}
     places = {node.label: sources[node.index] for node in layers if node.index in sources}
     modules = {label: source.module for label, source in places.items() if source.module}
-    written = [node.outputs[0] for node in graph.nodes if node.domain == TFLITE and node.outputs]
+    written = [node.outputs[0] for node in graph.nodes if node.outputs] if model.interpretation else []
     others = [name for node in graph.nodes for name in (node.label, *node.outputs)]
     others += [*graph.inputs, *graph.constants]
     names = short_names([*(node.label for node in layers), *written], filter(None, others), modules)

@@ -54,6 +54,8 @@ class Format(NamedTuple):
     """Editor that writes changes into a file; empty where none does, so that no file is fixed."""
     prover: str = ""
     """Prover that runs files of the format; empty where none does."""
+    refused: str = ""
+    """Function of a node that tells whether the prover refuses it; empty where it takes all."""
     repairs: tuple[str, ...] | None = ()
     """Names of the repairs that the editor can do; None for all of them."""
 
@@ -99,6 +101,7 @@ TFLITE = Format(
     interpretation="runtimes.tflm.interpret:Interpretation",
     editor="fixers.repairs.table:TFLITE_EDITOR",
     prover="fixers.proof.models:LITERT_RUNTIME",
+    refused="formats.tflite.names:litert_refuses",
     repairs=("zero-bias", "wider-window"),
 )
 FORMATS = (ONNX, TFLITE)

@@ -33,6 +33,11 @@ def operator_of(node: Node) -> Operator:
     return operator_named(node.domain, node.op_type)
 
 
+def canonical(node: Node) -> str:
+    """Name of the operator that a node is, whatever its format calls it; empty where it is not known."""
+    return operator_of(node).canonical
+
+
 # Values that are the same in every run: constants, and what is computed from constants alone.
 
 

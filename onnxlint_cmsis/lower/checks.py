@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.library import Route, computes_groups_as_dense, reads_weight_offset
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall, entry_parts
 from onnxlint_cmsis.lower.elementwise import unweighted_layer
@@ -25,6 +25,7 @@ from onnxlint_cmsis.lower.layer import (
     broadcast_dims,
     in_plain_code,
     is_image,
+    parameters_of,
     refused,
     shape_text,
 )
@@ -43,6 +44,7 @@ from onnxlint_cmsis.lower.quantization import (
     wrong_scale,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Sums
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
@@ -240,15 +242,11 @@ def _ignores_zero_point(record: LoweredLayer, release: str) -> bool:
 FUNCTIONS = {
     "Add": Function.ADD,
     "Sum": Function.ADD,
-    "QLinearAdd": Function.ADD,
     "Mul": Function.MUL,
-    "QLinearMul": Function.MUL,
     "Max": Function.MAXIMUM,
     "Min": Function.MINIMUM,
 }
 """Operator to its function."""
-VARIADIC = ("Max", "Min", "Sum")
-"""Operators of any number of operands."""
 NO_FUNCTION = "CMSIS-NN has no function for it"
 _REACH = 8
 """How many nodes an operand may be away from the constants that it is computed from."""
@@ -262,8 +260,9 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     left, right = node.inputs[roles.first], node.inputs[roles.second]
     fixed = [computed_from_constants(graph, name) for name in (left, right)]
     kind, assumed = activation_type(graph, right if fixed[0] else left, assume)
-    if node.op_type in VARIADIC and len(node.inputs) > 2:
-        entry = FUNCTIONS[node.op_type].entry(kind)
+    name = canonical(node)
+    if roles.step == 1 and len(node.inputs) > 2:
+        entry = FUNCTIONS[name].entry(kind)
         return refused(Cause.ATTRIBUTE, f"it has {len(node.inputs)} operands; arm_{entry} takes two")
     shapes = graph.shape(left), graph.shape(right)
     computed = [shape for shape, constant in zip(shapes, fixed, strict=True) if not constant]
@@ -271,15 +270,15 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
         return None  # a scalar computed at run time is a scale, not a layer's operand
     if any(fixed):
         other, constant = shapes[::-1] if fixed[0] else shapes
-        decision = _with_constant(node, other, constant, kind)
-    elif node.op_type not in FUNCTIONS:
+        decision = _with_constant(name, other, constant, kind)
+    elif name not in FUNCTIONS:
         decision = refused(Cause.NO_FUNCTION, NO_FUNCTION)
     else:
-        decision = _two_activations(FUNCTIONS[node.op_type], kind, *shapes)
+        decision = _two_activations(FUNCTIONS[name], kind, *shapes)
     if decision is not None:
         return decision
     first, second, result = broadcast_dims(graph, left, right, node.outputs[0])
-    return Layer(node, KernelCall(FUNCTIONS[node.op_type].entry(kind), first, second, result), {}, 1, assumed)
+    return Layer(node, KernelCall(FUNCTIONS[name].entry(kind), first, second, result), {}, 1, assumed)
 
 
 def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> bool:
@@ -287,17 +286,16 @@ def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> b
     if weights_behind(graph, tensor) is not None:
         return True
     node = graph.producers.get(tensor)
-    if node is None or reach == 0 or not node.inputs or node.bodies or node.op_type.startswith("Random"):
+    if node is None or reach == 0 or not node.inputs or node.bodies or operator_of(node).elements is Elements.RANDOM:
         return False
     return all(not name or computed_from_constants(graph, name, reach - 1) for name in node.inputs)
 
 
-def _with_constant(node: Node, other: Shape | None, constant: Shape | None, kind: str) -> Decision | None:
+def _with_constant(name: str, other: Shape | None, constant: Shape | None, kind: str) -> Decision | None:
     """Who computes an operator of which one operand is a constant; None for a function of CMSIS-NN."""
     if constant is None or other is None:
         return UNDECIDED
     single = all(size == 1 for size in constant)
-    name = node.op_type.removeprefix("QLinear")
     if name in ("Max", "Min"):
         return None  # arm_maximum_s8 and arm_minimum_s8 broadcast
     if single and name in ARITHMETIC and len(constant) <= len(other):
@@ -343,11 +341,10 @@ def _same(first: Shape, second: Shape) -> bool | None:
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""
-STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool")
+STORED_VALUES = ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool")
 """Operators whose s16 functions work on stored integers, whatever their zero-point (arm_max_pool_s16.c)."""
 WIDENING = (Function.SOFTMAX.entry("s8_s16"),)
 """Entry points of int8 input and int16 output; their output has a zero-point, which the function gives it."""
-_INTEGER_SUMS = ("ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
 StoredNumbers = tuple[AffineQuantization | None, ...]
 """Quantization of a node's activations, in the order of its inputs; None for one that is float."""
@@ -359,7 +356,7 @@ def numbers_of(graph: Graph, node: Node, weighted: bool) -> StoredNumbers:
     positions = [position for position in activations_of(node) if node.inputs[position]]
     if weighted:
         positions = [position for position in positions if position != roles.second]
-    if not node.is_op("Max", "Min"):
+    if canonical(node) not in ("Max", "Min"):
         positions = [
             position for position in positions if not computed_from_constants(graph, node.inputs[position])
         ] or positions
@@ -377,9 +374,11 @@ def check_activations(
     wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
     strange = sorted({quantization.elem_type for quantization in known} - set(ACTIVATION_TYPES))
     widening = entry in WIDENING
+    roles = operator_of(node).roles
+    unscaled = roles.sums is not None and bool(roles.quantized) and parameters_of(node, -1) is None
     facts = (
         (_is_dynamic(graph, node), Cause.DYNAMIC_QUANTIZATION, "the scale of its input is known only at run time"),
-        (node.op_type in _INTEGER_SUMS, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
+        (unscaled, Cause.FLOAT_RESULT, "it gives out sums; no scale for its output is fixed"),
         (None in numbers, Cause.FLOAT, "its input is not quantized"),
         (
             not all(quantization.known for quantization in known),
@@ -400,7 +399,7 @@ def check_activations(
             Cause.ACTIVATION_TYPE, "it has int8 and int16 activations; CMSIS-NN's functions have one type",
         ),
         (
-            not widening and not node.is_op(*STORED_VALUES)
+            not widening and canonical(node) not in STORED_VALUES
             and any(quantization.bits == 16 and any(quantization.zero_points or ()) for quantization in known),
             Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0",
         ),
@@ -411,7 +410,7 @@ def check_activations(
 def check_operand(graph: Graph, node: Node) -> Decision | None:
     """Why plain code does not take a constant operand of several numbers; None where it does."""
     roles = operator_of(node).roles
-    if node.op_type.removeprefix("QLinear") not in ARITHMETIC or len(node.inputs) <= roles.second:
+    if canonical(node) not in ARITHMETIC or len(node.inputs) <= roles.second:
         return None
     for position in (roles.first, roles.second):
         several = any(size != 1 for size in graph.shape(node.inputs[position]) or ())
@@ -426,8 +425,8 @@ def check_operand(graph: Graph, node: Node) -> Decision | None:
 
 def _is_dynamic(graph: Graph, node: Node) -> bool:
     """Whether DynamicQuantizeLinear, seen through what only moves integers, makes an input."""
-    tensor = node.inputs[0]
-    if node.op_type == "DynamicQuantizeMatMul":
+    tensor, roles = node.inputs[0], operator_of(node).roles
+    if roles.sums is Sums.SCALED and parameters_of(node, roles.first) is None:  # it measures its input itself
         return True
     for _ in range(len(graph.nodes)):
         producer = graph.producers.get(tensor)
@@ -708,7 +707,7 @@ def check_copy(node: Node, numbers: StoredNumbers, ending: Epilogue) -> Decision
         quantization is not None and ending.quantization and quantization.equals(ending.quantization)
         for quantization in numbers
     )
-    if not node.is_op("Slice", "Resize", "Upsample") or (same and not ending.clamps):
+    if canonical(node) not in ("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None
     return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; plain code copies")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.layer import (
     NO_DIMS,
@@ -57,7 +57,7 @@ def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
     """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
-    position = 1 if node.op_type == "Upsample" or node.opset < 11 else 2
+    position = 1 if canonical(node) == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
     if len(node.inputs) > position and node.inputs[position]:
         numbers = _numbers(graph, node.inputs[position])
@@ -77,7 +77,7 @@ def _repeats(node: Node) -> bool:
     """Whether output i is input floor(i / factor) for every whole factor."""
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     rounding = node.text("nearest_mode", "round_prefer_floor")
-    if node.op_type == "Upsample" or node.opset < 11 or (mode == "asymmetric" and rounding == "floor"):
+    if canonical(node) == "Upsample" or node.opset < 11 or (mode == "asymmetric" and rounding == "floor"):
         return True
     return mode in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round_prefer")
 

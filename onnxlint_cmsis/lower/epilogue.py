@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
 from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, refused
@@ -111,7 +111,7 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
         if clamp and not clamping:
             break
         weighted = weighted and not clamp
-        if clamp or (weighted and node.is_op("BatchNormalization")):
+        if clamp or (weighted and canonical(node) == "BatchNormalization"):
             fused.append(node)
         elif operator_of(node).elements not in _TRACELESS and not (
             weighted and _per_channel(graph, layer, node, tensor, derived)
@@ -130,13 +130,14 @@ def has_bias(node: Node, ending: Epilogue) -> bool:
 
 def is_clamp(graph: Graph, node: Node) -> bool:
     """Whether a node is Relu, or Clip with fixed bounds."""
-    return node.is_op(*CLAMPS) and all(weights_behind(graph, name) is not None for name in node.inputs[1:] if name)
+    bounds = [name for name in node.inputs[1:] if name]
+    return canonical(node) in CLAMPS and all(weights_behind(graph, name) is not None for name in bounds)
 
 
 def _with_later_clamps(graph: Graph, ended: Epilogue, clamping: bool) -> Epilogue:
     """The epilogue with Relu or Clip behind a Q/DQ pair whose own result has the scale that the kernel writes."""
     while clamping and (pair := _later_clamp(graph, ended)) is not None:
-        clamps = tuple(node for node in pair if node.is_op(*CLAMPS))
+        clamps = tuple(node for node in pair if canonical(node) in CLAMPS)
         ended = Epilogue(
             pair[-1].outputs[0], ended.quantization, ended.added, (*ended.clamps, *clamps), (*ended.fused, *clamps),
             (*ended.absorbed, *pair),
@@ -184,13 +185,13 @@ def _only_reader(graph: Graph, tensor: str) -> Node | None:
 
 def _constant_add(graph: Graph, node: Node, tensor: str) -> bool:
     others = [name for name in node.inputs if name != tensor]
-    return node.is_op("Add") and len(others) == 1 and weights_behind(graph, others[0]) is not None
+    return canonical(node) == "Add" and len(others) == 1 and weights_behind(graph, others[0]) is not None
 
 
 def _per_channel(graph: Graph, layer: Layer, node: Node, tensor: str, derived: AbstractSet[str]) -> bool:
     """Whether a node adds or multiplies by a constant with one number, or one for each channel of the layer."""
     others = [name for name in node.inputs if name != tensor]
-    if not node.is_op(*LINEAR) or len(others) != 1 or (node.is_op("Div") and node.inputs[0] != tensor):
+    if canonical(node) not in LINEAR or len(others) != 1 or (canonical(node) == "Div" and node.inputs[0] != tensor):
         return False
     if others[0] not in graph.constants and others[0] not in derived:
         return False

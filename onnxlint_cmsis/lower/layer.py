@@ -8,7 +8,7 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -302,7 +302,7 @@ def _becomes_image(graph: Graph, tensor: str) -> bool:
 def _keeps_channels(graph: Graph, node: Node) -> bool:
     """Whether a Reshape only joins or splits the plane of an image, behind its batch and channels."""
     shapes = [graph.shape(name) for name in (*node.inputs[:1], *node.outputs[:1])]
-    if not node.is_op("Reshape") or any(shape is None or len(shape) < 3 for shape in shapes):
+    if canonical(node) != "Reshape" or any(shape is None or len(shape) < 3 for shape in shapes):
         return False
     outer = [shape[:2] for shape in shapes if shape]
     return outer[0] == outer[1] and None not in outer[0]
@@ -444,13 +444,7 @@ PLAIN_TYPES: dict[str, tuple[str, ...]] = {
 }
 """Function, or kind of plain code, to the types it is for."""
 
-CURVES = frozenset(
-    {
-        *(("", name) for name in ("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp")),
-        *(("", name) for name in ("Softplus", "Gelu")),
-        *(("com.microsoft", name) for name in ("Gelu", "QLinearSigmoid", "QLinearLeakyRelu")),
-    }
-)
+CURVES = ("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Softplus", "Gelu")
 """Operators that are a function of one int8 activation, which a table of 256 integers gives."""
 ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
 """Operators that become such a function with one number as the other operand."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall
-from onnxlint_cmsis.lower.epilogue import Epilogue
+from onnxlint_cmsis.lower.epilogue import LINEAR, Epilogue
 from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, Verdict, parameters_of
 from onnxlint_cmsis.lower.quantization import (
     AffineQuantization,
@@ -211,20 +211,21 @@ def _factor(node: Node, name: str) -> float:
 
 def _with(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWeights) -> FoldedWeights | None:
     """Weights and bias with a node behind taken in; a node that computes nothing leaves all as it is."""
-    if node.is_op("BatchNormalization"):
+    name = canonical(node)
+    if name == "BatchNormalization":
         return _normalized(graph, read, node, layer)
-    if not node.is_op("Add", "Sub", "Mul", "Div"):
+    if name not in LINEAR:
         return layer
-    other = next(name for name in node.inputs if name != tensor)
+    other = next(operand for operand in node.inputs if operand != tensor)
     numbers = real_values(graph, read, other)
     if numbers is None or numbers.size not in (1, layer.bias.size):
         return None
     first = node.inputs[0] == tensor
     flat = numbers.reshape(-1)
-    if node.is_op("Mul", "Div"):
-        return _scaled(layer, flat if node.is_op("Mul") else 1 / flat)
-    sign = -1.0 if node.is_op("Sub") and not first else 1.0
-    return FoldedWeights(sign * layer.weights, sign * layer.bias + (-flat if node.is_op("Sub") and first else flat))
+    if name in ("Mul", "Div"):
+        return _scaled(layer, flat if name == "Mul" else 1 / flat)
+    sign = -1.0 if name == "Sub" and not first else 1.0
+    return FoldedWeights(sign * layer.weights, sign * layer.bias + (-flat if name == "Sub" and first else flat))
 
 
 def _scaled(layer: FoldedWeights, factor: Numbers) -> FoldedWeights:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY
-from onnxlint_cmsis.formats.names import derived_values, operator_of
+from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall
 from onnxlint_cmsis.lower.checks import (
     UNEQUAL,
@@ -74,10 +74,6 @@ WIDE = {
     Function.AVERAGE_POOL: "CMSIS 5 has no pooling in q15",
 }
 """Functions for q7 alone, each with the reason why wider types are refused."""
-CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv", "FusedConv")
-PRODUCTS = ("Gemm", "FusedGemm", "QGemm", "MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul")
-POOLS = ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "QLinearAveragePool")
-CURVES = ("Sigmoid", "Tanh")
 
 
 def legacy_records(graph: Graph, assumed: str) -> Iterator[LoweredLayer]:
@@ -102,7 +98,7 @@ def legacy_records(graph: Graph, assumed: str) -> Iterator[LoweredLayer]:
 def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
     if operator_of(node).free or is_shape_arithmetic(graph, node) or graph.elem_type(node.outputs[0]) in INTEGERS:
         return None
-    rule = LEGACY_LOWERINGS.get(node.op_type)
+    rule = LEGACY_LOWERINGS.get(canonical(node))
     outcome = rule(graph, node, Assumptions("s8")) if rule else refused(Cause.NO_FUNCTION, NO_FUNCTION)
     if isinstance(outcome, Decision):
         return outcome if outcome.verdict is Verdict.UNDECIDED else refused(outcome.cause, outcome.reason)
@@ -150,11 +146,24 @@ def _copied(rule: Rule) -> Rule:
     return run
 
 
+LOWERINGS: dict[str, Rule] = {
+    "Conv": lower_convolution,
+    "ConvTranspose": lower_transpose,
+    "Gemm": lower_dense,
+    "MatMul": lower_dense,
+    **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), lower_pool),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum"), lower_binary),
+    "Softmax": lower_softmax,
+    "Concat": lower_concat,
+    "Transpose": lower_transpose_axes,
+    "Pad": lower_pad,
+    "LSTM": lower_lstm,
+}
+"""What makes a call of each operator."""
 LEGACY_LOWERINGS: dict[str, Rule] = {
-    **dict.fromkeys(CONVOLUTIONS, lower_convolution),
-    **dict.fromkeys(PRODUCTS, lower_dense),
-    **dict.fromkeys(POOLS, lower_pool),
-    **dict.fromkeys(CURVES, _elementwise(Function.ACTIVATION)),
+    **{name: rule for name, rule in LOWERINGS.items() if rule in (lower_dense, lower_pool)},
+    "Conv": lower_convolution,
+    **dict.fromkeys(("Sigmoid", "Tanh"), _elementwise(Function.ACTIVATION)),
     **dict.fromkeys(("Add", "Sum"), _refusing(Cause.NO_FUNCTION, SUM)),
     "Relu": _elementwise(Function.RELU),
     "Clip": _refusing(Cause.ATTRIBUTE, ONLY_AT_ZERO),
@@ -162,57 +171,13 @@ LEGACY_LOWERINGS: dict[str, Rule] = {
     "Pad": _copied(lower_pad),
     "Transpose": _copied(lower_transpose_axes),
 }
-
-
-_MS = "com.microsoft"
-
-LOWERINGS: dict[tuple[str, str], Rule] = {
-    ("", "Conv"): lower_convolution,
-    ("", "ConvInteger"): lower_convolution,
-    ("", "QLinearConv"): lower_convolution,
-    (_MS, "FusedConv"): lower_convolution,
-    (_MS, "QLinearConv"): lower_convolution,
-    ("", "ConvTranspose"): lower_transpose,
-    ("", "Gemm"): lower_dense,
-    (_MS, "FusedGemm"): lower_dense,
-    (_MS, "QGemm"): lower_dense,
-    ("", "MatMul"): lower_dense,
-    ("", "MatMulInteger"): lower_dense,
-    ("", "QLinearMatMul"): lower_dense,
-    (_MS, "FusedMatMul"): lower_dense,
-    (_MS, "DynamicQuantizeMatMul"): lower_dense,
-    (_MS, "MatMulIntegerToFloat"): lower_dense,
-    ("", "MaxPool"): lower_pool,
-    ("", "AveragePool"): lower_pool,
-    ("", "GlobalAveragePool"): lower_pool,
-    ("", "GlobalMaxPool"): lower_pool,
-    (_MS, "QLinearAveragePool"): lower_pool,
-    (_MS, "QLinearGlobalAveragePool"): lower_pool,
-    ("", "Add"): lower_binary,
-    ("", "Sub"): lower_binary,
-    ("", "Mul"): lower_binary,
-    ("", "Div"): lower_binary,
-    ("", "Max"): lower_binary,
-    ("", "Min"): lower_binary,
-    (_MS, "QLinearAdd"): lower_binary,
-    (_MS, "QLinearMul"): lower_binary,
-    ("", "Sum"): lower_binary,
-    ("", "Softmax"): lower_softmax,
-    (_MS, "QLinearSoftmax"): lower_softmax,
-    ("", "Concat"): lower_concat,
-    (_MS, "QLinearConcat"): lower_concat,
-    ("", "Transpose"): lower_transpose_axes,
-    ("", "Pad"): lower_pad,
-    ("", "LSTM"): lower_lstm,
-}
+"""The same for q7 and q15."""
 
 COMPUTED = (Cause.DYNAMIC_QUANTIZATION, Cause.OPERAND_COMPUTED)
 """Causes that a constant seems to have whose values lie in external data that are refused or missing."""
 NOT_READ = "values that lie in external data are not read"
 CHANNELS_LAST = "its channels are last; a layer is followed with channels first only"
 """Reason of ONNX Runtime's operators with the attribute `channels_last`."""
-SHAPE_OPERATORS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Concat", "Transpose", "Pad")
-"""Operators that are arithmetic on shapes where they make integers."""
 
 
 def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
@@ -257,11 +222,11 @@ class _Lowering:
 
     def _lowered(self, node: Node) -> Layer | Decision | None:
         """The record of one node, from operator and shapes alone."""
-        rule = LOWERINGS.get((node.domain, node.op_type))
+        rule = LOWERINGS.get(canonical(node))
         if rule is None:
             outcome = without_function(self._graph, node, self._assume, self._clampable)
             return self._requantization(node) if outcome is None and self._quantized else outcome
-        if node.op_type in SHAPE_OPERATORS and self._graph.elem_type(node.outputs[0]) in INTEGERS:
+        if not operator_of(node).roles.weights and self._graph.elem_type(node.outputs[0]) in INTEGERS:
             return None
         if node.int("channels_last"):
             return refused(Cause.ATTRIBUTE, CHANNELS_LAST)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Assumptions, parameters_of
 from onnxlint_cmsis.model.graph import Constant, Graph, Node
@@ -301,7 +301,7 @@ def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
         zero = zeros.pop()
         here, before = (zero, 0) if quantizes(node) else (0, zero)
         return _holds(graph, node.inputs[0], before, reach - 1) if wanted == here else False
-    if operator_of(node).elements in MOVES | {Elements.CAST} or node.is_op("Expand", "Tile"):
+    if operator_of(node).elements in MOVES | {Elements.CAST} or canonical(node) in ("Expand", "Tile"):
         return _holds(graph, node.inputs[0], wanted, reach - 1)
     return False
 
@@ -323,7 +323,7 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
 
 def keeps_scale(node: Node) -> bool:
     """Whether a node on integers gives integers of the same scale."""
-    return operator_of(node).elements in _KEEPS or node.is_op("Resize", "Upsample")
+    return operator_of(node).elements in _KEEPS or canonical(node) in ("Resize", "Upsample")
 
 
 def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:

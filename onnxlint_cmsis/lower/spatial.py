@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Pair, Size
 from onnxlint_cmsis.lower.layer import (
@@ -213,7 +213,7 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
         if tensor in graph.outputs or not readers:
             return False
         for reader in readers:
-            if reader.op_type in ("QuantizeLinear", "DequantizeLinear", "Pad"):
+            if canonical(reader) in ("QuantizeLinear", "DequantizeLinear", "Pad"):
                 waiting += reader.outputs[:1]
             elif not _folds(graph, reader, pad):
                 return False
@@ -240,10 +240,10 @@ def _producer_through_qdq(graph: Graph, tensor: str) -> tuple[Node | None, str]:
         inner = graph.producers.get(node.inputs[0])
         if quantizes(inner) and inner is not None:
             pad = graph.producers.get(inner.inputs[0])
-            if pad is not None and pad.is_op("Pad") and _same_parameters(graph, pad, node):
+            if pad is not None and canonical(pad) == "Pad" and _same_parameters(graph, pad, node):
                 return pad, pad.inputs[0]
         return None, ""
-    if node is not None and node.is_op("Pad"):
+    if node is not None and canonical(node) == "Pad":
         return node, node.inputs[0]
     return None, ""
 
@@ -454,16 +454,16 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
     if len(shape) not in (3, 4):
         return refused(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
     axes = len(shape) - 2
-    whole = node.op_type.startswith(("Global", "QLinearGlobal"))
+    name = canonical(node)
+    whole = name.startswith("Global")
     wrong = window_misfit(node, axes, axes if whole else len(node.ints("kernel_shape")))
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
-    average = "Average" in node.op_type
     plane = window(node, shape[2:], shape[2:] if whole else node.ints("kernel_shape"))
     plane = plane._replace(output=Pair(1, 1)) if whole else plane
     kind, _ = activation_type(graph, node.inputs[0], assume)
     return KernelCall(
-        (Function.AVERAGE_POOL if average else Function.MAX_POOL).entry(kind),
+        (Function.AVERAGE_POOL if "Average" in name else Function.MAX_POOL).entry(kind),
         Dims(shape[0], plane.size.h, plane.size.w, shape[1]),
         Dims(1, plane.kernel.h, plane.kernel.w, 1),
         Dims(shape[0], plane.output.h, plane.output.w, shape[1]),

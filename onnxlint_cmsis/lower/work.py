@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.names import derived_values, operator_of
+from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.checks import computed_from_constants, softmax_axes
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
-from onnxlint_cmsis.lower.epilogue import is_clamp
+from onnxlint_cmsis.lower.epilogue import CLAMPS, is_clamp
 from onnxlint_cmsis.lower.layer import (
     CURVES,
     Assumptions,
@@ -32,7 +32,7 @@ from onnxlint_cmsis.lower.layer import (
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form, Roles
 from onnxlint_cmsis.operators.record import MOVING, Elements
 from onnxlint_cmsis.operators.weighted import GEMM, MATMUL
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 # to 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
 
 
-RECURRENT = ("LSTM", "GRU", "RNN")
 TABLE, COPY, ELEMENT = 3, 8, 20
 """Multiply-accumulates that an element counts as: looked up in a table, copied, or computed anew."""
 COPIES = (*MOVING, Elements.JOINED, Elements.PADDED)
@@ -119,9 +118,7 @@ def macs_of(graph: Graph, node: Node) -> int | None:
         return _convolution(graph, node)
     if operator.root in (MATMUL, GEMM):
         return _product(graph, node, operator.roles)
-    if operator.root.name in RECURRENT and node.domain != TFLITE:
-        return _work_recurrent(graph, node)
-    return _in_steps(graph, node) if operator.root.name in ("LSTM", "SVDF") else 0
+    return _in_steps(graph, node, operator.roles.recurrent) if operator.roles.recurrent else 0
 
 
 def _product(graph: Graph, node: Node, roles: Roles) -> int | None:
@@ -133,17 +130,6 @@ def _product(graph: Graph, node: Node, roles: Roles) -> int | None:
         return None
     turned = len(left) > 1 and node.int(roles.stated("transA").attribute)
     return product_of(*result, left[-2 if turned else -1])
-
-
-def _work_recurrent(graph: Graph, node: Node) -> int | None:
-    """Each step of each sequence multiplies by W and R, which have all gates and directions."""
-    shapes = [graph.shape(name) for name in node.inputs[:3]]
-    if len(shapes) < 3 or None in shapes:
-        return None
-    data, weights, recurrent = (shape or () for shape in shapes)
-    steps = product_of(*data[:2])
-    columns = total((product_of(*weights), product_of(*recurrent)))
-    return product_of(steps, columns)
 
 
 def _convolution(graph: Graph, node: Node) -> int | None:
@@ -165,23 +151,17 @@ def _elements(graph: Graph, tensors: Iterable[str]) -> int | None:
     return max(known) if len(known) == len(counts) and known else None
 
 
-GATES = (*range(1, 9), 16)
-"""Weights of an LSTM, which every step multiplies by, and those of its projection."""
-
-
 def _shape(graph: Graph, names: tuple[str, ...], position: int) -> tuple[Size, ...] | None:
     return graph.shape(names[position]) if position < len(names) and names[position] else None
 
 
-def _in_steps(graph: Graph, node: Node) -> int | None:
-    """Every step multiplies by all weights: those of features and of time, or of the gates."""
+def _in_steps(graph: Graph, node: Node, matrices: Iterable[int]) -> int | None:
+    """Every step of every sequence multiplies by all matrices."""
     data = _shape(graph, node.inputs, 0)
-    positions = (1, 2) if node.op_type == "SVDF" else GATES
-    shapes = [_shape(graph, node.inputs, position) for position in positions]
-    if data is None or None in data:
+    shapes = [graph.shape(node.inputs[place]) for place in matrices if place < len(node.inputs) and node.inputs[place]]
+    if data is None or None in shapes:
         return None
-    weights = sum(product_of(*shape) or 0 for shape in shapes if shape is not None)
-    return prod(size or 0 for size in data[:-1]) * weights
+    return product_of(*data[:-1], total(product_of(*shape) for shape in shapes if shape is not None))
 
 
 # Copies between memory orders: where a layer wants its input in another order than the layer in front left it in.
@@ -384,16 +364,17 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
     if operator_of(node).free or is_shape_arithmetic(graph, node):
         return None
     kind, _ = activation_type(graph, node.inputs[0], assume)
-    if node.is_op("Relu", "Clip"):
+    name = canonical(node)
+    if name in CLAMPS:
         return _clamp(graph, node, kind, clampable)
-    if node.is_op("Slice"):
+    if name == "Slice":
         return slice_decision(graph, node, assume)
-    if node.is_op("Resize", "Upsample"):
+    if name in ("Resize", "Upsample"):
         return resize_decision(graph, node, assume)
-    if (node.domain, node.op_type) in CURVES:
-        reason = NO_S8_FUNCTION if node.op_type.removeprefix("QLinear") in ("Sigmoid", "Tanh") else NO_FUNCTION
+    if name in CURVES:
+        reason = NO_S8_FUNCTION if name in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
-    plane = node.is_op("ReduceMean") and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
+    plane = name == "ReduceMean" and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
     return refused(
         Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
     )
@@ -501,7 +482,7 @@ class _Islands:
             return False
         record = self._records.get(node.index)
         if record is None:
-            return node.op_type not in ("DynamicQuantizeLinear", "Constant")
+            return operator_of(node).elements not in (Elements.MEASURED, Elements.STORED)
         return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.REFUSED)
 
     def _dynamic(self, node: Node | None) -> bool:
@@ -510,4 +491,4 @@ class _Islands:
         record = self._records.get(node.index)
         if record is not None and record.cause is Cause.DYNAMIC_QUANTIZATION:
             return True
-        return node.op_type == "DynamicQuantizeLinear"
+        return operator_of(node).elements is Elements.MEASURED

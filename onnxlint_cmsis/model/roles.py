@@ -122,6 +122,8 @@ class Roles(NamedTuple):
     """Whether images have their channels last."""
     numbers: Mapping[str, Stated] = {}
     """Where numbers stand that are not in an attribute of this name."""
+    recurrent: tuple[int, ...] = ()
+    """Matrices that every step of a sequence multiplies by."""
 
     def channels(self, rank: int) -> int:
         """Axis of the channels in an image of this rank."""

@@ -99,7 +99,8 @@ def _source(name: str, axes: TieRule | NotFollowed, elements: Elements, roles: R
 
 
 def _recurrent(name: str) -> Operator:
-    return Operator(name, recurrent, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, new_lane=ZEROS)
+    roles = Roles(recurrent=(1, 2))
+    return Operator(name, recurrent, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, new_lane=ZEROS, roles=roles)
 
 
 CONSTANT = _source("Constant", constant, Elements.STORED)

@@ -608,6 +608,8 @@ class Operator:
     """Operator that this one stands for, where it is an alias."""
     epilogue: str = ""
     """Computation that an alias appends to the operator that it stands for."""
+    own_numbers: bool = False
+    """Whether an alias has the shapes of the operator that it stands for alone, and computes other numbers."""
 
     @property
     def known(self) -> bool:
@@ -656,6 +658,11 @@ class Operator:
     def root(self) -> Operator:
         """Operator at the end of the chain of aliases; the record itself where it is none."""
         return self if self.of is None else self.of.root
+
+    @property
+    def canonical(self) -> str:
+        """Name of the operator that it is, whatever a format calls it."""
+        return self.name if self.own_numbers else self.root.name
 
 
 def alias(name: str, domain: str, of: Operator, **facets: Any) -> Operator:

@@ -30,7 +30,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.planning.problem import Kept, Plan
@@ -469,22 +469,6 @@ def can_change(graph: Graph) -> bool:
     except NotAppliedError:
         return False
     return True
-
-
-CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostProcess")
-"""Custom operators that LiteRT brings (core/kernels/register.cc)."""
-
-
-def litert_refuses(node: Node) -> bool:
-    """Whether LiteRT 2.3.0 refuses an operator of a `.tflite` file, so that no fix of the file can be proven.
-
-    CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
-    computes both.
-    """
-    if node.domain == f"{TFLITE}.custom":
-        return node.op_type not in CUSTOM
-    convolves = node.domain == TFLITE and node.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D")
-    return convolves and (not all(node.inputs[:3]) or len(node.inputs) < 2 + (node.op_type == "CONV_2D"))
 
 
 def check_constant(graph: Graph, key: str) -> None:

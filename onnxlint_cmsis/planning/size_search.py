@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config.settings import enabled
+from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -53,10 +54,11 @@ def size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
 
 def can_fix(model: ModelAnalysis) -> bool:
     """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
-    from onnxlint_cmsis.planning.layouts import can_change, litert_refuses
+    from onnxlint_cmsis.planning.layouts import can_change
 
-    fixed = model.format.editor and model.format.prover
-    return bool(fixed) and can_change(model.graph) and not any(map(litert_refuses, model.graph.nodes))
+    form, graph = model.format, model.graph
+    fixed = bool(form.editor and form.prover) and can_change(graph)
+    return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
 
 
 def size_codes() -> tuple[str, ...]:

@@ -34,6 +34,17 @@ from support.tflite_chains import Chain
 def test_names_are_read_as_one_operator(domain: str, name: str, of: str) -> None:
     record = operator_named(domain, name)
     assert (record.domain, record.name, record.root) == (domain, name, operator_named("", of))
+    assert record.canonical == of
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [("com.microsoft", "QuickGelu"), ("com.microsoft", "BiasGelu"), (TFLITE, "FLOOR_DIV"), (TFLITE, "REDUCE_ANY")],
+)
+def test_a_name_with_the_shapes_of_another_operator_is_not_that_operator(domain: str, name: str) -> None:
+    record = operator_named(domain, name)
+    assert record.root is not record
+    assert record.canonical == name
 
 
 @pytest.mark.parametrize(

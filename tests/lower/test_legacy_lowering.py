@@ -76,3 +76,22 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <
 def test_a_quantized_model_is_read_like_a_float_one() -> None:
     found = lowered(QUANTIZED.replace("TYPE", "uint8"), "q15")
     assert entries(found) == ["Conv convolve_q7", "Relu relu_q7"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "found"),
+    [
+        ("GlobalAveragePool", "avgpool_q7"),
+        ("Sigmoid", "activation_q7"),
+        ("Softmax", "softmax_q7"),
+    ],
+)
+def test_an_operator_that_carries_scales_is_the_one_it_stands_for(operator: str, found: str) -> None:
+    source = """
+    <ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
+    g (int8[1, 4, 8, 8] x) => (int8[N, C, H, W] y) <float s = {0.1}, int8 z = {0}> {
+        y = com.microsoft.QLinearNAME(x, s, z, s, z)
+    }
+    """.replace("NAME", operator + ("<axis = -1, opset = 13>" if operator == "Softmax" else ""))
+    graph = read(text(source))
+    assert entries(lower(graph, "q7")) == [f"QLinear{operator} {found}"]

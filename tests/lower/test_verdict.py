@@ -190,6 +190,18 @@ def test_a_constant_behind_a_convolution_vanishes_only_with_one_number_per_chann
     assert found == (["Conv"] if fused else ["Conv", op_type])
 
 
+@pytest.mark.parametrize("pool", ["MaxPool<kernel_shape = [8, 8]>", "GlobalAveragePool", "GlobalMaxPool"])
+def test_a_pool_of_int16_takes_any_zero_point(pool: str) -> None:
+    source = f"""<ir_version: 10, opset_import: ["" : 21]>
+    g (int16[1, 4, 8, 8] x) => (int16[1, 4, 1, 1] y) <float s = {{0.1}}, int16 z = {{12}}> {{
+        a = DequantizeLinear(x, s, z)
+        b = {pool}(a)
+        y = QuantizeLinear(b, s, z)
+    }}"""
+    record = only(lower(read(text(source))))
+    assert (record.verdict, record.cause) == CMSIS_NN
+
+
 def shared(name: str) -> Lowered:
     path = paths.SHARED / "cases" / f"{name}.onnx"
     if not path.exists():

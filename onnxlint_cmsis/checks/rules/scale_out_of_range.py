@@ -34,7 +34,7 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import vanished
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node, StoredQuantization, node_location
+from onnxlint_cmsis.model.graph import Graph, Node, StoredQuantization, node_location
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)
@@ -198,7 +198,7 @@ def _traced_results(subject: ModelSubject) -> Iterator[tuple[str, Node, ZeroTrac
     traces = (*ZERO_TRACES, *ONNX_RUNTIME_TRACES) if graph.producer == ONNX_RUNTIME else ZERO_TRACES
     for record in subject.lowered.records:
         output = record.output
-        if output is None or not record.weighted or record.node.domain == TFLITE or not output.known:
+        if output is None or not record.weighted or not output.known:
             continue
         trace = _trace(traces, output.elem_type, output.scale, (output.zero_points or (0,))[0])
         if trace:

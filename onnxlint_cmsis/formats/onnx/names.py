@@ -115,6 +115,7 @@ QUANTIZED_CONV = CONV.roles._replace(
     quantized=(Quantized(0, 1, 2), Quantized(3, 4, 5), Quantized(-1, 6, 7)),
 )
 INTEGER_CONV = CONV.roles._replace(sums=Sums.INTEGERS, bias=-1, quantized=(Quantized(0, -1, 2), Quantized(1, -1, 3)))
+OTHER_GELU = replace(_fused("", GELU), own_numbers=True)
 NAMES = (
     alias("ConvInteger", "", CONV, roles=INTEGER_CONV),
     alias("QLinearConv", "", CONV, roles=QUANTIZED_CONV),
@@ -145,9 +146,9 @@ NAMES = (
     _fused("DequantizeLinear", DEQUANTIZE_LINEAR),
     _fused("QuantizeLinear", QUANTIZE_LINEAR),
     _fused("Gelu", GELU),
-    replace(_fused("QuickGelu", GELU), values=arithmetic.CurveValues(arithmetic.QUICK_GELU)),
-    replace(_fused("BiasGelu", GELU), axes=bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
-    replace(_fused("FastGelu", GELU), axes=bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
+    replace(OTHER_GELU, name="QuickGelu", values=arithmetic.CurveValues(arithmetic.QUICK_GELU)),
+    replace(OTHER_GELU, name="BiasGelu", axes=bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
+    replace(OTHER_GELU, name="FastGelu", axes=bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
 )
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
-from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
 from onnxlint_cmsis.operators.arithmetic import (
     cast_values,
@@ -160,7 +160,7 @@ ELEMENTWISE = (
     _curve("SIN", "Sin"),
     _curve("SQRT", "Sqrt", error=FIXED_POINT),
     _curve("TANH", "Tanh", error=FIXED_POINT),
-    _curve("RSQRT", "Reciprocal", values=OPAQUE),
+    _curve("RSQRT", "Reciprocal", values=OPAQUE, own_numbers=True),
     _own_curve("RELU6", through_scales(limited_values(0.0, 6.0), rescales=True)),
     _own_curve("RELU_N1_TO_1", through_scales(limited_values(-1.0, 1.0), rescales=True)),
     _own_curve("RELU_0_TO_1", through_scales(limited_values(0.0, 1.0), rescales=True)),
@@ -186,7 +186,7 @@ ELEMENTWISE = (
     _pair("LESS_EQUAL", "LessOrEqual"),
     _pair("LOGICAL_AND", "And"),
     _pair("LOGICAL_OR", "Or"),
-    _pair("FLOOR_DIV", "Div", values=OPAQUE),
+    _pair("FLOOR_DIV", "Div", values=OPAQUE, own_numbers=True),
     _pair("FLOOR_MOD", "Mod", values=OPAQUE),
     _own_pair("NOT_EQUAL"),
     _own_pair("SQUARED_DIFFERENCE"),
@@ -212,8 +212,8 @@ REDUCTIONS = (
     _real("SUM", "ReduceSum", error=FIXED_POINT, roles=AXES),
     _real("REDUCE_MAX", "ReduceMax", error=FIXED_POINT, copies=True, roles=AXES),
     _real("REDUCE_MIN", "ReduceMin", error=FIXED_POINT, copies=True, roles=AXES),
-    _row("REDUCE_ALL", "ReduceMin", roles=AXES, **NOT_FOLLOWED),
-    _row("REDUCE_ANY", "ReduceMax", roles=AXES, **NOT_FOLLOWED),
+    _row("REDUCE_ALL", "ReduceMin", roles=AXES, own_numbers=True, **NOT_FOLLOWED),
+    _row("REDUCE_ANY", "ReduceMax", roles=AXES, own_numbers=True, **NOT_FOLLOWED),
     _row("REDUCE_PROD", "ReduceProd", roles=AXES, **NOT_FOLLOWED),
     _row("ARG_MAX", "ArgMax", roles=AXIS),
     _row("ARG_MIN", "ArgMin", roles=AXIS),
@@ -323,18 +323,20 @@ def _own(name: str, axes: TieRule | NotFollowed, roles: Roles | None = None) -> 
     return operator if roles is None else replace(operator, roles=roles)
 
 
+GATES = Roles(recurrent=(*range(1, 9), 16))
+"""Weights of the gates, and those of the projection (tensorflow/lite/kernels/unidirectional_sequence_lstm.cc)."""
 BY_PLACE = NotFollowed("it takes elements from places that are numbers of a tensor")
 RESOURCE = NotFollowed("its values live in a variable outside the graph")
 STATE = NotFollowed("its gates and states share axes")
 
 CONTROL = (
     _row("IF", "If", axes=crossing),
-    _row("WHILE", "Loop"),
-    _row("CALL_ONCE", "Loop"),
+    _row("WHILE", "Loop", own_numbers=True),
+    _row("CALL_ONCE", "Loop", own_numbers=True),
     _row("SHAPE", "Shape"),
     _own("FILL", constant_of_shape, Roles(data=(1,), sizes=(0,))),
-    _own("SVDF", recurrent, Roles(data=(0, 4))),
-    _row("UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM"),
+    _own("SVDF", recurrent, Roles(data=(0, 4), recurrent=(1, 2))),
+    _row("UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM", roles=GATES),
     _own("BIDIRECTIONAL_SEQUENCE_LSTM", STATE),
     _own("UNIDIRECTIONAL_SEQUENCE_RNN", STATE),
     _own("VAR_HANDLE", RESOURCE, Roles(data=())),
@@ -366,3 +368,22 @@ TFLITE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     }
 )
 """Records by operator."""
+
+
+# What cannot be proven.
+
+
+CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostProcess")
+"""Custom operators that LiteRT brings (core/kernels/register.cc)."""
+
+
+def litert_refuses(node: Node) -> bool:
+    """Whether LiteRT 2.3.0 refuses an operator, so that no fix of the file can be proven.
+
+    CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
+    computes both.
+    """
+    if node.domain != TFLITE:
+        return node.op_type not in CUSTOM
+    convolves = node.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    return convolves and (not all(node.inputs[:3]) or len(node.inputs) < 2 + (node.op_type == "CONV_2D"))
