@@ -19,10 +19,10 @@ sys.path.insert(0, str(ROOT))
 
 from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.fixers.attempt import Fixed, fix_model  # noqa: E402
-from onnxlint_cmsis.fixers.rewriting import fix_request  # noqa: E402
+from onnxlint_cmsis.fixers.planning.problem import POLICIES  # noqa: E402
+from onnxlint_cmsis.linting.engine import fix_request  # noqa: E402
 from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 from onnxlint_cmsis.output.fixes import proof_text  # noqa: E402
-from onnxlint_cmsis.planning.problem import POLICIES  # noqa: E402
 
 TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 

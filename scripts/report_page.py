@@ -25,8 +25,8 @@ from onnxlint_cmsis.analysis.results import (
     TensorChange,
     ValueChange,
 )
+from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
 from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
-from onnxlint_cmsis.planning.repairable import REPAIRS, RepairRow
 
 HEAD = """# What a report tells of a fix
 

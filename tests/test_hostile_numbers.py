@@ -14,11 +14,11 @@ from onnxlint_cmsis.cmsis_nn.library import instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import MAX_AXES, Dims, KernelCall
+from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.lower.layer import NO_DIMS
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import dequantized
-from onnxlint_cmsis.output.layers import layers_report
 from support.models import read
 
 COMMANDS = (

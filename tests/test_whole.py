@@ -14,8 +14,7 @@ from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Freedom, Level
-from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.output.layers import layers_report
+from onnxlint_cmsis.linting.engine import layers_report, lint_file
 from support import paths
 
 SHARED = paths.SHARED / "models"

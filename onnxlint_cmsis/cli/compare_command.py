@@ -62,10 +62,9 @@ def run(argv: list[str]) -> int:
 def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, ModelAnalysis]:
     """A file, or a file of a git commit, read and linted, and its analysis. Raises UsageError."""
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.linting.engine import lint_file
+    from onnxlint_cmsis.linting.engine import layers_report, lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion, operand
-    from onnxlint_cmsis.output.layers import layers_report
 
     given = operand(text)
     settings = configured.settings_for(given.path)

@@ -322,8 +322,8 @@ def _fields(total: Total) -> dict[str, object]:
 
 
 def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
+    from onnxlint_cmsis.linting.engine import layers_report
     from onnxlint_cmsis.model.graph import ModelError
-    from onnxlint_cmsis.output.layers import layers_report
 
     if calibration and not settings.legacy:
         raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")

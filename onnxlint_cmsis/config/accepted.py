@@ -308,39 +308,7 @@ def suppressed(settings: Settings, path: str, graph: Graph, finding: Finding) ->
     return finding not in apply([finding], settings, graph, path).findings
 
 
-# The user's options of a fix.
-
-
-class FixOptions(NamedTuple):
-    """One way to fix."""
-
-    policy: str = "faster"
-    """Name of a row of `policies.POLICIES`."""
-    align: int = 4
-    """Multiple that the policy `align` pads to."""
-    min_gain: float = 0.5
-    """Percent of the predicted instructions that the policy `faster` has to gain on the whole model."""
-    budget: int | None = None
-    """Bytes that the constants may grow by at most; None for no bound."""
-    unsafe: bool = False
-    """Whether float biases may take up constants, which is not exact."""
-    weights: bool = True
-    """Whether weights may be read to find channels that do nothing."""
-
-
 # Findings that a fix of one file may act on: their rules run and are fixable, and no suppression accepts them.
-
-
-def fix_options(settings: Settings) -> FixOptions:
-    """Policy and bounds that the settings give planning."""
-    return FixOptions(
-        policy=settings.fix_policy,
-        align=settings.align,
-        min_gain=settings.min_gain,
-        budget=settings.fix_budget_bytes,
-        unsafe=settings.unsafe_fixes,
-        weights=settings.weights,
-    )
 
 
 class Consent:

@@ -22,7 +22,18 @@ from onnxlint_cmsis.analysis.results import (
     shipped_text,
 )
 from onnxlint_cmsis.cmsis_nn.library import measured_build
-from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.planning.layouts import check_model
+from onnxlint_cmsis.fixers.planning.problem import FixOptions, PlanStep, Price, Prices
+from onnxlint_cmsis.fixers.planning.repairable import repairs_for
+from onnxlint_cmsis.fixers.planning.solve import (
+    ModelPlan,
+    SizeDecision,
+    branches_of,
+    decide,
+    live_counts,
+    locked_gains,
+    movable_classes,
+)
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
 from onnxlint_cmsis.fixers.rewriting import (
@@ -49,28 +60,16 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequantizes, of_input, of_integers
 from onnxlint_cmsis.model.axes import AxisForm, leaves
-from onnxlint_cmsis.planning.layouts import check_model
-from onnxlint_cmsis.planning.problem import PlanStep, Price, Prices
-from onnxlint_cmsis.planning.repairable import repairs_for
-from onnxlint_cmsis.planning.solve import (
-    ModelPlan,
-    SizeDecision,
-    branches_of,
-    decide,
-    live_counts,
-    locked_gains,
-    movable_classes,
-)
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.analysis.results import ValueChange
+    from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.planning.repairable import RepairMade, RepairSite
 
 
 class Fixed(NamedTuple):

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import predicted
-from onnxlint_cmsis.config.accepted import Consent, FixOptions, fix_options
 from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
-from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.planning.layouts import refused
-from onnxlint_cmsis.planning.problem import Plan, PlanningInput, PlanStep, Prices, planning_input
-from onnxlint_cmsis.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
-from onnxlint_cmsis.planning.solve import (
+from onnxlint_cmsis.fixers.planning.layouts import refused
+from onnxlint_cmsis.fixers.planning.problem import FixOptions, Plan, PlanningInput, PlanStep, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
+from onnxlint_cmsis.fixers.planning.solve import (
     Asked,
     ModelPlan,
     PlanLimits,
@@ -28,19 +23,22 @@ from onnxlint_cmsis.planning.solve import (
     layer_hazards,
     unprovable,
 )
+from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.planning.problem import Price
+    from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
-    from onnxlint_cmsis.planning.problem import Price
-    from onnxlint_cmsis.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
 
 
 # The request to fix one file.
@@ -57,15 +55,6 @@ class FixRequest(NamedTuple):
     """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
     accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""
-
-
-def fix_request(settings: Settings, path: str = "") -> FixRequest:
-    """The request that a file's settings make; with a path, accepted findings are not acted on."""
-    request = FixRequest(settings.analysis, fix_options(settings))
-    if not path:
-        return request
-    consent = Consent(settings, path)
-    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
 
 
 # A model between two rounds of fixing, read anew from its bytes each time.

@@ -1,32 +1,32 @@
-"""One file from bytes to findings: read, lower, route on every target, check, select, suppress."""
+"""One file from bytes to findings, or to the rows of its layers: read, lower, route on every target, check, select."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
-from onnxlint_cmsis.config.settings import adjust, enabled
-from onnxlint_cmsis.ground.findings import Finding, Location
+from onnxlint_cmsis.config.settings import adjust, enabled, fixable
+from onnxlint_cmsis.formats.format import part
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.model.graph import ModelError
-from onnxlint_cmsis.planning.size_search import (
-    NO_SIZES,
-    can_fix,
-    size_codes,
-    size_findings,
-    skip_notes,
-    too_large_for_sizes,
-)
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.q_formats import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.planning.problem import FixOptions
+    from onnxlint_cmsis.fixers.planning.repairable import RepairRow
+    from onnxlint_cmsis.fixers.rewriting import FixRequest
     from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.output.layers import LayersReport
 
 
 def lint_file(
@@ -45,10 +45,15 @@ def lint_file(
 
         return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     graph, lowered = model.graph, model.lowered
-    too_large = too_large_for_sizes(model, settings)
-    skipped = size_codes() if too_large else ()
-    sized = NO_SIZES if skipped else size_findings(model, settings)
-    layers = _marked(model, settings, _layer_findings(model, settings, sized.repairs), data)
+    codes = _size_codes()
+    sizing = [code for code in codes if enabled(code, settings, path)]
+    too_large = _too_large_for_sizes(model, settings)
+    skipped = codes if too_large else ()
+    sized = _size_findings(model, settings) if sizing and lowered.layers and not too_large else SizeFindings()
+    left_out = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else ()
+    layers = _layer_findings(model, settings, sized.repairs)
+    if layers and _can_fix(model):
+        layers = list(map(Promises(model, settings, data).marked, layers))
     fit = _fit(model)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
@@ -60,7 +65,7 @@ def lint_file(
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),
-            *skip_notes(path, settings, too_large),
+            *left_out,
             *sized.notes,
             *fit.notes,
         ),
@@ -169,18 +174,6 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     return list(priced(findings, repairs))
 
 
-def _marked(model: ModelAnalysis, settings: Settings, findings: list[Finding], data: bytes | None) -> list[Finding]:
-    """The findings, those that a fix answers marked."""
-    if not findings:
-        return findings
-    if not can_fix(model):
-        return findings
-    from onnxlint_cmsis.linting.mark_fixable import Promises
-
-    promises = Promises(model, settings, data)
-    return [promises.marked(finding) for finding in findings]
-
-
 def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     lowered = model.lowered
     if not lowered.assumed:
@@ -195,3 +188,178 @@ def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
         f"{count} layers compute in float; they are analysed as the {settings.assume} layers they will become "
         f"({weights}).",
     )
+
+
+def layers_report(
+    path: str,
+    settings: Settings,
+    data: bytes | None = None,
+    model: ModelAnalysis | None = None,
+    calibration: str = "",
+) -> LayersReport:
+    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis.
+
+    `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
+    """
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.coverage import layer_names
+    from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
+    from onnxlint_cmsis.output.layers import LayersReport
+
+    model = model or ModelAnalysis(path, settings.analysis, data)
+    layers = layer_reports(model)
+    if settings.legacy and model.interpretation is None:
+        measured: Measured = {}
+        if calibration:
+            from onnxlint_cmsis.fixers.proof.models import tensor_ranges
+
+            measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
+        layers = with_formats(layers, model, measured)
+    return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, model.notes())
+
+
+# What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what a fix would repair.
+
+
+def fix_options(settings: Settings) -> FixOptions:
+    """Policy and bounds that the settings give planning."""
+    from onnxlint_cmsis.fixers.planning.problem import FixOptions
+
+    return FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
+
+
+def fix_request(settings: Settings, path: str = "") -> FixRequest:
+    """The request that a file's settings make; with a path, accepted findings are not acted on."""
+    from onnxlint_cmsis.fixers.rewriting import FixRequest
+
+    request = FixRequest(settings.analysis, fix_options(settings))
+    if not path:
+        return request
+    consent = accepted.Consent(settings, path)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
+
+
+class SizeFindings(NamedTuple):
+    """What searching sizes brings."""
+
+    findings: tuple[Finding, ...] = ()
+    """Findings of the rules on sizes."""
+    repairs: tuple[ClassFact, ...] = ()
+    """Classes that grow to step around hazards."""
+    notes: tuple[str, ...] = ()
+    """Searches that ended early, as sentences."""
+
+
+def _size_codes() -> tuple[str, ...]:
+    """Codes of the rules on sizes."""
+    from onnxlint_cmsis.checks.rule import RuleScope
+    from onnxlint_cmsis.checks.rule_registry import checks_of
+
+    return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
+
+
+def _too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
+    """Why sizes are not searched while linting, as a clause; empty where they are."""
+    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
+    if not layers:
+        return ""
+    if limit is not None and model.size > limit:
+        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
+    if most is not None and layers > most:
+        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
+    return ""
+
+
+def _size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
+    """Findings of the rules on sizes, which search sizes and read weights."""
+    from onnxlint_cmsis.checks.facts import unpromised
+    from onnxlint_cmsis.cmsis_nn.library import predicted
+    from onnxlint_cmsis.fixers.planning.layouts import refused
+    from onnxlint_cmsis.fixers.planning.problem import Prices
+    from onnxlint_cmsis.fixers.planning.solve import PlanLimits, agreed_plan, class_findings, repair_prices, unprovable
+
+    consent = accepted.Consent(settings, model.path)
+    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
+    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
+    plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
+    findings = (*class_findings(plan), *plan.accepted)
+    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
+    if not _can_fix(model):
+        return SizeFindings(tuple(map(unpromised, findings)), (), notes)
+    return SizeFindings(findings, repair_prices(plan), notes)
+
+
+def _can_fix(model: ModelAnalysis) -> bool:
+    """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
+    from onnxlint_cmsis.fixers.planning.layouts import can_change
+
+    form, graph = model.format, model.graph
+    fixed = bool(form.editor and form.prover) and can_change(graph)
+    return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
+
+
+class Promises:
+    """What a fix of one file would do about its findings on layers.
+
+    A repair that rewrites layers is tried in memory; the proof is not. A repair whose proof depends on what runs the
+    model says so.
+    """
+
+    def __init__(self, model: ModelAnalysis, settings: Settings, data: bytes | None) -> None:
+        """`data` is the content where it does not come from the file."""
+        self._model, self._settings, self._data = model, settings, data
+        self._repaired: dict[str, frozenset[str]] = {}
+        """Layers that each repair was seen to mend, by the name of the repair."""
+
+    def marked(self, finding: Finding) -> Finding:
+        """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
+        from onnxlint_cmsis.checks.facts import RESCALE, REWRITE
+        from onnxlint_cmsis.checks.rule_registry import rule
+
+        properties = finding.properties
+        if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
+            return finding
+        if finding.code not in fixable(self._settings, self._model.path):
+            return finding
+        return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
+
+    def _marks(self, finding: Finding) -> tuple[str, ...]:
+        """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
+        from onnxlint_cmsis.fixers.planning.repairable import pad_would_do, repair_for
+
+        repair = repair_for(self._model, finding)
+        if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
+            if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
+                return ("fixable",)
+            return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
+        if finding.resize is None or "hazard" not in finding.properties:
+            return ()
+        if not pad_would_do(self._model, finding.resize):
+            return ()
+        return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
+
+    def _mends(self, repair: RepairRow) -> frozenset[str]:
+        """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""
+        if repair.name not in self._repaired:
+            self._repaired[repair.name] = frozenset(self._tried(repair))
+        return self._repaired[repair.name]
+
+    def _tried(self, repair: RepairRow) -> list[str]:
+        from onnxlint_cmsis.fixers.rewriting import Snapshot, rewritten_by
+        from onnxlint_cmsis.formats.onnx.wire import open_buffer
+
+        path, settings = self._model.path, self._settings
+        try:
+            data = open_buffer(path)[:] if self._data is None else self._data
+            start = Snapshot(path, data, fix_request(settings, path), analysis=self._model)
+            start.editor.check_readable(data, path)
+            return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
+        except (OSError, ModelError, UnreadableError, NotAppliedError):
+            return []

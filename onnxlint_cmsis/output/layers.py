@@ -1,19 +1,15 @@
-"""What `onnxlint-cmsis layers` shows of a file, and its layers as JSON has them."""
+"""What `onnxlint-cmsis layers` shows of a file, and each layer as JSON has it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
-    from onnxlint_cmsis.analysis.q_formats import Measured
-    from onnxlint_cmsis.config.settings import Settings
 
 
 class LayersReport(NamedTuple):
@@ -32,32 +28,6 @@ class LayersReport(NamedTuple):
     def rows(self) -> list[dict[str, object]]:
         """The layers as plain data, with the keys of the JSON report."""
         return [layer_fields(layer) for layer in self.layers]
-
-
-def layers_report(
-    path: str,
-    settings: Settings,
-    data: bytes | None = None,
-    model: ModelAnalysis | None = None,
-    calibration: str = "",
-) -> LayersReport:
-    """What `layers` shows of a file, or of `data` in its place; `model` is its analysis.
-
-    `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
-    """
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.coverage import layer_names
-
-    model = model or ModelAnalysis(path, settings.analysis, data)
-    layers = layer_reports(model)
-    if settings.legacy and model.interpretation is None:
-        measured: Measured = {}
-        if calibration:
-            from onnxlint_cmsis.fixers.proof.models import tensor_ranges
-
-            measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
-        layers = with_formats(layers, model, measured)
-    return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, model.notes())
 
 
 # The two sets of keys of JSON: of a layer of an ONNX model, and of an operator of a `.tflite` file.

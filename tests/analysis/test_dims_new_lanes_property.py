@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
+from onnxlint_cmsis.fixers.planning.layouts import refused
+from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.planning.layouts import refused
-from onnxlint_cmsis.planning.problem import Plan
 from support.fix_graphs import case
 from support.linter import with_plan
 from support.random_models import PARTIAL, RandomModel

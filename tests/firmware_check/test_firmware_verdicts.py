@@ -16,7 +16,7 @@ from firmware_check.program import Step
 from firmware_check.quantize import is_operator_format
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.output.layers import layers_report
+from onnxlint_cmsis.linting.engine import layers_report
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized

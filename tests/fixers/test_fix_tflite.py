@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from model_mutations import mutated
-from onnxlint_cmsis.cli import lint_command
-from onnxlint_cmsis.cli.lint_command import Job
 from onnxlint_cmsis.config.files import resolve_layers
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.linting.jobs import Job, fix_one
 from support import linter
 from support.fix_command import contents, run, text
 from support.paths import GOLDEN, SHARED
@@ -101,7 +100,7 @@ def test_reports_tell_of_the_fix(folder):
 def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, mode, failed, told):
     monkeypatch.setattr(models, "find_spec", lambda _name: None)
     before, path = contents(folder), str(folder / "a.tflite")
-    fix = lint_command.fix_one(Job(path, resolve_layers((), TFLITE), fix=mode)).file.fix
+    fix = fix_one(Job(path, resolve_layers((), TFLITE), fix=mode)).file.fix
     assert fix is not None
     assert (fix.changed, fix.failed) == (False, failed)
     told(fix.reason)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.fix_file import fix_file
+from onnxlint_cmsis.fixers.planning.problem import SearchWork
 from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.planning.problem import SearchWork
+from onnxlint_cmsis.linting.jobs import fix_file
 from support.fixable_models import dead
 
 LIMITS = [
-    ("onnxlint_cmsis.planning.problem.SearchWork", partial(SearchWork, 0), "the search for sizes ended early"),
+    ("onnxlint_cmsis.fixers.planning.problem.SearchWork", partial(SearchWork, 0), "the search for sizes ended early"),
     ("onnxlint_cmsis.analysis.lanes.MAX_KNOWN", 0, "the search for dead channels ended early"),
 ]
 

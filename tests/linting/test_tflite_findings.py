@@ -12,8 +12,7 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.output.layers import layers_report
+from onnxlint_cmsis.linting.engine import layers_report, lint_file
 from support import paths
 
 VECTORS = paths.SHARED / "vectors" / "tflm"

@@ -17,10 +17,10 @@ from onnxlint_cmsis.cmsis_nn.library import copy_range, plain_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import layout_copies
-from onnxlint_cmsis.output.layers import layers_report
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from support import paths
 from support.models import read, text

@@ -15,7 +15,7 @@ from onnxlint_cmsis.analysis.q_formats import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.proof.models import tensor_ranges
 from onnxlint_cmsis.ground.errors import CalibrationError
-from onnxlint_cmsis.output.layers import layers_report
+from onnxlint_cmsis.linting.engine import layers_report
 from support.models import text
 
 

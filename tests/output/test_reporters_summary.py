@@ -11,8 +11,8 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.output.formats import render
-from onnxlint_cmsis.output.layers import layers_report
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
 from support.models import text as model_text
 from support.random_models import GEOMETRY, random_models

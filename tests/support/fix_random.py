@@ -10,9 +10,9 @@ import onnx
 from hypothesis import strategies as st
 from onnx import helper
 
+from onnxlint_cmsis.fixers.planning.layouts import refused
+from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.planning.layouts import refused
-from onnxlint_cmsis.planning.problem import Plan
 from support.lanes_checks import Analysed, analysed
 from support.random_models import CHAINS, GEOMETRY, LANES, random_models
 

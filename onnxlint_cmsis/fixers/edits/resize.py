@@ -10,6 +10,8 @@ import numpy as np
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, Dimensions, Use, analyse
 from onnxlint_cmsis.fixers.edits import tflite
 from onnxlint_cmsis.fixers.edits.onnx import NodeSites, Store, connect, dequantizer_domain, set_number
+from onnxlint_cmsis.fixers.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
+from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.wire import all_names
@@ -18,8 +20,6 @@ from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.operators.weighted import CONV
-from onnxlint_cmsis.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
-from onnxlint_cmsis.planning.problem import Plan
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -11,15 +11,7 @@ import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Use
 from onnxlint_cmsis.fixers.edits.onnx import GraphScope, NodeSites
-from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.formats.onnx.inference import stated_size
-from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.file_model import elem_type
-from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
-from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.model.axes import Axis, leaves, resized
-from onnxlint_cmsis.model.graph import StoredQuantization
-from onnxlint_cmsis.planning.layouts import (
+from onnxlint_cmsis.fixers.planning.layouts import (
     AttributeEdit,
     BiasEdit,
     ConstantEdit,
@@ -29,18 +21,26 @@ from onnxlint_cmsis.planning.layouts import (
     check_plan,
     model_edits,
 )
-from onnxlint_cmsis.planning.problem import Kept
+from onnxlint_cmsis.fixers.planning.problem import Kept
+from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx.inference import stated_size
+from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
+from onnxlint_cmsis.formats.tflite.file_model import elem_type
+from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.model.axes import Axis, leaves, resized
+from onnxlint_cmsis.model.graph import StoredQuantization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from onnx import TensorShapeProto, ValueInfoProto
 
+    from onnxlint_cmsis.fixers.planning.problem import Plan
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.planning.problem import Plan
 
 
 # Constants as bit patterns, and new biases in the unit of a layer's sum.

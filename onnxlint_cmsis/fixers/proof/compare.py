@@ -28,8 +28,8 @@ from onnxlint_cmsis.operators.record import Elements
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.planning.problem import Plan, PlanStep
 
 
 # What a proof asks of a model, whatever format it has and whatever runs it.

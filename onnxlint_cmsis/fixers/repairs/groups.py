@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
-from onnxlint_cmsis.operators.movement import CONCAT, SLICE
-from onnxlint_cmsis.planning.repairable import (
+from onnxlint_cmsis.fixers.planning.repairable import (
     RepairMade,
     channel_axis,
     check_cut,
@@ -18,6 +14,10 @@ from onnxlint_cmsis.planning.repairable import (
     layer_nodes,
     quantization_step,
 )
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
+from onnxlint_cmsis.operators.movement import CONCAT, SLICE
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx import GraphEdit

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
 from onnxlint_cmsis.fixers.edits.onnx import dequantizer_domain
+from onnxlint_cmsis.fixers.planning.repairable import RepairMade, filled_with, hands_on, unsigned_tensors
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -30,7 +31,6 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.planning.repairable import RepairMade, filled_with, hands_on, unsigned_tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,6 +13,7 @@ from onnxlint_cmsis.cmsis_nn.library import LEGACY, hazards
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
 from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit, apply_to_tflite
+from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
 from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
 from onnxlint_cmsis.fixers.repairs.requantized import (
     apply_equal_scales,
@@ -37,14 +38,13 @@ from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.planning.repairable import RepairMade, RepairSite
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.fixers.planning.problem import Plan
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.planning.problem import Plan
 
 
 # Hazards that no repair by rewriting answers, each with the reason.

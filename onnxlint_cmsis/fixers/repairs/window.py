@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.fixers.planning.repairable import (
+    RepairMade,
+    input_dequantizer,
+    pad_amounts,
+    shift_sizes,
+    window_sizes,
+)
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.document import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import parameters_of
 from onnxlint_cmsis.operators.movement import PAD
-from onnxlint_cmsis.planning.repairable import RepairMade, input_dequantizer, pad_amounts, shift_sizes, window_sizes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx import GraphEdit

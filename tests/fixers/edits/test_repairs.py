@@ -13,10 +13,10 @@ from onnx import parser
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
+from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, repairs_for, useless_nodes
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, part
-from onnxlint_cmsis.planning.repairable import REPAIRS, repairs_for, useless_nodes
 from support import linter
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from onnx import TensorProto, helper, numpy_helper, parser
 
+from onnxlint_cmsis.fixers.planning.layouts import SAME, Uses, growing, layouts, refused
+from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.planning.layouts import SAME, Uses, growing, layouts, refused
-from onnxlint_cmsis.planning.problem import Plan
 from support.dims_graphs import Builder
 from support.fix_graphs import arrays, case, input_of, unchanged
 from support.fix_random import models

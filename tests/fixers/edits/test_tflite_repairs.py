@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.fixers.planning.repairable import repairs_for
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
-from onnxlint_cmsis.planning.repairable import repairs_for
 from support import linter
 from support.tflite_chains import Chain
 

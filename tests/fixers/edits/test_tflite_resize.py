@@ -12,6 +12,7 @@ import pytest
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof.compare import element_map
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import TFLITE, part
@@ -19,7 +20,6 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, 
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
-from onnxlint_cmsis.planning.problem import Plan, PlanStep
 from support.tflite_chains import Chain
 from support.tflite_steps import as_converted, conv, flat_dense
 

@@ -11,6 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.results import Difference, Proof
+from onnxlint_cmsis.fixers.planning.layouts import refused
+from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof import compare
 from onnxlint_cmsis.fixers.proof import inputs as feeds
 from onnxlint_cmsis.fixers.proof import prove as inner_tensors
@@ -20,8 +22,6 @@ from onnxlint_cmsis.fixers.proof.models import OnnxModel
 from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.planning.layouts import refused
-from onnxlint_cmsis.planning.problem import Plan, PlanStep
 from support import paths
 from support.dims_graphs import Builder
 from support.fix_graphs import Case, case, input_of

@@ -11,10 +11,9 @@ from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Prediction
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
-from onnxlint_cmsis.config.accepted import FixOptions
+from onnxlint_cmsis.fixers.planning.problem import POLICIES, REACH, FixOptions, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.solve import decide, locked_gains
 from onnxlint_cmsis.ground.types import Dims
-from onnxlint_cmsis.planning.problem import POLICIES, REACH, Prices, planning_input
-from onnxlint_cmsis.planning.solve import decide, locked_gains
 from support.conv_chains import chain
 from support.dims_graphs import Builder
 

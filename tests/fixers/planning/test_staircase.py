@@ -17,9 +17,9 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.planning import solve
-from onnxlint_cmsis.planning.problem import Plan, Prices, planning_input
-from onnxlint_cmsis.planning.solve import Staircase, WidthStep, staircases
+from onnxlint_cmsis.fixers.planning import solve
+from onnxlint_cmsis.fixers.planning.problem import Plan, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep, staircases
 from support.linter import with_plan
 from support.models import text
 from support.random_models import GEOMETRY, random_models

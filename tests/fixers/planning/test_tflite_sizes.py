@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.fixers.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.model.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.model.graph import TFLITE, Node
-from onnxlint_cmsis.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support import paths

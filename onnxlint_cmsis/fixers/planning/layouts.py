@@ -22,6 +22,7 @@ from onnxlint_cmsis.analysis.classes import (
     check_weights,
     fill,
 )
+from onnxlint_cmsis.fixers.planning.problem import Kept, Plan
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes
@@ -33,7 +34,6 @@ from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import Elements
-from onnxlint_cmsis.planning.problem import Kept, Plan
 
 # Where each stored constant is read, and with which axes.
 

@@ -24,23 +24,14 @@ from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of, codes_of, 
 from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
-from onnxlint_cmsis.config.accepted import FixOptions
-from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.ground.findings import Finding
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.lower.layer import product_of
-from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
-from onnxlint_cmsis.model.graph import Graph, Node, node_location
-from onnxlint_cmsis.operators.control import IF
-from onnxlint_cmsis.planning.problem import (
+from onnxlint_cmsis.fixers.planning.problem import (
     FACTOR_WORK,
     POLICIES,
     REACH,
     WORK,
     Count,
     Factor,
+    FixOptions,
     Level,
     MeasureIndex,
     Numbers,
@@ -63,6 +54,15 @@ from onnxlint_cmsis.planning.problem import (
     stored_constants,
     unpriced_factors,
 )
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.lower.layer import product_of
+from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
+from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.operators.control import IF
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place

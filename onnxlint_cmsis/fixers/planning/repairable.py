@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.classes import FLOAT, DimensionClass, bias_slot
+from onnxlint_cmsis.fixers.planning.layouts import check_constant
 from onnxlint_cmsis.formats.format import Format
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -23,7 +24,6 @@ from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
 from onnxlint_cmsis.operators.record import MOVING, Elements
-from onnxlint_cmsis.planning.layouts import check_constant
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

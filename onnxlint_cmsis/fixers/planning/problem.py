@@ -20,7 +20,6 @@ from onnxlint_cmsis.checks.rule import RuleScope, Subject
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of, codes_of_policy
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.library import Prediction, Route, route, route_classes
-from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
@@ -824,6 +823,26 @@ def _added_lanes(index: MeasureIndex, have: int, candidates: Sequence[Sequence[i
     table = index.zeros(len(wanted))
     table[index.unpriced] = np.maximum(0, np.array(wanted) - have)
     return table
+
+
+# The user's options of a fix.
+
+
+class FixOptions(NamedTuple):
+    """One way to fix."""
+
+    policy: str = "faster"
+    """Name of a row of `POLICIES`."""
+    align: int = 4
+    """Multiple that the policy `align` pads to."""
+    min_gain: float = 0.5
+    """Percent of the predicted instructions that the policy `faster` has to gain on the whole model."""
+    budget: int | None = None
+    """Bytes that the constants may grow by at most; None for no bound."""
+    unsafe: bool = False
+    """Whether float biases may take up constants, which is not exact."""
+    weights: bool = True
+    """Whether weights may be read to find channels that do nothing."""
 
 
 # The policies as data: the sizes a class may take, and the objective to minimise.

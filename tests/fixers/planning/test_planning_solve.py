@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.planning import solve as elimination
-from onnxlint_cmsis.planning.problem import Factor, SearchWork, SizeProblem, components, scores
-from onnxlint_cmsis.planning.solve import descend, solve
+from onnxlint_cmsis.fixers.planning import solve as elimination
+from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components, scores
+from onnxlint_cmsis.fixers.planning.solve import descend, solve
 
 LEVELS = ((1, 0, 0), (0, 1, 1))
 """The first measure before the sum of the other two."""
@@ -129,7 +129,7 @@ def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
         asked = [data.draw(st.lists(st.sampled_from(options), min_size=1, unique=True)) for options in sizes]
         table = one.table(asked)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("onnxlint_cmsis.planning.problem.KEPT_CELLS", 0)
+            patch.setattr("onnxlint_cmsis.fixers.planning.problem.KEPT_CELLS", 0)
             fresh = Factor(dict(zip(one.scope, sizes, strict=True)), one._tabulate)
             assert (fresh.table(asked) == table).all()
         for place, cell in zip(np.ndindex(table.shape[1:]), product(*asked), strict=True):

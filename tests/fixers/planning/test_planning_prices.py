@@ -13,13 +13,12 @@ from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.config.accepted import FixOptions
 from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers.planning.problem import LARGEST, FixOptions, Prices, SizeProblem, factors_of, planning_input
+from onnxlint_cmsis.fixers.planning.solve import decide
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Pair
 from onnxlint_cmsis.model.axes import leaves
-from onnxlint_cmsis.planning.problem import LARGEST, Prices, SizeProblem, factors_of, planning_input
-from onnxlint_cmsis.planning.solve import decide
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
