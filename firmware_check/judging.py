@@ -12,8 +12,8 @@ import numpy as np
 from firmware_check import reference
 from firmware_check.compilers import Trouble, judges_costs, known_defects, unseen
 from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
-from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
+from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,10 +17,10 @@ from firmware_check.evidence.call_pool import calls_of, entries_of, is_called, s
 from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_text, run_steps, without_buffer
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, board_named, count, say, seconds
-from onnxlint_cmsis.cmsis_nn.families import all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, wrapper_for
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
-from onnxlint_cmsis.ground.atomic import write_text
+from onnxlint_cmsis.ground.files import write_text
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, say
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, c_name
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRY_POINTS
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES, all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import (
+    DELEGATIONS,
+    ENTRIES,
+    ENTRY_POINTS,
+    LEGACY_ENTRIES,
+    all_hazards,
+    wrapper_for,
+)
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, holds, older
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Origin, Wrapper
 from onnxlint_cmsis.output.plain import printable

@@ -149,7 +149,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, l
     run_ = _run(args, linted, outcome, leading, code)
     text = render(leading.output_format, run_)
     if args.output_file:
-        from onnxlint_cmsis.ground.atomic import write_text
+        from onnxlint_cmsis.ground.files import write_text
 
         write_text(args.output_file, text)
     else:

@@ -17,8 +17,8 @@ from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLay
 from onnxlint_cmsis.config.keys import EVERY_TARGET, ROUTE_TARGET
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, SUFFIXES, is_model
-from onnxlint_cmsis.ground.bounded_reading import MODEL, TEXT, NotReadError, read_stream
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
+from onnxlint_cmsis.ground.files import MODEL, TEXT, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.plain import json_text, printable

@@ -313,7 +313,7 @@ def run(argv: list[str]) -> int:
     names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
     if args.plot:
-        from onnxlint_cmsis.ground.atomic import write_text
+        from onnxlint_cmsis.ground.files import write_text
 
         write_text(args.plot, widths_svg(stairs, settings.targets, names))
     if args.form == "json":

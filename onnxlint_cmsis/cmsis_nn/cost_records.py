@@ -7,11 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.cmsis_nn.rows import Evidence
+from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX, Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 

@@ -1,8 +1,10 @@
-"""Entry points: which release has each, for which data types, with which parameters, and what they only pass on."""
+"""Entry points: which release has each, its data types and parameters, the rows of its family, what it passes on."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
+from typing import cast
 
 from onnxlint_cmsis.cmsis_nn.conditions import (
     CH_MULT,
@@ -20,17 +22,18 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     term,
 )
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, V5_6, V5_8, V5_9, before, family_of, holds
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, V5_6, V5_8, V5_9, Family, before, family_of, holds
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
-    CONVOLUTION,
     MVE_ONLY,
     NOT_MVE,
     Branch,
     Delegation,
+    Hazard,
     Origin,
     ScratchSize,
     Wrapper,
+    kernel_at,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
@@ -197,6 +200,112 @@ def _origin(row: EntryPoint, since: str, isas: tuple[Isa, ...]) -> Origin:
     return Origin(row.path, row.function, {since: 0}, isas, until=row.until)
 
 
+# The rows of all kernel families: wrappers and hazards, found by entry point.
+
+
+ENTRIES = (
+    "convolve_s8",
+    "convolve_s16",
+    "convolve_s4",
+    "depthwise_s8",
+    "depthwise_s16",
+    "depthwise_s4",
+    "transpose_conv_s8",
+    "fully_connected_s8",
+)
+"""Entry points that choose between kernels."""
+
+FAMILIES = {
+    "convolve": "convolution",
+    "depthwise": "depthwise",
+    "transpose_conv": "transposed",
+    "fully_connected": "dense",
+}
+"""File of each family of entry points."""
+
+LEGACY_ENTRIES = (
+    "convolve_q7",
+    "convolve_q15",
+    "depthwise_q7",
+    "fully_connected_q7",
+    "fully_connected_q15",
+    "fully_connected_q7q15",
+    "max_pool_q7",
+    "avgpool_q7",
+)
+"""Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
+
+
+@cache
+def wrapper_for(entry: str) -> Wrapper | None:
+    """The wrapper of an entry point, or the choice in its place; None for an entry point without branches."""
+    if entry in LEGACY_ENTRIES:
+        from onnxlint_cmsis.cmsis_nn.legacy import routes
+
+        return cast("Wrapper", getattr(routes, f"{entry.upper()}_ROUTE"))
+    if entry not in ENTRIES:
+        return None
+    family = next(family for family in FAMILIES if entry.startswith(family))
+    module = import_module(f"onnxlint_cmsis.cmsis_nn.integer.{FAMILIES[family]}")
+    return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
+
+
+def wrapper_of(entry: str) -> Wrapper:
+    """The wrapper of any entry point; for one without branches its function is the only branch."""
+    return wrapper_for(entry) or single_branch(entry)
+
+
+def all_hazards() -> tuple[Hazard, ...]:
+    """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
+    return (*_integer(), *_legacy())
+
+
+def hazards(family: Family) -> tuple[Hazard, ...]:
+    """The rows of a family."""
+    return _legacy() if family is LEGACY else _integer()
+
+
+@cache
+def _integer() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
+
+    return (
+        *convolution.ONE_BY_N_HAZARDS,
+        *convolution.ONE_BY_ONE_HAZARDS,
+        *convolution.CONVOLUTION_HAZARDS,
+        *depthwise.DEPTHWISE_HAZARDS,
+        *others.SIXTEEN_BIT_HAZARDS,
+        *transposed.TRANSPOSE_CONV_HAZARDS,
+        *others.TRANSPOSE_HAZARDS,
+        *others.OTHERS_HAZARDS,
+    )
+
+
+@cache
+def _legacy() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
+
+    return (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)
+
+
+@cache
+def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
+    """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
+    return tuple(
+        hazard
+        for hazard in hazards(family_of(entry))
+        if entry in hazard.entries
+        and (kernel in hazard.kernels if kernel else not hazard.kernels)
+        and hazard.on(target) is not False
+    )
+
+
+@cache
+def hazard(identifier: str) -> Hazard:
+    """The row of that name; KeyError where there is none."""
+    return {row.id: row for row in all_hazards()}[identifier]
+
+
 # Kernels that hand the work on, and the static functions that do it inside.
 
 
@@ -210,12 +319,12 @@ def _row(
     isas: tuple[Isa, ...] = ALL_ISAS,
     when: Condition = TRUE,
 ) -> Delegation:
-    return Delegation(kernel, callee, Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas), when)
+    return Delegation(kernel, callee, kernel_at(kernel, lines, isas), when)
 
 
 def _tile(callee: str, lines: dict[str, int], when: Condition = TRUE, until: str = "") -> Delegation:
     kernel = "arm_depthwise_conv_s8"
-    origin = Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, until=until)
+    origin = kernel_at(kernel, lines, until=until)
     return Delegation(kernel, callee, origin, when, static=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.cmsis_nn.cost import cost
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES
+from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.errors import did_you_mean

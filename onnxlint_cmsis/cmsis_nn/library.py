@@ -14,8 +14,14 @@ from onnxlint_cmsis.cmsis_nn.cost_records import (
     measured_pairs,
     range_reason,
 )
-from onnxlint_cmsis.cmsis_nn.entry_points import Parameters, delegations_of, parameters
-from onnxlint_cmsis.cmsis_nn.families import all_hazards, hazards, wrapper_of
+from onnxlint_cmsis.cmsis_nn.entry_points import (
+    Parameters,
+    all_hazards,
+    delegations_of,
+    hazards,
+    parameters,
+    wrapper_of,
+)
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, INTEGER, LEGACY, Family, family_of, holds
 from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes

@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Term, Values, term
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of
-from onnxlint_cmsis.cmsis_nn.families import hazards, hazards_of, wrapper_for, wrapper_of
+from onnxlint_cmsis.cmsis_nn.entry_points import (
+    DELEGATIONS,
+    delegations_of,
+    hazards,
+    hazards_of,
+    wrapper_for,
+    wrapper_of,
+)
 from onnxlint_cmsis.cmsis_nn.releases import family_of
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -26,6 +32,8 @@ from onnxlint_cmsis.ground.types import KernelCall, Target
 FILE = Path(__file__).parent / "observations.json"
 """Recorded results of the firmware check's command `hazards`."""
 CONFIRMED = "confirmed"
+READ = "read in the source"
+"""How every row is known, beside what devices showed."""
 
 
 class HazardSeen(NamedTuple):
@@ -92,9 +100,9 @@ def evidence(hazard: Hazard, release: str) -> str:
         known = f"seen on an emulated {_listed(here)} with CMSIS-NN {release}"
     elif others:
         known = f"seen on an emulated {_listed(_cpus(hazard.id, others[-1]))} with CMSIS-NN {_listed(others)}"
-        known += f"; {hazard.evidence} for {release}" if hazard.evidence else ""
+        known += f"; {READ} for {release}"
     else:
-        known = hazard.evidence
+        known = READ
     return f"{known}; reported upstream ({hazard.reported})" if hazard.reported else known
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import identity
 from onnxlint_cmsis.config.settings import Settings, Suppression, adjust, enabled, fixable, resolve
-from onnxlint_cmsis.ground.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
     """Write the findings of each (file, findings) as the new baseline; the number of findings in it."""
     import json
 
-    from onnxlint_cmsis.ground.atomic import write_text
+    from onnxlint_cmsis.ground.files import write_text
 
     files = {key_of(path, file): _entries(findings_of_file) for file, findings_of_file in findings if findings_of_file}
     rows = {file: {key: entry._asdict() for key, entry in files[file].items()} for file in sorted(files)}

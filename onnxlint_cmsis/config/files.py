@@ -13,8 +13,8 @@ from onnxlint_cmsis.config import settings
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Place, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, format_of
-from onnxlint_cmsis.ground.bounded_reading import TEXT, read_regular
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
+from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for

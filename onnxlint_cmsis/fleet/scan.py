@@ -10,8 +10,8 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, is_model
-from onnxlint_cmsis.ground.bounded_reading import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from onnxlint_cmsis.ground.bounded_reading import MODEL, TEXT, read_regular
+from onnxlint_cmsis.ground.files import MODEL, TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 SECONDS = 60

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult, grouped
 from onnxlint_cmsis.config.settings import adjust, fixable
 from onnxlint_cmsis.formats.format import format_of, part
-from onnxlint_cmsis.ground.atomic import remove_leftovers, write_bytes
+from onnxlint_cmsis.ground.files import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.run import shown

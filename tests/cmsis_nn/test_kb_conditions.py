@@ -33,8 +33,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     unequal,
     var,
 )
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 
 NAMES = ("input_dims.c", "filter_dims.w", "stride.w", "padding.w", "ch_mult")

@@ -7,8 +7,16 @@ from itertools import pairwise, product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRY_POINTS, EntryPoint, entry_points
-from onnxlint_cmsis.cmsis_nn.families import ENTRIES, LEGACY_ENTRIES, hazards_of, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import (
+    DELEGATIONS,
+    ENTRIES,
+    ENTRY_POINTS,
+    LEGACY_ENTRIES,
+    EntryPoint,
+    entry_points,
+    hazards_of,
+    wrapper_for,
+)
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, delegations_of, route
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, holds, normalise_release, parse_isa
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper

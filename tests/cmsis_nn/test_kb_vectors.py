@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.families import hazard
+from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from support import paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.families import LEGACY_ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.entry_points import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY

@@ -17,7 +17,7 @@ from firmware_check.evidence.sources_command import audit, c_source
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.program import packed
-from onnxlint_cmsis.cmsis_nn.families import hazard
+from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded

@@ -81,7 +81,6 @@ from onnxlint_cmsis.cmsis_nn.loops import (
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
-    CONVOLUTION,
     DSP_ONLY,
     MVE_ONLY,
     NOT_MVE,
@@ -92,6 +91,7 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     OuterTest,
     ScratchSize,
     Wrapper,
+    kernel_at,
     size,
     within,
 )
@@ -181,7 +181,6 @@ CONVOLVE_S4 = (
 # arm_convolve_wrapper_s16: the fast kernel on dsp up to 5.0.0, the general one else.
 
 
-_S16_FILE = CONVOLUTION + "arm_convolve_wrapper_s16.c"
 _S16_FUNCTION = "arm_convolve_wrapper_s16"
 _SPLIT = (V5_9, "4.0.0", "4.1.0", "5.0.0")
 _JOINED = "6.0.0"
@@ -193,19 +192,19 @@ CONVOLVE_S16_ROUTE = Wrapper(
         Branch(
             "arm_convolve_fast_s16",
             all_of(less(COLS, 512), UNIT_DILATION),
-            Origin(_S16_FILE, _S16_FUNCTION, dict.fromkeys(_SPLIT, 63), isas=(Isa.DSP,), until=_JOINED),
+            kernel_at(_S16_FUNCTION, dict.fromkeys(_SPLIT, 63), isas=(Isa.DSP,), until=_JOINED),
         ),
         Branch(
             "arm_convolve_s16",
             TRUE,
-            Origin(_S16_FILE, _S16_FUNCTION, dict.fromkeys(_SPLIT, 78), isas=(Isa.DSP,), until=_JOINED),
+            kernel_at(_S16_FUNCTION, dict.fromkeys(_SPLIT, 78), isas=(Isa.DSP,), until=_JOINED),
         ),
         Branch(
             "arm_convolve_s16",
             TRUE,
-            Origin(_S16_FILE, _S16_FUNCTION, dict.fromkeys(_SPLIT, 92), isas=(Isa.SCALAR, Isa.MVE), until=_JOINED),
+            kernel_at(_S16_FUNCTION, dict.fromkeys(_SPLIT, 92), isas=(Isa.SCALAR, Isa.MVE), until=_JOINED),
         ),
-        Branch("arm_convolve_s16", TRUE, Origin(_S16_FILE, _S16_FUNCTION, {_JOINED: 62, "7.0.0": 62, "main": 62})),
+        Branch("arm_convolve_s16", TRUE, kernel_at(_S16_FUNCTION, {_JOINED: 62, "7.0.0": 62, "main": 62})),
     ),
     sizes=CONVOLVE_S16,
     absent="s16 convolution came with cmsis5-5.9.0",
@@ -215,7 +214,7 @@ CONVOLVE_S16_ROUTE = Wrapper(
 # arm_convolve_wrapper_s4: 1x1, 1xN, even number of weights per output on MVE, or the general kernel.
 
 
-_S4_FILE = CONVOLUTION + "arm_convolve_wrapper_s4.c"
+_S4_UP_TO_7 = ("5.0.0", "6.0.0", "7.0.0")
 _S4_FUNCTION = "arm_convolve_wrapper_s4"
 _S4_ONE_ROW = all_of(
     equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1), equal(STRIDE_W * IN_C % 4, 0), NOT_GROUPED
@@ -225,24 +224,32 @@ _S4_ONE_ROW = all_of(
 def _s4_branch(
     kernel: str, when: Condition, lines: dict[str, int], until: str = "", isas: tuple[Isa, ...] = ALL_ISAS
 ) -> Branch:
-    return Branch(kernel, when, Origin(_S4_FILE, _S4_FUNCTION, lines, isas, until=until))
+    return Branch(kernel, when, kernel_at(_S4_FUNCTION, lines, isas, until))
 
 
-def _s4_points(point: Condition, outer: dict[str, int], slow: dict[str, int], until: str = "") -> tuple[Branch, Branch]:
+_UNIT_LINES = {"s4": {"5.0.0": 65}, "s8": {"4.0.0": 65, "6.0.0": 66, "main": 65}}
+"""Lines of the test of strides, by the type of the weights."""
+
+
+def _points(
+    kind: str, point: Condition, outer: dict[str, int], slow: dict[str, int], until: str = ""
+) -> tuple[Branch, Branch]:
     """The fast and the slow 1x1 kernel; lines are those of the outer `if` and of the slow one's `else`."""
-    tests = OuterTest(point, outer), OuterTest(UNIT_STRIDE, {"5.0.0": 65})
-    fast = _s4_branch("arm_convolve_1x1_s4_fast", all_of(point, UNIT_STRIDE), outer, until)
-    return fast._replace(tests=tests), _s4_branch("arm_convolve_1x1_s4", point, slow, until)._replace(tests=tests[:1])
+    wrapper = f"arm_convolve_wrapper_{kind}"
+    tests = OuterTest(point, outer), OuterTest(UNIT_STRIDE, _UNIT_LINES[kind])
+    fast, plain = kernel_at(wrapper, outer, until=until), kernel_at(wrapper, slow, until=until)
+    return (
+        Branch(f"arm_convolve_1x1_{kind}_fast", all_of(point, UNIT_STRIDE), fast, tests=tests),
+        Branch(f"arm_convolve_1x1_{kind}", point, plain, tests=tests[:1]),
+    )
 
 
 CONVOLVE_S4_ROUTE = Wrapper(
     entry="convolve_s4",
     function=_S4_FUNCTION,
     branches=(
-        *_s4_points(
-            _POINT, {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62}, {"5.0.0": 79, "6.0.0": 79, "7.0.0": 79}, until="main"
-        ),
-        *_s4_points(all_of(_POINT, NOT_GROUPED), {"main": 63}, {"main": 79}),
+        *_points("s4", _POINT, dict.fromkeys(_S4_UP_TO_7, 62), dict.fromkeys(_S4_UP_TO_7, 79), "main"),
+        *_points("s4", all_of(_POINT, NOT_GROUPED), {"main": 63}, {"main": 79}),
         _s4_branch("arm_convolve_1_x_n_s4", _S4_ONE_ROW, {"6.0.0": 94, "7.0.0": 94, "main": 94}),
         _s4_branch("arm_convolve_even_s4", equal(COLS % 2, 0), {"7.0.0": 110, "main": 109}, isas=MVE_ONLY),
         _s4_branch("arm_convolve_s4", TRUE, {"5.0.0": 94, "6.0.0": 109, "7.0.0": 125, "main": 124}),
@@ -255,7 +262,6 @@ CONVOLVE_S4_ROUTE = Wrapper(
 # arm_convolve_wrapper_s8: 1x1, 1xN or the general kernel.
 
 
-_S8_FILE = CONVOLUTION + "arm_convolve_wrapper_s8.c"
 _S8_FUNCTION = "arm_convolve_wrapper_s8"
 
 _UNIT_1X1 = all_of(NO_PADDING, UNIT_STRIDE, FILTER_1X1)
@@ -263,18 +269,8 @@ _S8_ONE_ROW = all_of(equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1))
 _STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
 
 
-_UNIT_LINES = {"4.0.0": 65, "6.0.0": 66, "main": 65}
-
-
 def _s8_branch(kernel: str, when: Condition, lines: dict[str, int], until: str = "") -> Branch:
-    return Branch(kernel, when, Origin(_S8_FILE, _S8_FUNCTION, lines, until=until))
-
-
-def _s8_points(point: Condition, outer: dict[str, int], slow: dict[str, int], until: str = "") -> tuple[Branch, Branch]:
-    """The fast and the slow 1x1 kernel; lines are those of the outer `if` and of the slow one's `else`."""
-    tests = OuterTest(point, outer), OuterTest(UNIT_STRIDE, _UNIT_LINES)
-    fast = _s8_branch("arm_convolve_1x1_s8_fast", all_of(point, UNIT_STRIDE), outer, until)
-    return fast._replace(tests=tests), _s8_branch("arm_convolve_1x1_s8", point, slow, until)._replace(tests=tests[:1])
+    return Branch(kernel, when, kernel_at(_S8_FUNCTION, lines, until=until))
 
 
 CONVOLVE_S8_ROUTE = Wrapper(
@@ -285,8 +281,11 @@ CONVOLVE_S8_ROUTE = Wrapper(
         _s8_branch(
             "arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {V5_9: 62}, "4.0.0"
         ),
-        *_s8_points(_POINT, {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"),
-        *_s8_points(
+        *_points(
+            "s8", _POINT, {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"
+        ),
+        *_points(
+            "s8",
             all_of(_POINT, NOT_GROUPED),
             {"6.0.0": 62, "7.0.0": 62, "main": 63},
             {"6.0.0": 80, "7.0.0": 80, "main": 79},
@@ -313,16 +312,7 @@ CONVOLVE_S8_ROUTE = Wrapper(
         _s8_branch(
             "arm_convolve_s8",
             TRUE,
-            {
-                V5_8: 92,
-                V5_9: 93,
-                "4.0.0": 108,
-                "4.1.0": 109,
-                "5.0.0": 109,
-                "6.0.0": 110,
-                "7.0.0": 110,
-                "main": 108,
-            },
+            {V5_8: 92, V5_9: 93, "4.0.0": 108, "4.1.0": 109, "5.0.0": 109, "6.0.0": 110, "7.0.0": 110, "main": 108},
         ),
     ),
     sizes=CONVOLVE_S8,
@@ -348,10 +338,6 @@ _FAST_COLUMNS = 512
 """Columns that the s16 kernels add in 32 bits (MAX_COL_COUNT)."""
 
 
-def _convolution_at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "") -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
-
-
 _DEF_S8 = {V5_8: 51, V5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
 _FROM_6 = {release: _DEF_S8[release] for release in ("6.0.0", "7.0.0", "main")}
 # The wrappers choose a kernel without a look at filter_dims.c or, in 5.8.0, at the dilation; the choice opens here.
@@ -372,7 +358,6 @@ def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, wha
         kernels=(_CONVOLUTION_S8,),
         origin=origin,
         when=all_of(guard, breach),
-        evidence="read in the source",
         brief="cuts the number of columns off to 16 bits",
         what=what,
         breach=breach,
@@ -383,7 +368,7 @@ def _odd_column(name: str, isa: Isa, lines: dict[str, int], columns: Term, until
     """The loop over the pixel that an odd number of output pixels leaves over; dsp code counts in steps of 4."""
     breach = greater(columns, _LARGEST_BY_4 if isa is Isa.DSP else _LARGEST)
     what = "For the last of an odd number of output pixels the columns are counted in a 16-bit variable."
-    return _columns(name, _convolution_at(_CONVOLUTION_S8, lines, (isa,), until), _ODD_PIXEL, breach, what)
+    return _columns(name, kernel_at(_CONVOLUTION_S8, lines, (isa,), until), _ODD_PIXEL, breach, what)
 
 
 _PAIRS = "The columns of two output pixels at a time are counted in a 16-bit parameter."
@@ -399,9 +384,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=(),
-        origin=_convolution_at("arm_convolve_wrapper_s8", {V5_8: 62}, until=V5_9),
+        origin=kernel_at("arm_convolve_wrapper_s8", {V5_8: 62}, until=V5_9),
         when=any_of(greater(DILATION_H, 1), greater(DILATION_W, 1)),
-        evidence="read in the source",
         brief="computes the dilated layer undilated",
         what="No kernel of this release reads the dilation: a dilated layer is computed undilated.",
     ),
@@ -410,9 +394,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s8",),
         kernels=(),
-        origin=_convolution_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
+        origin=kernel_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
         when=_GROUPED,
-        evidence="read in the source",
         brief="computes the grouped layer as a dense one",
         what="No kernel of this release reads filter_dims.c: a grouped convolution is computed as a dense one.",
         way_round="Split the layer into one convolution per group.",
@@ -422,9 +405,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s16",),
         kernels=(),
-        origin=_convolution_at("arm_convolve_wrapper_s16", _WRAPPER_S16),
+        origin=kernel_at("arm_convolve_wrapper_s16", _WRAPPER_S16),
         when=_GROUPED,
-        evidence="read in the source",
         brief="computes the grouped layer as a dense one",
         what="No s16 kernel reads filter_dims.c: a grouped convolution is computed as a dense one.",
         way_round="Split the layer into one convolution per group.",
@@ -434,9 +416,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s16",),
         kernels=("arm_convolve_s16",),
-        origin=_convolution_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
+        origin=kernel_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
         when=all_of(greater(COLS, _FAST_COLUMNS), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
-        evidence="read in the source",
         brief="adds what lies behind the weights to the last of an odd number of output channels",
         what=(
             "With a 64-bit bias the columns above 512 are added by a second loop, which begins too late for the last of"
@@ -449,9 +430,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s4",),
         kernels=(),
-        origin=_convolution_at("arm_convolve_wrapper_s4", _HAZARDS_WRAPPER_S4),
+        origin=kernel_at("arm_convolve_wrapper_s4", _HAZARDS_WRAPPER_S4),
         when=_GROUPED,
-        evidence="read in the source",
         brief="computes the grouped layer as a dense one",
         what="The s4 kernels compute no groups: a grouped convolution is computed as a dense one.",
         way_round="Split the layer into one convolution per group.",
@@ -461,9 +441,8 @@ CONVOLUTION_HAZARDS = (
         kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, {"6.0.0": 63, "7.0.0": 64}, until="main"),
+        origin=kernel_at(_CONVOLUTION_S8, {"6.0.0": 63, "7.0.0": 64}, until="main"),
         when=all_of(_GROUPED, equal(CTX_SIZE, 0)),
-        evidence="read in the source",
         reported="pull request 200",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for want of a buffer",
         what="The size function answers 0 for a grouped 1x1 layer, but arm_convolve_s8 runs it and returns "
@@ -477,9 +456,8 @@ CONVOLUTION_HAZARDS = (
         kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
+        origin=kernel_at(_CONVOLUTION_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
         when=any_of(equal(FILTER_C, 0), greater(FILTER_C, IN_C)),
-        evidence="read in the source",
         brief="divides by zero",
         what="The kernel divides by filter_dims.c and by the number of groups, one of which is zero: a Cortex-M that "
         "does not trap this goes on with 0 and returns ARM_CMSIS_NN_ARG_ERROR.",
@@ -490,9 +468,8 @@ CONVOLUTION_HAZARDS = (
         kind="returns-error",
         entries=("convolve_s8",),
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
+        origin=kernel_at(_CONVOLUTION_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
         when=any_of(unequal(IN_C % _GROUPS, 0), unequal(OUT_C % _GROUPS, 0)),
-        evidence="read in the source",
         brief="returns ARM_CMSIS_NN_ARG_ERROR for these groups",
         what="The channels do not divide by the number of groups: ARM_CMSIS_NN_ARG_ERROR.",
         way_round=f"Choose input and output channels that the number of groups divides. This {RETRAIN}.",
@@ -503,9 +480,8 @@ CONVOLUTION_HAZARDS = (
         kind="overrun",
         entries=("convolve_s8",),
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY, "main"),
+        origin=kernel_at(_CONVOLUTION_S8, {"6.0.0": 49, "7.0.0": 49}, MVE_ONLY, "main"),
         when=all_of(_GROUPED, greater(CTX_SIZE, 0), greater(_WRITTEN, CTX_SIZE)),
-        evidence="read in the source",
         reported="pull request 200",
         brief="writes past its scratch buffer",
         what="The size function answers the 1xN kernel's size for a grouped 1xN layer, but arm_convolve_s8 runs it "
@@ -518,9 +494,8 @@ CONVOLUTION_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s8",),
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, {"6.0.0": 331, "7.0.0": 384, "main": 384}),
+        origin=kernel_at(_CONVOLUTION_S8, {"6.0.0": 331, "7.0.0": 384, "main": 384}),
         when=all_of(_GROUPED, equal(BIAS, 0)),
-        evidence="read in the source",
         brief="adds what lies at low addresses to all groups but the first, where the caller passes NULL for the bias",
         what="The layer has no bias. The kernel advances the bias pointer for each group, also where it is NULL, so "
         "that all groups but the first add what lies at low addresses: status SUCCESS, wrong values.",
@@ -532,23 +507,22 @@ CONVOLUTION_HAZARDS = (
         kind="too-large",
         entries=_CONVOLUTION_ENTRIES_S8,
         kernels=(_CONVOLUTION_S8,),
-        origin=_convolution_at(_CONVOLUTION_S8, _DEF_S8),
+        origin=kernel_at(_CONVOLUTION_S8, _DEF_S8),
         when=any_of(*(greater(size, _LARGEST) for size in _KEPT_IN_16_BITS)),
-        evidence="read in the source",
         brief="cuts a size off to 16 bits",
         what="Sizes, strides and paddings are kept in 16-bit variables.",
     ),
     # Plain C code of 5.8.0 multiplies without im2col and counts in 32 bits.
     _columns(
         "conv-16-bit-columns-plain",
-        _convolution_at(_CONVOLUTION_S8, _UP_TO_4_1, (Isa.SCALAR,), "5.0.0"),
+        kernel_at(_CONVOLUTION_S8, _UP_TO_4_1, (Isa.SCALAR,), "5.0.0"),
         TRUE,
         _TOO_MANY,
         _PAIRS,
     ),
     _columns(
         "conv-16-bit-columns-dsp",
-        _convolution_at(_CONVOLUTION_S8, {V5_8: 51, **_UP_TO_4_1}, (Isa.DSP,), "5.0.0"),
+        kernel_at(_CONVOLUTION_S8, {V5_8: 51, **_UP_TO_4_1}, (Isa.DSP,), "5.0.0"),
         _PAIR_OR_MORE,
         _TOO_MANY,
         _PAIRS,
@@ -565,16 +539,9 @@ CONVOLUTION_HAZARDS = (
 
 _ONE_BY_N_S8, _S4 = "arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"
 _ONE_BY_N_ENTRIES_S8 = ("convolve_s8", "depthwise_s8")
-_GEOMETRY = (
-    "On MVE the kernel returns ARM_CMSIS_NN_FAILURE unless padding.w is half of all the padding along the width "
-    "(total_pad, what the output's width implies, before and after), rounded towards zero."
-)
 _IN_ASSEMBLY = (
     "the kernel works out a negative length for it, and its inline assembly reads outside the input. The C code that "
     "ARM_MATH_AUTOVECTORIZE takes is right."
-)
-_NARROW = (
-    "On MVE the kernel returns ARM_CMSIS_NN_FAILURE where the output is narrower than the columns that padding touches."
 )
 
 # Columns that each strip computes, left to right, and the inputs left at the first right-padded one.
@@ -613,44 +580,41 @@ WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES))
 _LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)
 
 
-def _one_by_n_at(kernel: str, lines: dict[str, int], until: str = "") -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, MVE_ONLY, until=until)
-
-
+_GEOMETRY_REFUSED = Hazard(
+    id="conv-1xn-geometry-refused",
+    kind="returns-error",
+    entries=_ONE_BY_N_ENTRIES_S8,
+    kernels=(_ONE_BY_N_S8,),
+    origin=kernel_at(_ONE_BY_N_S8, {"4.1.0": 86, "5.0.0": 86, "6.0.0": 83, "7.0.0": 83, "main": 83}, MVE_ONLY),
+    when=not_(PADDING_ACCEPTED),
+    brief="returns ARM_CMSIS_NN_FAILURE for this padding",
+    what="On MVE the kernel returns ARM_CMSIS_NN_FAILURE unless padding.w is half of all the padding along the width "
+    "(total_pad, what the output's width implies, before and after), rounded towards zero.",
+    status=-3,
+)
+_NARROW_OUTPUT_REFUSED = Hazard(
+    id="conv-1xn-narrow-output-refused",
+    kind="returns-error",
+    entries=_ONE_BY_N_ENTRIES_S8,
+    kernels=(_ONE_BY_N_S8,),
+    origin=kernel_at(_ONE_BY_N_S8, {"4.1.0": 94, "5.0.0": 94}, MVE_ONLY, "6.0.0"),
+    when=NARROW_OUTPUT,
+    reported="issue 109",
+    brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
+    what="On MVE the kernel returns ARM_CMSIS_NN_FAILURE where the output is narrower than the columns that padding "
+    "touches.",
+    status=-3,
+)
 ONE_BY_N_HAZARDS = (
-    Hazard(
-        id="conv-1xn-geometry-refused",
-        kind="returns-error",
-        entries=_ONE_BY_N_ENTRIES_S8,
-        kernels=(_ONE_BY_N_S8,),
-        origin=_one_by_n_at(_ONE_BY_N_S8, {"4.1.0": 86, "5.0.0": 86, "6.0.0": 83, "7.0.0": 83, "main": 83}),
-        when=not_(PADDING_ACCEPTED),
-        evidence="read in the source",
-        brief="returns ARM_CMSIS_NN_FAILURE for this padding",
-        what=_GEOMETRY,
-        status=-3,
-    ),
-    Hazard(
-        id="conv-1xn-narrow-output-refused",
-        kind="returns-error",
-        entries=_ONE_BY_N_ENTRIES_S8,
-        kernels=(_ONE_BY_N_S8,),
-        origin=_one_by_n_at(_ONE_BY_N_S8, {"4.1.0": 94, "5.0.0": 94}, "6.0.0"),
-        when=NARROW_OUTPUT,
-        evidence="read in the source",
-        reported="issue 109",
-        brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
-        what=_NARROW,
-        status=-3,
-    ),
+    _GEOMETRY_REFUSED,
+    _NARROW_OUTPUT_REFUSED,
     Hazard(
         id="conv-1xn-window-in-padding",
         kind="overrun",
         entries=_ONE_BY_N_ENTRIES_S8,
         kernels=(_ONE_BY_N_S8,),
-        origin=_one_by_n_at(_ONE_BY_N_S8, {"4.0.0": 103}, "4.1.0"),
+        origin=kernel_at(_ONE_BY_N_S8, {"4.0.0": 103}, MVE_ONLY, "4.1.0"),
         when=any_of(greater(PAD_W, FILTER_W), greater(_LAST_WINDOW, IN_W)),
-        evidence="read in the source",
         brief="reads outside the input",
         what=f"A window lies wholly in the padding on the left or on the right; {_IN_ASSEMBLY}",
         assembly=True,
@@ -661,9 +625,8 @@ ONE_BY_N_HAZARDS = (
         kind="overrun",
         entries=_ONE_BY_N_ENTRIES_S8,
         kernels=(_ONE_BY_N_S8,),
-        origin=_one_by_n_at(_ONE_BY_N_S8, {"4.1.0": 72, "5.0.0": 72}, "6.0.0"),
+        origin=kernel_at(_ONE_BY_N_S8, {"4.1.0": 72, "5.0.0": 72}, MVE_ONLY, "6.0.0"),
         when=greater(_LAST_WINDOW, IN_W),
-        evidence="read in the source",
         brief="reads outside the input",
         what=f"The last window lies wholly in the padding on the right; {_IN_ASSEMBLY}",
         assembly=True,
@@ -673,37 +636,25 @@ ONE_BY_N_HAZARDS = (
         kind="wrong-result",
         entries=_ONE_BY_N_ENTRIES_S8,
         kernels=(_ONE_BY_N_S8,),
-        origin=_one_by_n_at(_ONE_BY_N_S8, {"6.0.0": 187, "7.0.0": 188, "main": 188}),
+        origin=kernel_at(_ONE_BY_N_S8, {"6.0.0": 187, "7.0.0": 188, "main": 188}, MVE_ONLY),
         when=WRONG_VALUES,
         breach=not_(_RIGHT_VALUES),
-        evidence="read in the source",
         brief="gives wrong values in the padded columns",
         what="On MVE the kernel builds the padded columns from a strip that does not hold the inputs they need: "
         "status SUCCESS, wrong values.",
     ),
-    Hazard(
+    _GEOMETRY_REFUSED._replace(
         id="conv-1xn-s4-geometry-refused",
-        kind="returns-error",
         entries=("convolve_s4",),
         kernels=(_S4,),
-        origin=_one_by_n_at(_S4, {"6.0.0": 85, "7.0.0": 85, "main": 84}),
-        when=not_(PADDING_ACCEPTED),
-        evidence="read in the source",
-        brief="returns ARM_CMSIS_NN_FAILURE for this padding",
-        what=_GEOMETRY,
-        status=-3,
+        origin=kernel_at(_S4, {"6.0.0": 85, "7.0.0": 85, "main": 84}, MVE_ONLY),
     ),
-    Hazard(
+    _NARROW_OUTPUT_REFUSED._replace(
         id="conv-1xn-s4-narrow-output-refused",
-        kind="returns-error",
         entries=("convolve_s4",),
         kernels=(_S4,),
-        origin=_one_by_n_at(_S4, {"6.0.0": 94, "7.0.0": 94, "main": 93}),
-        when=NARROW_OUTPUT,
-        evidence="read in the source",
-        brief="returns ARM_CMSIS_NN_FAILURE for so narrow an output",
-        what=_NARROW,
-        status=-3,
+        origin=kernel_at(_S4, {"6.0.0": 94, "7.0.0": 94, "main": 93}, MVE_ONLY),
+        reported="",
     ),
 )
 
@@ -723,10 +674,6 @@ _AFTER = any_of(
 )
 
 
-def _one_by_one_at(kernel: str, lines: dict[str, int]) -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines)
-
-
 _DEF_FAST = {V5_8: 53, V5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
 _DEF_1X1 = {"4.0.0": 86, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
@@ -737,10 +684,9 @@ ONE_BY_ONE_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=("arm_convolve_1x1_s8_fast",),
-        origin=_one_by_one_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
+        origin=kernel_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
         when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
         unsized=_AFTER_FAST,
-        evidence="read in the source",
         brief="puts values in the wrong places where there is padding after",
         what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
         "in the wrong place.",
@@ -751,10 +697,9 @@ ONE_BY_ONE_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s8", "depthwise_s8"),
         kernels=("arm_convolve_1x1_s8",),
-        origin=_one_by_one_at("arm_convolve_1x1_s8", _DEF_1X1),
+        origin=kernel_at("arm_convolve_1x1_s8", _DEF_1X1),
         when=_PAST,
         unsized=_AFTER,
-        evidence="read in the source",
         brief="reads past the row where there is padding after",
         what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
         way_round=_NO_PAD_AFTER,
@@ -764,10 +709,9 @@ ONE_BY_ONE_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4_fast",),
-        origin=_one_by_one_at("arm_convolve_1x1_s4_fast", _DEF_S4),
+        origin=kernel_at("arm_convolve_1x1_s4_fast", _DEF_S4),
         when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
         unsized=_AFTER_FAST,
-        evidence="read in the source",
         brief="puts values in the wrong places where there is padding after",
         what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
         "in the wrong places.",
@@ -778,10 +722,9 @@ ONE_BY_ONE_HAZARDS = (
         kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4",),
-        origin=_one_by_one_at("arm_convolve_1x1_s4", _DEF_S4),
+        origin=kernel_at("arm_convolve_1x1_s4", _DEF_S4),
         when=_PAST,
         unsized=_AFTER,
-        evidence="read in the source",
         brief="reads past the row where there is padding after",
         what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
         way_round=_NO_PAD_AFTER,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.compiler_defects import CONSTANT_PREDICATES
 from onnxlint_cmsis.cmsis_nn.conditions import (
     BIAS,
     CH_MULT,
@@ -43,7 +42,7 @@ from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, add, block, library
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, later, outlives
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
-    CONVOLUTION,
+    CONSTANT_PREDICATES,
     DSP_ONLY,
     MVE_ONLY,
     NOT_MVE,
@@ -54,6 +53,7 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     OuterTest,
     ScratchSize,
     Wrapper,
+    kernel_at,
     size,
     within,
 )
@@ -138,7 +138,6 @@ DEPTHWISE_S4 = (
 # arm_depthwise_conv_wrapper_s16: the fast kernel for multiplier 1, or the general one.
 
 
-_S16_FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s16.c"
 _S16_FUNCTION = "arm_depthwise_conv_wrapper_s16"
 _FROM_4_1 = ("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 
@@ -146,14 +145,12 @@ DEPTHWISE_S16_ROUTE = Wrapper(
     entry="depthwise_s16",
     function=_S16_FUNCTION,
     branches=(
-        Branch(
-            "arm_depthwise_conv_fast_s16", FAST_S16_4_0, Origin(_S16_FILE, _S16_FUNCTION, {"4.0.0": 67}, until="4.1.0")
-        ),
-        Branch("arm_depthwise_conv_fast_s16", FAST_S16, Origin(_S16_FILE, _S16_FUNCTION, dict.fromkeys(_FROM_4_1, 64))),
+        Branch("arm_depthwise_conv_fast_s16", FAST_S16_4_0, kernel_at(_S16_FUNCTION, {"4.0.0": 67}, until="4.1.0")),
+        Branch("arm_depthwise_conv_fast_s16", FAST_S16, kernel_at(_S16_FUNCTION, dict.fromkeys(_FROM_4_1, 64))),
         Branch(
             "arm_depthwise_conv_s16",
             TRUE,
-            Origin(_S16_FILE, _S16_FUNCTION, {"4.0.0": 81, **dict.fromkeys(_FROM_4_1, 78)}),
+            kernel_at(_S16_FUNCTION, {"4.0.0": 81, **dict.fromkeys(_FROM_4_1, 78)}),
         ),
     ),
     sizes=DEPTHWISE_S16,
@@ -165,7 +162,6 @@ DEPTHWISE_S16_ROUTE = Wrapper(
 # arm_depthwise_conv_wrapper_s4: the kernel for multiplier 1, or the general one.
 
 
-_S4_FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s4.c"
 _S4_FUNCTION = "arm_depthwise_conv_wrapper_s4"
 _S4_FROM_5 = ("5.0.0", "6.0.0", "7.0.0", "main")
 
@@ -176,9 +172,9 @@ DEPTHWISE_S4_ROUTE = Wrapper(
         Branch(
             "arm_depthwise_conv_s4_opt",
             all_of(equal(CH_MULT, 1), equal(IN_N, 1), UNIT_DILATION),
-            Origin(_S4_FILE, _S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 62)),
+            kernel_at(_S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 62)),
         ),
-        Branch("arm_depthwise_conv_s4", TRUE, Origin(_S4_FILE, _S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 77))),
+        Branch("arm_depthwise_conv_s4", TRUE, kernel_at(_S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 77))),
     ),
     sizes=DEPTHWISE_S4,
     params="dw_conv_params",
@@ -189,7 +185,6 @@ DEPTHWISE_S4_ROUTE = Wrapper(
 # arm_depthwise_conv_wrapper_s8: convolution on MVE, 3x3, the kernel for multiplier 1, or the general one.
 
 
-_S8_FILE = CONVOLUTION + "arm_depthwise_conv_wrapper_s8.c"
 _S8_FUNCTION = "arm_depthwise_conv_wrapper_s8"
 _FROM_4_0 = ("4.0.0", "4.1.0", "5.0.0", "6.0.0")
 _TO_CONV = {"7.0.0": 110, "main": 110}
@@ -204,7 +199,7 @@ def _s8_to_conv(threshold: int, compiler: str) -> Branch:
     return Branch(
         "arm_convolve_wrapper_s8",
         all_of(equal(IN_C, 1), greater(OUT_C, threshold)),
-        Origin(_S8_FILE, _S8_FUNCTION, _TO_CONV, MVE_ONLY, (compiler,)),
+        kernel_at(_S8_FUNCTION, _TO_CONV, MVE_ONLY)._replace(compilers=(compiler,)),
         entry="convolve_s8",
         binds=TRANSPOSED_FILTER,
     )
@@ -218,7 +213,7 @@ def _lines(second: int, third: int, last: int) -> dict[str, int]:
 def _branch(
     kernel: str, when: Condition, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = ""
 ) -> Branch:
-    return Branch(kernel, when, Origin(_S8_FILE, _S8_FUNCTION, lines, isas, until=until))
+    return Branch(kernel, when, kernel_at(_S8_FUNCTION, lines, isas, until))
 
 
 def _nested(outer: Condition, inner: Branch) -> Branch:
@@ -255,7 +250,6 @@ _HAZARDS_3X3, _HAZARDS_OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8
 _HAZARDS_FAST_S16, _HAZARDS_OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
 _LESS_PADDING = f"Let the runtime pad in a separate layer. Less padding works, too, but {RETRAIN}."
 _DSP = (Isa.DSP,)
-_READ = "read in the source"
 
 _LAST_WINDOW = named("start_of_last_window", (OUT_H - 1) * STRIDE_H - PAD_H)
 _BELOW = greater(_LAST_WINDOW, IN_H)
@@ -273,10 +267,6 @@ _RIGHT_EDGE = named("middle_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W + 1)
 _PAST_ROW = at_least(_RIGHT_EDGE, IN_W)
 
 
-def _at(kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "") -> Origin:
-    return Origin(f"{CONVOLUTION}{kernel}.c", kernel, lines, isas, until=until)
-
-
 def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
     return Hazard(
         id=name,
@@ -285,14 +275,13 @@ def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard
         kernels=(origin.function,),
         origin=origin,
         when=unequal(IN_C, OUT_C),
-        evidence="read in the source",
         brief="returns an error where input and output channels differ",
         what="The kernel for channel multiplier 1 returns an error where input and output channels differ.",
         status=status,
     )
 
 
-def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
+def _outside(name: str, entry: str, origin: Origin) -> Hazard:
     return Hazard(
         id=name,
         kind="overrun",
@@ -301,14 +290,13 @@ def _outside(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
         origin=origin,
         when=_OUTSIDE,
         unsized=_OUTSIDE_BY_PADDING,
-        evidence=evidence,
         brief="writes past its scratch buffer",
         what=_OUTSIDE_WHAT,
         way_round=_LESS_PADDING,
     )
 
 
-def _no_bias(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
+def _no_bias(name: str, entry: str, origin: Origin) -> Hazard:
     """A NULL bias of more channels than a block of CH_IN_BLOCK_MVE has; outputs that are left of four are right."""
     return Hazard(
         id=name,
@@ -317,7 +305,6 @@ def _no_bias(name: str, entry: str, origin: Origin, evidence: str) -> Hazard:
         kernels=(origin.function,),
         origin=origin,
         when=all_of(equal(BIAS, 0), greater(IN_C, 124), at_least(OUT_H * OUT_W, 4)),
-        evidence=evidence,
         brief="adds what lies at low addresses beyond channel 124, where the caller passes NULL for the bias",
         what="The layer has no bias. The kernel computes four outputs at a time. For each block of 124 channels but "
         "the first it then adds an offset to the bias pointer, also where it is NULL, and adds what lies at low "
@@ -335,17 +322,16 @@ _FROM_4, _HAZARDS_FROM_5 = _RELEASES[2:], _FROM_4_1[1:]
 DEPTHWISE_HAZARDS = (
     # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
     _channels(
-        "dw-3x3-channels-mismatch", "depthwise_s8", _at(_HAZARDS_3X3, {V5_8: 85, V5_9: 85}, NOT_MVE, "4.0.0"), -3
+        "dw-3x3-channels-mismatch", "depthwise_s8", kernel_at(_HAZARDS_3X3, {V5_8: 85, V5_9: 85}, NOT_MVE, "4.0.0"), -3
     ),
-    _channels("dw-3x3-channels-differ", "depthwise_s8", _at(_HAZARDS_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
+    _channels("dw-3x3-channels-differ", "depthwise_s8", kernel_at(_HAZARDS_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
         kind="returns-error",
         entries=("depthwise_s8",),
         kernels=(_HAZARDS_3X3,),
-        origin=_at(_HAZARDS_3X3, {V5_8: 90}, NOT_MVE, V5_9),
+        origin=kernel_at(_HAZARDS_3X3, {V5_8: 90}, NOT_MVE, V5_9),
         when=greater(PAD_W, 1),
-        evidence=_READ,
         brief="returns an argument error for this padding",
         what="The wrapper of this release tests only padding.h before it takes the 3x3 kernel, which returns an "
         "argument error for padding.w above 1.",
@@ -357,47 +343,44 @@ DEPTHWISE_HAZARDS = (
         kind="wrong-result",
         entries=("depthwise_s8",),
         kernels=(_HAZARDS_3X3,),
-        origin=_at(_HAZARDS_3X3, _DEF_3X3, NOT_MVE),
+        origin=kernel_at(_HAZARDS_3X3, _DEF_3X3, NOT_MVE),
         when=_PAST_ROW,
         unsized=all_of(at_least(PAD_AFTER_W, 2), any_of(at_least(PAD_AFTER_W, STRIDE_W + 1), _PAST_ROW)),
-        evidence="read in the source",
         brief="reads past the row in its last column",
         what="The 3x3 kernel reads the middle column of its window without a test: with a padding of 2 or more on the "
         "right the last column reads past the row.",
         way_round=_LESS_PADDING,
     ),
     _channels(
-        "dw-opt-channels-differ", "depthwise_s8", _at(_HAZARDS_OPT, {"4.0.0": 68, **dict.fromkeys(_FROM_4_1, 67)})
+        "dw-opt-channels-differ", "depthwise_s8", kernel_at(_HAZARDS_OPT, {"4.0.0": 68, **dict.fromkeys(_FROM_4_1, 67)})
     ),
     _no_bias(
         "dw-opt-no-bias",
         "depthwise_s8",
-        _at(_HAZARDS_OPT, {"4.0.0": 156, **dict.fromkeys(_FROM_4_1, 152)}, MVE_ONLY),
-        "read in the source",
+        kernel_at(_HAZARDS_OPT, {"4.0.0": 156, **dict.fromkeys(_FROM_4_1, 152)}, MVE_ONLY),
     ),
-    _outside("dw-opt-window-outside", "depthwise_s8", _at(_HAZARDS_OPT, _DEF_OPT, _DSP), _READ),
-    _channels("dw-fast-s16-channels-differ", "depthwise_s16", _at(_HAZARDS_FAST_S16, dict.fromkeys(_FROM_4, 67))),
+    _outside("dw-opt-window-outside", "depthwise_s8", kernel_at(_HAZARDS_OPT, _DEF_OPT, _DSP)),
+    _channels("dw-fast-s16-channels-differ", "depthwise_s16", kernel_at(_HAZARDS_FAST_S16, dict.fromkeys(_FROM_4, 67))),
     _outside(
         "dw-fast-s16-window-outside",
         "depthwise_s16",
-        _at(_HAZARDS_FAST_S16, dict.fromkeys(_FROM_4, 51), _DSP),
-        _READ,
+        kernel_at(_HAZARDS_FAST_S16, dict.fromkeys(_FROM_4, 51), _DSP),
     ),
-    _channels("dw-s4-opt-channels-differ", "depthwise_s4", _at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5, 69))),
+    _channels(
+        "dw-s4-opt-channels-differ", "depthwise_s4", kernel_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5, 69))
+    ),
     _no_bias(
         "dw-s4-opt-no-bias",
         "depthwise_s4",
-        _at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5[1:], 152), MVE_ONLY),
-        "read in the source",
+        kernel_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5[1:], 152), MVE_ONLY),
     ),
     Hazard(
         id="dw-s4-opt-gcc-predicate",
         kind="wrong-result",
         entries=("depthwise_s4",),
         kernels=(_HAZARDS_OPT_S4,),
-        origin=_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5[1:], 165), MVE_ONLY),
+        origin=kernel_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5[1:], 165), MVE_ONLY),
         when=greater(IN_C, 1),
-        evidence="read in the source",
         brief="gives wrong values in every other channel when gcc 12.2 builds it",
         what="On MVE the weights of every other channel are unpacked from the wrong 4 bits, status SUCCESS: "
         f"{CONSTANT_PREDICATES.what}.",
@@ -408,8 +391,7 @@ DEPTHWISE_HAZARDS = (
     _outside(
         "dw-s4-opt-window-outside",
         "depthwise_s4",
-        _at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5, 51), NOT_MVE),
-        _READ,
+        kernel_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5, 51), NOT_MVE),
     ),
 )
 

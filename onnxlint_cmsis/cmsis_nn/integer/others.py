@@ -55,7 +55,7 @@ from onnxlint_cmsis.cmsis_nn.loops import (
     up,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, CONVOLUTION, MVE_ONLY, NOT_MVE, RETRAIN, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, RETRAIN, Hazard, Origin, kernel_at
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 
@@ -64,7 +64,6 @@ from onnxlint_cmsis.ground.types import Isa
 
 _FROM_6 = ("6.0.0", "7.0.0", "main")
 _POOLING = "Source/PoolingFunctions/"
-_READ = "read in the source"
 
 _EMPTY_WINDOW = any_of(
     at_least(PAD_H, FILTER_H),
@@ -91,7 +90,6 @@ def _average(name: str, function: str, since: str) -> Hazard:
         origin=Origin(f"{_POOLING}{function}.c", function, {since: 0}),
         when=_EMPTY_WINDOW,
         unsized=_EMPTY_BY_PADDING,
-        evidence=_READ,
         brief="returns ARM_CMSIS_NN_ARG_ERROR for a window without input",
         what="A window holds no input at all, only padding: average pooling returns an argument error.",
         way_round="Choose a padding below the window's size and an output that no window starts behind the input. This "
@@ -100,7 +98,7 @@ def _average(name: str, function: str, since: str) -> Hazard:
     )
 
 
-def _one_image(name: str, function: str, lines: dict[str, int], evidence: str = _READ) -> Hazard:
+def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
     return Hazard(
         id=name,
         kind="wrong-result",
@@ -108,7 +106,6 @@ def _one_image(name: str, function: str, lines: dict[str, int], evidence: str = 
         kernels=(function,),
         origin=Origin(f"{_POOLING}{function}.c", function, lines, until="6.0.0"),
         when=greater(IN_N, 1),
-        evidence=evidence,
         brief="pools the first image only",
         what="The kernel of this release never reads the batch: only the first image is pooled.",
         way_round="Call it once per image.",
@@ -123,7 +120,6 @@ def _no_state(name: str, function: str) -> Hazard:
         kernels=(function,),
         origin=Origin(f"Source/LSTMFunctions/{function}.c", function, {"6.0.0": 55, "7.0.0": 55}, until="main"),
         when=equal(INITIAL_STATE, 1),
-        evidence=_READ,
         brief="ignores the model's initial state and starts from zeros",
         what="The function of this release takes no initial state: it clears the cell state and starts without a "
         "hidden state, so that a model which carries its state from call to call starts anew each time.",
@@ -144,7 +140,6 @@ def _single_columns(name: str, function: str, line: int) -> Hazard:
             all_of(equal(IN_W, 1), equal(IN_C, 1), greater(IN_H, 1), greater(FILTER_W, 1)),
             all_of(equal(FILTER_W, 1), equal(FILTER_C, 1), greater(FILTER_H, 1), greater(IN_W, 1)),
         ),
-        evidence=_READ,
         brief="takes elements of the wrong rows, and elements behind the operand",
         what="One operand has a single column and a single channel and is repeated along the width: after each row the "
         "function goes on by two of its elements in place of one, status SUCCESS.",
@@ -162,7 +157,6 @@ def _context(name: str, function: str, file: str, lines: dict[str, int], isas: t
         kernels=(function,),
         origin=Origin(file, function, lines, isas),
         when=TRUE,
-        evidence="read in the source",
         brief="returns ARM_CMSIS_NN_ARG_ERROR without a buffer",
         what="Without a buffer in its context the function returns ARM_CMSIS_NN_ARG_ERROR.",
         way_round="Allocate what the size function answers and fill in the kernel sums.",
@@ -259,7 +253,8 @@ def _at(
     kernel: str, lines: dict[str, int], isas: tuple[Isa, ...] = ALL_ISAS, until: str = "", *, function: str = ""
 ) -> Origin:
     """A place in a kernel's file: in the kernel, or in the static `function` that it calls."""
-    return Origin(f"{CONVOLUTION}{kernel}.c", function or kernel, lines, isas, until=until)
+    origin = kernel_at(kernel, lines, isas, until)
+    return origin._replace(function=function) if function else origin
 
 
 def _too_large(name: str, entry: str, origin: Origin, when: Condition, said: _Said) -> Hazard:
@@ -270,7 +265,6 @@ def _too_large(name: str, entry: str, origin: Origin, when: Condition, said: _Sa
         kernels=(PurePosixPath(origin.file).stem,),
         origin=origin,
         when=when,
-        evidence="read in the source",
         brief=said.brief,
         what=said.what,
     )
@@ -410,7 +404,6 @@ def _row(name: str, when: Condition, isas: tuple[Isa, ...], at: tuple[str, int],
         kernels=(_FUNCTION,),
         origin=Origin(_FILE, function, {"7.0.0": line, "main": line}, isas),
         when=when,
-        evidence="read in the source",
         brief="moves elements to the wrong place",
         what=words[0],
         way_round=words[1],

@@ -32,18 +32,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
 )
 from onnxlint_cmsis.cmsis_nn.integer.convolution import columns_by_two, convolve_s8, rows_by_four
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, add, block, by_rest, up, widen
-from onnxlint_cmsis.cmsis_nn.rows import (
-    CONVOLUTION,
-    MVE_ONLY,
-    NOT_MVE,
-    RETRAIN,
-    Branch,
-    Hazard,
-    Origin,
-    Wrapper,
-    size,
-    within,
-)
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, RETRAIN, Branch, Hazard, Wrapper, kernel_at, size, within
 from onnxlint_cmsis.ground.types import Isa
 
 # Scratch sizes of transposed convolution, with its second context.
@@ -74,7 +63,6 @@ TRANSPOSE_CONV_REVERSE = (
 # arm_transpose_conv_wrapper_s8: convolution with reversed weights, or the direct kernel.
 
 
-_S8_FILE = CONVOLUTION + "arm_transpose_conv_wrapper_s8.c"
 _FUNCTION = "arm_transpose_conv_wrapper_s8"
 
 _UPSCALED = (
@@ -95,15 +83,10 @@ TRANSPOSE_CONV_S8_ROUTE = Wrapper(
         Branch(
             "arm_transpose_conv_s8",
             TRUE,
-            Origin(
-                CONVOLUTION + "arm_transpose_conv_s8.c",
-                "arm_transpose_conv_s8",
-                {"5.0.0": 49, "6.0.0": 49},
-                until="7.0.0",
-            ),
+            kernel_at("arm_transpose_conv_s8", {"5.0.0": 49, "6.0.0": 49}, until="7.0.0"),
         ),
-        Branch("arm_convolve_s8", REVERSED, Origin(_S8_FILE, _FUNCTION, {"7.0.0": 73, "main": 73}), binds=_UPSCALED),
-        Branch("arm_transpose_conv_s8", TRUE, Origin(_S8_FILE, _FUNCTION, {"7.0.0": 141, "main": 141})),
+        Branch("arm_convolve_s8", REVERSED, kernel_at(_FUNCTION, {"7.0.0": 73, "main": 73}), binds=_UPSCALED),
+        Branch("arm_transpose_conv_s8", TRUE, kernel_at(_FUNCTION, {"7.0.0": 141, "main": 141})),
     ),
     sizes=TRANSPOSE_CONV_S8,
     reverse_sizes=TRANSPOSE_CONV_REVERSE,
@@ -116,7 +99,6 @@ TRANSPOSE_CONV_S8_ROUTE = Wrapper(
 
 
 _KERNEL = "arm_transpose_conv_s8"
-_HAZARDS_FILE = f"{CONVOLUTION}{_KERNEL}.c"
 _HAZARDS_REVERSE = (
     "Give it 17 or more input channels with strides of at most 2: convolution with reversed weights is right. Channels "
     f"of zeros change nothing, another stride {RETRAIN}."
@@ -125,10 +107,6 @@ _HAZARDS_REVERSE = (
 # 7.0.0 writes stride.h rows for each input row from the first whose top padding is used up.
 _ROWS_7_0 = named("rows_written", (IN_H - (PAD_H + STRIDE_H - 1) // STRIDE_H) * STRIDE_H)
 _ROWS_MAIN = named("rows_written", IN_H * STRIDE_H - PAD_H)
-
-
-def _at(lines: dict[str, int], until: str = "") -> Origin:
-    return Origin(_HAZARDS_FILE, _KERNEL, lines, until=until)
 
 
 _ENTRY = ("transpose_conv_s8",)
@@ -140,9 +118,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 141}, "main"),
+        origin=kernel_at(_KERNEL, {"7.0.0": 141}, until="main"),
         when=unequal(PAD_H % STRIDE_H, 0),
-        evidence="read in the source",
         reported="issue 230, fixed by pull request 233",
         brief="writes rows from the wrong place",
         what="The direct kernel writes rows from the wrong place of its ring buffer unless stride.h divides padding.h: "
@@ -154,9 +131,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 141}, "main"),
+        origin=kernel_at(_KERNEL, {"7.0.0": 141}, until="main"),
         when=greater(_ROWS_7_0, OUT_H),
-        evidence="read in the source",
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_HAZARDS_REVERSE,
@@ -166,9 +142,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"main": 147}),
+        origin=kernel_at(_KERNEL, {"main": 147}),
         when=greater(_ROWS_MAIN, OUT_H),
-        evidence="read in the source",
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_HAZARDS_REVERSE,
@@ -178,9 +153,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"main": 147}),
+        origin=kernel_at(_KERNEL, {"main": 147}),
         when=less(IN_H * STRIDE_H, PAD_H),
-        evidence="read in the source",
         brief="gives wrong values",
         what="The padding is more than the rows that the input spreads to; the direct kernel's values are wrong.",
     ),
@@ -189,12 +163,11 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 91, "main": 91}),
+        origin=kernel_at(_KERNEL, {"7.0.0": 91, "main": 91}),
         when=any_of(
             greater(OUT_H + PAD_H, (IN_H - 1) * STRIDE_H + maximum(FILTER_H, STRIDE_H)),
             greater(OUT_W + PAD_W, (IN_W - 1) * STRIDE_W + maximum(FILTER_W, STRIDE_W)),
         ),
-        evidence="read in the source",
         brief="reads columns past its row buffer and leaves rows unwritten",
         what="The output is larger than the input and the filter spread to, as with output_padding above the padding "
         "at the end: the direct kernel reads past its row buffer and never writes the last rows, status SUCCESS.",
@@ -205,11 +178,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         kernels=("arm_convolve_s8",),
-        origin=Origin(
-            f"{CONVOLUTION}arm_transpose_conv_wrapper_s8.c", "arm_transpose_conv_wrapper_s8", {"7.0.0": 94, "main": 94}
-        ),
+        origin=kernel_at(_FUNCTION, {"7.0.0": 94, "main": 94}),
         when=any_of(less(PAD_H, 0), less(PAD_W, 0)),
-        evidence="read in the source",
         brief="gives wrong values where the padding is the filter's size or more",
         what="The wrapper runs a convolution with a padding of filter - 1 - padding, which is negative where the "
         "padding is the filter's size or more: status SUCCESS, wrong values.",
@@ -221,9 +191,8 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         kernels=(_KERNEL,),
-        origin=_at({"7.0.0": 48, "main": 48}),
+        origin=kernel_at(_KERNEL, {"7.0.0": 48, "main": 48}),
         when=greater(STRIDE_W, maximum(FILTER_W, STRIDE_H)),
-        evidence="read in the source",
         reported="pull request 243",
         brief="writes past its scratch buffer",
         what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "

@@ -45,7 +45,6 @@ from onnxlint_cmsis.ground.types import Isa
 # Rows of unchecked faults of the functions for q7 and q15: one for each body with the fault.
 
 
-READ = "read in the source"
 _NONE: Lines = (0, 0, 0, 0)
 
 
@@ -122,7 +121,6 @@ def _row(fault: UncheckedFault, function: FaultyFunction, build: LegacyBuild) ->
         kernels=(function.function,),
         origin=build.origin,
         when=fault.when,
-        evidence=READ,
         brief=fault.brief,
         what=fault.what,
         way_round=fault.way_round,
@@ -334,7 +332,6 @@ LEGACY_HAZARDS = tuple(
         kernels=(build.origin.function,),
         origin=build.origin,
         when=check.newest_dsp if check.newest_dsp and build.name == "dsp" else check.refused,
-        evidence=READ,
         brief="returns ARM_MATH_SIZE_MISMATCH for these sizes",
         what="The function takes only some sizes and returns ARM_MATH_SIZE_MISMATCH for these.",
         way_round="Choose sizes that it takes.",

@@ -41,8 +41,8 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, table_at
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
-from onnxlint_cmsis.ground.bounded_reading import MODEL, read_regular
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
+from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control import IF
 
