@@ -13,7 +13,9 @@ from onnxlint_cmsis.ground.version import __version__
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.results import FileResult, FixResult
-    from onnxlint_cmsis.api import fix, layers, lint
+    from onnxlint_cmsis.api import fix, layers, lint, lint_bytes
+    from onnxlint_cmsis.config.files import make_settings
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.ground.errors import UsageError
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Level
@@ -28,11 +30,14 @@ __all__ = [
     "LayersReport",
     "Level",
     "ModelError",
+    "Settings",
     "UsageError",
     "__version__",
     "fix",
     "layers",
     "lint",
+    "lint_bytes",
+    "make_settings",
 ]
 
 _MODULES = {
@@ -43,10 +48,13 @@ _MODULES = {
     "LayersReport": "output.layers",
     "Level": "ground.types",
     "ModelError": "model.graph",
+    "Settings": "config.settings",
     "UsageError": "ground.errors",
     "fix": "api",
     "layers": "api",
     "lint": "api",
+    "lint_bytes": "api",
+    "make_settings": "config.files",
 }
 """Where each name that loads late is defined."""
 

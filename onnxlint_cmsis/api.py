@@ -10,14 +10,34 @@ import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.formats.format import marked_format
+from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped, marked_format
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.results import FileResult, FixResult
+    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, FixResult, TargetSummary
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
+
+__all__ = [
+    "BYTES",
+    "SUFFIXES",
+    "FileResult",
+    "FileSummary",
+    "FixResult",
+    "LayersReport",
+    "ModelError",
+    "Serializable",
+    "Settings",
+    "TargetSummary",
+    "fix",
+    "is_model",
+    "is_skipped",
+    "layers",
+    "lint",
+    "lint_bytes",
+    "make_settings",
+]
 
 
 BYTES = "<bytes>"
@@ -45,6 +65,27 @@ def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: objec
 
     result = lint_file(path, resolved, data, analysis)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
+
+
+def lint_bytes(name: str, data: bytes, settings: Settings) -> FileResult:
+    """Findings on one of many models, with a summary of it; `name` is where its bytes come from, such as a URL.
+
+    `make_settings` makes the settings, once for all models of a format. Nothing is raised for bytes that are no model:
+    `readable` is False then, and a finding says why. No baseline is laid over the findings, and those of one cause are
+    not joined. Constants in files beside a model that is no local file are not fetched: `unfetched` is True then.
+    """
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
+    from onnxlint_cmsis.linting.engine import lint_file
+
+    try:
+        model = ModelAnalysis(name, settings.analysis, data)
+    except ModelError:
+        return lint_file(name, settings, data)
+    result = lint_file(name, settings, data, model)
+    findings = tuple(finding for finding in result.findings if NOT_FETCHED not in finding.message)
+    unfetched = any(NOT_FETCHED in problem.message for problem in model.graph.problems)
+    return result._replace(findings=findings, unfetched=unfetched)
 
 
 def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: object) -> LayersReport:

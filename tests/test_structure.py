@@ -118,6 +118,13 @@ def test_no_other_room_looks_behind_the_face_of_cmsis_nn() -> None:
             assert behind <= {*FACE}, path
 
 
+def test_a_scan_uses_the_public_api() -> None:
+    for path in (path for path in MODULES if room(path) == "fleet"):
+        command = {"onnxlint_cmsis.cli.options"} if path.stem == "scan_command" else set()
+        behind = files_behind(imported(path), names_of(MODULES)) - command
+        assert {name.split(".")[1] for name in behind} <= {"api", "fleet", "ground"}, path
+
+
 # Tests ask the API, the command line, and the face of each room: the modules of it that another room imports.
 
 PUBLIC = ("onnxlint_cmsis", "onnxlint_cmsis.api", "onnxlint_cmsis.cli.main", "onnxlint_cmsis.__main__")

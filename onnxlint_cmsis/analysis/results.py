@@ -653,6 +653,8 @@ class FileResult(NamedTuple):
     """Where in a PyTorch program layers were written, by label."""
     matches: Mapping[str, int] = {}
     """Findings that each suppression of the configuration accepts here, by where it is written."""
+    unfetched: bool = False
+    """Whether constants lie in files beside a model that is no local file; they were not fetched."""
 
     @property
     def told(self) -> tuple[Finding, ...]:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_t
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer
 from onnxlint_cmsis.config.keys import EVERY_TARGET, ROUTE_TARGET
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
-from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, SUFFIXES, is_model
+from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
 from onnxlint_cmsis.ground.files import MODEL, TEXT, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -24,7 +24,7 @@ from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.plain import json_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from onnxlint_cmsis.config.keys import Key
@@ -107,15 +107,16 @@ def _usage(action: argparse.Action) -> str:
     return f"[{several}]" if action.nargs in ("*", "?") else several
 
 
-def add_keys(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> None:
-    """Add the options of the named keys, of all keys where none is named; and those that choose the file."""
+def add_keys(parser: argparse.ArgumentParser, names: Collection[str] = (), without: Collection[str] = ()) -> None:
+    """Add the options of the named keys, of all keys but those `without` where none is named; and those of the file."""
+    names = names or {key.name for key in KEYS} - {*without}
     group = parser.add_argument_group("settings, as in the configuration file")
     for key in KEYS:
-        if key.option and _written(key) is Written.FLAG and (not names or key.name in names):
+        if key.option and _written(key) is Written.FLAG and key.name in names:
             off = key.option.startswith("--no-")
             text = f"Do not {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
             group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
-        elif key.option and (not names or key.name in names):
+        elif key.option and key.name in names:
             action = "append" if _written(key) in SEVERAL else "store"
             group.add_argument(key.option, dest=key.attribute, action=action, metavar=_metavar(key), help=_help(key))
     group.add_argument("--config", metavar="FILE", default="", help="configuration file, instead of the nearest")
@@ -270,15 +271,11 @@ def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[
     """Every model file below a folder; links to folders are not followed."""
     for root, folders, files in os.walk(os.path.normpath(folder), onerror=cannot_list):
         here = Path(root)
-        folders[:] = [name for name in folders if not _skipped(name) and not excluded(str(here / name))]
+        folders[:] = [name for name in folders if not is_skipped(name) and not excluded(str(here / name))]
         for name in files:
             path = str(here / name)
             if is_model(name) and not excluded(path):
                 yield path
-
-
-def _skipped(folder: str) -> bool:
-    return folder.startswith(".") or folder in SKIPPED_FOLDERS
 
 
 # Commands that answer JSON lines: one object for each line, an error with the line's number where there is none.

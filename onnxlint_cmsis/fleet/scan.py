@@ -9,20 +9,17 @@ import uuid
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.formats.format import SKIPPED_FOLDERS, is_model
+from onnxlint_cmsis.api import is_model, is_skipped, lint_bytes
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
-from onnxlint_cmsis.output.plain import whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
-    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.api import FileSummary, Settings, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding
 
 
@@ -190,7 +187,7 @@ class PartFolder:
         self._parts = sorted(self._system.glob(f"{self._folder}/part-*.parquet"))
 
     def done(self) -> set[str]:
-        """URLs of the models in the parts, as `whole_text` has them.
+        """URLs of the models in the parts, as `whole` has them.
 
         Raises UsageError for parts made otherwise and files that are no parts.
         """
@@ -234,10 +231,16 @@ def _table(rows: Sequence[ScanRow]) -> Any:
     import pyarrow
 
     plain = [
-        {**row._asdict(), "per_target": [target._asdict() for target in row.per_target] if row.per_target else None}
+        {name: whole(value) if isinstance(value, str) else value for name, value in row._asdict().items()}
+        | {"per_target": [target._asdict() for target in row.per_target] if row.per_target else None}
         for row in rows
     ]
-    return pyarrow.Table.from_pylist(whole_text(plain), schema=schema())
+    return pyarrow.Table.from_pylist(plain, schema=schema())
+
+
+def whole(text: str) -> str:
+    """The text with half characters, which no UTF-8 has, written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def schema() -> Any:
@@ -286,37 +289,18 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
         return (ScanRow(FILE, job.url, UNREADABLE, message=_scan_model_told(error)),)
     file_row = ScanRow(FILE, job.url, OK, len(data), hashlib.sha256(data).hexdigest())
     try:
-        return _linted(job, data, file_row)
+        result = lint_bytes(job.url, data, job.settings)
+        row = file_row._replace(findings=len(result.findings))
+        if not result.readable:
+            why = result.findings[0].message if result.findings else "it is no model"
+            row = row._replace(status=UNREADABLE, message=why)
+        elif result.unfetched:
+            row = row._replace(status=EXTERNAL)
+        if result.summary:
+            row = summarized(row, result.summary)
+        return (row, *(finding_row(row, finding) for finding in result.findings))
     except Exception as error:
         return (file_row._replace(status=ERROR, message=_scan_model_told(error)),)
-
-
-def _linted(job: ScanJob, data: bytes, row: ScanRow) -> tuple[ScanRow, ...]:
-    from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
-    from onnxlint_cmsis.linting.engine import lint_file
-
-    model = _opened(job, data)
-    result = lint_file(job.url, job.settings, data, model)
-    findings = [finding for finding in result.findings if NOT_FETCHED not in finding.message]
-    row = row._replace(findings=len(findings))
-    if not result.readable:
-        row = row._replace(status=UNREADABLE, message=findings[0].message if findings else "it is no model")
-    elif model and any(NOT_FETCHED in problem.message for problem in model.graph.problems):
-        row = row._replace(status=EXTERNAL)
-    if result.summary:
-        row = summarized(row, result.summary)
-    return (row, *(finding_row(row, finding) for finding in findings))
-
-
-def _opened(job: ScanJob, data: bytes) -> ModelAnalysis | None:
-    """The analysis of the model; None where there is none, which linting explains."""
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import ModelError
-
-    try:
-        return ModelAnalysis(job.url, job.settings.analysis, data)
-    except ModelError:
-        return None
 
 
 def _scan_model_told(error: Exception) -> str:
@@ -382,7 +366,7 @@ def _urls(system: Any, paths: list[str], text: str) -> list[str]:
 def _hidden(path: str, folder: str) -> bool:
     """Whether a file lies in a folder that a search does not enter."""
     parts = path[len(folder) :].strip("/").split("/")[:-1]
-    return any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts)
+    return any(map(is_skipped, parts))
 
 
 # A scan: the models that are not done yet, each in a process, their rows written part by part.

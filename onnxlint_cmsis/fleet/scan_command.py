@@ -6,13 +6,12 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.api import SUFFIXES
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
-from onnxlint_cmsis.config.settings import KEYS as SETTINGS
-from onnxlint_cmsis.formats.format import FORMATS, SUFFIXES, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.api import Settings
 
 
 DESCRIPTION = (
@@ -24,8 +23,6 @@ NEEDED = ("fsspec", "pyarrow")
 NEEDED_BY_DASK = ("dask", "distributed")
 UNHEEDED = ("output-format", "baseline", "min-level", "exclude", "respect-gitignore")
 """Settings of reports and of the search of folders, which a scan has not."""
-KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in UNHEEDED)
-"""Settings that decide what is found."""
 
 
 def make_parser() -> CommandParser:
@@ -37,7 +34,7 @@ def make_parser() -> CommandParser:
     add("--jobs", type=_count, default=1, metavar="N", help="processes on this machine. Default: 1.")
     add("--dask", metavar="ADDRESS", default="", help="scheduler of a Dask cluster to use instead: tcp://host:8786")
     add("--batch", type=_count, default=200, metavar="N", help="models in one file of the output. Default: 200.")
-    add_keys(parser, KEYS)
+    add_keys(parser, without=UNHEEDED)
     return parser
 
 
@@ -48,18 +45,17 @@ def run(argv: list[str]) -> int:
     if missing:
         raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
     from onnxlint_cmsis.cli.options import ProgressLine
-    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, model_urls, scan
+    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, model_urls, scan, whole
     from onnxlint_cmsis.ground.workers import ended_by_signal
-    from onnxlint_cmsis.output.plain import whole_text
 
     configured = configuration(args)
-    settings = {form: configured.settings_for(f"model{form.suffix}") for form in FORMATS}
+    settings = {suffix: configured.settings_for(f"model{suffix}") for suffix in SUFFIXES}
     parts = PartFolder(args.out, _digest(settings))
     done = parts.done()
     urls = model_urls(args.urls)
     for text in urls.empty:
         say(f"warning: no {' or '.join(SUFFIXES)} file in {text}")
-    jobs = [ScanJob(url, settings[format_of(url)]) for url in urls.urls if whole_text(url) not in done]
+    jobs = [ScanJob(url, settings[_suffix(url)]) for url in urls.urls if whole(url) not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
@@ -77,7 +73,12 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _digest(settings: dict[Format, Settings]) -> str:
+def _suffix(url: str) -> str:
+    """The format that a model is read in, by its name's ending; the first format where it has none of them."""
+    return next((suffix for suffix in SUFFIXES if url.lower().endswith(suffix)), SUFFIXES[0])
+
+
+def _digest(settings: dict[str, Settings]) -> str:
     """What tells settings from others."""
     import hashlib
 

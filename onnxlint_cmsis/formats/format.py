@@ -117,6 +117,11 @@ def is_model(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
+def is_skipped(folder: str) -> bool:
+    """Whether a search does not enter a folder, given by its name: a hidden one, or one with other people's models."""
+    return folder.startswith(".") or folder in SKIPPED_FOLDERS
+
+
 def format_of(path: str) -> Format:
     """The format that a file is read in, by its name's ending."""
     return next((row for row in FORMATS if path.lower().endswith(row.suffix)), ONNX)
