@@ -11,14 +11,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import instructions_range, predicted, route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import MAX_AXES, Dims, KernelCall
-from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.lower.layer import NO_DIMS
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import dequantized
+from support.linter import layered, target_of
 from support.models import read
 
 COMMANDS = (
@@ -125,7 +123,7 @@ def test_scales_of_a_qgemm_lie_along_its_columns(transposed: int, tmp_path: Path
     assert np.array_equal(found.bias, constants["c"] * 0.5 * constants["bs"])
     path = tmp_path / "m.onnx"
     path.write_bytes(made.SerializeToString())
-    assert layers_report(str(path), make_settings(str(path), api="legacy")).rows
+    assert layered(path, api="legacy").rows
 
 
 def test_scales_that_fit_no_axis_give_no_weights() -> None:
@@ -146,7 +144,7 @@ def test_a_transpose_of_no_order_has_no_cost(order: tuple[int, ...]) -> None:
     """TensorFlow Lite Micro runs an order that repeats an axis; no loop of it was measured."""
     call = KernelCall("transpose_s8", Dims(1, 2, 3, 4), NO_DIMS, Dims(1, 2, 3, 4), permutation=order)
     for cpu in ("cortex-m4", "cortex-m55"):
-        target = parse_target(cpu, "7.0.0")
+        target = target_of(cpu, "7.0.0")
         assert not predicted(call, target, route(call, target)).known
 
 
@@ -159,7 +157,7 @@ def test_a_window_beyond_its_input_or_memory_has_no_cost(width: int, output: int
         for size in (channels, 8)
     )
     for cpu in ("cortex-m0", "cortex-m4", "cortex-m55"):
-        target = parse_target(cpu, "7.0.0")
+        target = target_of(cpu, "7.0.0")
         assert not predicted(several, target, route(single, target)).known
 
 
@@ -168,7 +166,7 @@ def test_a_window_beyond_its_input_or_memory_has_no_cost(width: int, output: int
 def test_a_negative_size_has_no_cost_and_no_range(entry: str, sizes: tuple[int, int, int, int]) -> None:
     call = KernelCall(entry, Dims(*sizes), Dims(1, 1, 1, 8) if "conv" in entry else NO_DIMS, Dims(*sizes))
     for cpu in ("cortex-m4", "cortex-m55"):
-        target = parse_target(cpu, "7.0.0")
+        target = target_of(cpu, "7.0.0")
         taken = route(call, target)
         assert not predicted(call, target, taken).known
         assert instructions_range(call, target, taken) is None

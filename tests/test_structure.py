@@ -153,8 +153,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "formats.onnx.names": ("operator_records", "test_operators_records"),
     "formats.tflite.names": ("operator_records", "test_operators_records"),
     "formats.tflite.schema": ("test_tflite_edit", "test_tflite_read", "tflite_writer"),
-    # What a proof says where optimisers were off.
-    "output.fixes": ("test_signed_integers",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),

@@ -12,10 +12,9 @@ import pytest
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.checks.rule_registry import every_rule
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Freedom, Level
-from onnxlint_cmsis.linting.engine import layers_report, lint_file
 from support import paths
+from support.linter import layered, linted
 
 SHARED = paths.SHARED / "models"
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
@@ -56,9 +55,8 @@ def test_all_node_tests_of_onnx_lint() -> None:
     models = node_models()
     assert len(models) > 1250  # onnx 1.17 ships 1,288
     for release in RELEASES:
-        settings = make_settings(targets=TARGETS, release=release)
         for name, data in models:
-            report = lint_file(name, settings, data)
+            report = linted(data, name, targets=TARGETS, release=release)
             believable(report)
             assert report.readable, f"{name}: {[finding.text for finding in report.findings]}"
 
@@ -66,9 +64,8 @@ def test_all_node_tests_of_onnx_lint() -> None:
 def test_all_stored_models_of_onnx_lint() -> None:
     paths = sorted(DATA.rglob("*.onnx"))
     assert paths
-    settings = make_settings(targets=TARGETS)
     for path in paths:
-        believable(lint_file(str(path), settings))
+        believable(linted(path, targets=TARGETS))
 
 
 def models() -> list[Path]:
@@ -78,12 +75,11 @@ def models() -> list[Path]:
 @pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 @pytest.mark.parametrize("release", RELEASES)
 def test_shared_models_lint(release: str) -> None:
-    settings = make_settings(targets=TARGETS, release=release)
     for path in models():
-        report = lint_file(str(path), settings)
+        report = linted(path, targets=TARGETS, release=release)
         believable(report)
         assert report.readable, path
-        rows = layers_report(str(path), settings).rows
+        rows = layered(path, targets=TARGETS, release=release).rows
         lowered = [row for row in rows if row["entry"] or row["cause"] == "groups"]  # plain code before 6.0.0
         assert len(lowered) == dict(report.statistics)["layers"] * len(TARGETS)
         assert all(row["entry"] or row["reason"] for row in rows)
@@ -92,11 +88,10 @@ def test_shared_models_lint(release: str) -> None:
 
 @pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 def test_what_the_mlperf_models_are_made_of() -> None:
-    settings = make_settings(targets=["cortex-m4"])
-    vww = layers_report(str(SHARED / "vww96_int8_tf.onnx"), settings).rows
+    vww = layered(SHARED / "vww96_int8_tf.onnx", targets=["cortex-m4"]).rows
     kernels = [row["kernel"] for row in vww if str(row["entry"]).startswith(("convolve", "depthwise"))]
     assert kernels.count("arm_convolve_1x1_s8_fast") == 13
     assert kernels.count("arm_depthwise_conv_3x3_s8") == 13
     assert kernels.count("arm_convolve_s8") == 1
-    dense = layers_report(str(SHARED / "ad01_toycar_int8_tf.onnx"), settings).rows
+    dense = layered(SHARED / "ad01_toycar_int8_tf.onnx", targets=["cortex-m4"]).rows
     assert [row["kernel"] for row in dense] == ["arm_fully_connected_s8"] * 10

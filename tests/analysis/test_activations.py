@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, activations, plan_arena
-from onnxlint_cmsis.config.files import make_settings
 from support.dims_graphs import Builder
+from support.linter import analysed
 
 
 def arena(build, *outputs, **settings):
-    data = build.model(*outputs).SerializeToString()
-    model = ModelAnalysis("m.onnx", make_settings(**settings).analysis, data)
+    model = analysed(build.model(*outputs), **settings)
     uses = activations(model.graph, model.lowered)
     return None if uses is None else plan_arena(uses).size
 

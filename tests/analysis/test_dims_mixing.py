@@ -8,9 +8,9 @@ from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.formats.names import operator_named
-from onnxlint_cmsis.formats.onnx.load import load
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.goldens import Told
+from support.models import read
 from support.stems import dense, head, last, stem
 
 
@@ -140,7 +140,7 @@ def test_reduction_of_nothing_with_one_input() -> None:
     """As an empty second input; ONNX Runtime 1.18 to 1.23 fail to run it."""
     build, data = stem()
     model = build.model(head(build, build.op("ReduceSum", data, noop_with_empty_axes=1)))
-    assert freedom(analyse(load("test.onnx", data=model.SerializeToString())), "stem_0", 1) == "FREE"
+    assert freedom(analyse(read(model)), "stem_0", 1) == "FREE"
 
 
 @pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])

@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import Builder, check_results, check_shapes, freedom, labels, resize, run
 from support.goldens import Told
+from support.models import read
 from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs_models, runnable
 
 
@@ -22,7 +23,7 @@ from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs
 @pytest.mark.parametrize("name", [name for name in model_names() if name not in NOT_RUN])
 def test_growing_every_movable_class_changes_no_output(name: str) -> None:
     model = runnable(name)
-    dimensions = analyse(load(name, data=model.SerializeToString()))
+    dimensions = analyse(read(model))
     movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
     changed = resize(model, dimensions, {one.id: (*range(one.size), None) for one in movable})
     check_shapes(changed, dimensions, {one.id: one.size + 1 for one in movable})

@@ -17,6 +17,7 @@ from onnxlint_cmsis.model.intervals import as_stored, between
 from onnxlint_cmsis.operators.arithmetic import PAIRS, bent, share
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.goldens import Told
+from support.models import read
 from support.operator_records import CURVES, ONNX_RECORDS
 from support.stems import head, stem
 
@@ -204,7 +205,7 @@ def test_a_model_of_many_operators_between_two_layers() -> None:
     for _ in range(3000):
         data = build.op("Sqrt", data)
     model = build.model(head(build, data))
-    assert freedom(analyse(load("test.onnx", data=model.SerializeToString())), "stem_0", 1) == "FREE"
+    assert freedom(analyse(read(model)), "stem_0", 1) == "FREE"
 
 
 def test_every_row_belongs_to_an_operator_that_lets_classes_through() -> None:

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.classes import analyse
-from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import check_results, check_shapes, resize, run
+from support.models import read
 from support.random_models import GEOMETRY, Feed, random_models
 
 
@@ -18,7 +18,7 @@ from support.random_models import GEOMETRY, Feed, random_models
 @given(random_models(GEOMETRY), st.data())
 def test_resized_classes_keep_shapes_and_results(drawn: tuple[onnx.ModelProto, Feed], data: st.DataObject) -> None:
     model, feed = drawn
-    dimensions = analyse(load("test.onnx", data=model.SerializeToString()))
+    dimensions = analyse(read(model))
     movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
     added = {one.id: data.draw(st.integers(0, 2), label=f"class {one.id}") for one in movable}
     kept = {one.id: (*range(one.size), *[None] * added[one.id]) for one in movable}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import device_fits
 from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, best_remedy, peak_of, plan_arena, small_order
-from onnxlint_cmsis.config.files import make_settings
 from support.dims_graphs import Builder
+from support.linter import analysed
 
 COPIES = "left out"
 
@@ -84,7 +83,7 @@ def fits(*, target="cortex-m4", **room):
     build = Builder()
     value = build.conv(build.input("x", 1, 4, 32, 32), 4, 16, name="wide")
     data = build.model(build.conv(value, 16, 4, name="narrow")).SerializeToString()
-    return device_fits(ModelAnalysis("m.onnx", make_settings(targets=[target], **room).analysis, data))
+    return device_fits(analysed(data, targets=[target], **room))
 
 
 def test_nothing_is_worked_out_unasked():

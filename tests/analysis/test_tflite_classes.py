@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.classes import Constants, Fill, FillKind, analyse, fill
 from onnxlint_cmsis.formats.names import derived_values
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
 from support import paths
+from support.linter import analysed
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_steps import concat, conv, depthwise, flat_dense, mean_and_dense, residual
@@ -164,7 +164,7 @@ MODEL = paths.SHARED / "models" / "tflite" / "vww_96_int8.tflite"
 
 @pytest.mark.skipif(not MODEL.exists(), reason="needs the third-party models in a folder `shared` beside the project")
 def test_the_visual_wake_words_reference_has_dead_channels():
-    model = ModelAnalysis(str(MODEL), AnalysisSettings(()))
+    model = analysed(MODEL)
     lanes = model.lanes().classes
     live = [(group.size, len(lanes[group.id].live)) for group in model.dimensions.classes]
     assert live == [

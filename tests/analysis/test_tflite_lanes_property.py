@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from support.linter import analysed
 from support.tflite_steps import random_chain
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
@@ -36,7 +36,7 @@ def computed(data: bytes, feeds: int) -> list[dict[str, np.ndarray]]:
 @settings(max_examples=50, deadline=None)
 def test_tensors_lie_in_their_intervals(seed: int, steps: int, wide: bool) -> None:
     data = random_chain(seed, steps, wide=wide)
-    model = ModelAnalysis("a.tflite", AnalysisSettings(()), data)
+    model = analysed(data, "a.tflite")
     view = model.lanes().view
     for run in computed(data, 3):
         for node in model.graph.nodes:
@@ -59,7 +59,7 @@ def test_tensors_lie_in_their_intervals(seed: int, steps: int, wide: bool) -> No
 @settings(max_examples=25, deadline=None)
 def test_constant_lanes_never_change(seed: int, steps: int) -> None:
     data = random_chain(seed, steps)
-    model = ModelAnalysis("a.tflite", AnalysisSettings(()), data)
+    model = analysed(data, "a.tflite")
     lanes, runs = model.lanes(), computed(data, 4)
     for group in model.dimensions.classes:
         for name, axis in group.members:

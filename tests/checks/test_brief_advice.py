@@ -7,10 +7,10 @@ import pytest
 from onnxlint_cmsis.analysis.classes import DimensionClass
 from onnxlint_cmsis.checks.facts import ClassFact, brief_advice
 from onnxlint_cmsis.checks.kinds import priced, way_out
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize
 from onnxlint_cmsis.ground.types import Freedom, Level
 from support.goldens import Told
+from support.linter import target_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def repaired(want: int) -> Finding:
         wanted="arm_convolve_s8", properties={"hazard": "h"}, remedy=remedy,
     )  # fmt: skip
     group = DimensionClass(0, 12, (), (), (), Freedom.FREE, ())
-    place, targets = Location("m.onnx", "u1"), (parse_target("m4", "7.0.0"),)
+    place, targets = Location("m.onnx", "u1"), (target_of("m4", "7.0.0"),)
     fact = ClassFact(group, want, place, targets, saved=(-100,), plan_saved=(-100,), bytes=5, repaired=(("h", "u1"),))
     (found,) = priced([finding], [fact])
     return found

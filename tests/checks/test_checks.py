@@ -15,18 +15,17 @@ from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, check_of_kind, every_rule, rule
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Level, Pair
-from onnxlint_cmsis.linting.engine import lint_file
 from support.goldens import Told
+from support.linter import linted
 from support.models import finished, one_node, qdq
 
 
 def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
     """Findings on weights that are all zero, but for those about that."""
     settings = {"targets": ["cortex-m55"], "release": "7.0.0", "ignore": ["CNN201", "CNN202"]} | settings
-    return list(lint_file("-", make_settings(**settings), model.SerializeToString()).findings)
+    return list(linted(model, **settings).findings)
 
 
 def codes(model: onnx.ModelProto, **settings: object) -> list[str]:
@@ -535,7 +534,7 @@ def test_targets_are_grouped_by_release(told: Told) -> None:
 
 def test_a_float_model_says_what_it_was_taken_for() -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)})
-    report = lint_file("-", make_settings(targets=["cortex-m4"]), model.SerializeToString())
+    report = linted(model, targets=["cortex-m4"])
     assert len(report.notes) == 1
     assert "s8 layers they will become" in report.notes[0]
 
@@ -549,13 +548,13 @@ def test_a_float_model_says_what_it_was_taken_for() -> None:
     ],
 )
 def test_files_that_are_no_models(data: bytes, code: str) -> None:
-    report = lint_file("m.onnx", make_settings(), data)
+    report = linted(data)
     assert [one.code for one in report.findings] == [code]
     assert not report.readable
 
 
 def test_missing_file(tmp_path) -> None:
-    report = lint_file(str(tmp_path / "no.onnx"), make_settings())
+    report = linted(tmp_path / "no.onnx")
     assert [one.code for one in report.findings] == ["CNN001"]
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.facts import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.checks.run_checks import model_findings
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from support import paths
 from support.goldens import Told
+from support.linter import analysed, target_of
 from support.quantized_models import CASES, Qdq, convolution, dense
-from support.quantizer_runs import SETTINGS, findings, levels
+from support.quantizer_runs import M4, findings, levels
 from support.rule_examples import codes_and_levels
 
 BUILT = {
@@ -96,7 +96,7 @@ def of(model: Qdq, producer: str = "") -> list[Finding]:
     """Findings of the rules of quantization on a built model."""
     made = model.model()
     made.producer_name = producer
-    analysis = ModelAnalysis("-", SETTINGS, made.SerializeToString())
+    analysis = analysed(made, **M4)
     return [found for found in model_findings(analysis, analysis.lowered) if found.code.startswith("CNN5")]
 
 
@@ -196,9 +196,9 @@ def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> No
 
 
 def test_a_zero_point_that_only_old_releases_ignore_is_told_for_those(told: Told) -> None:
-    targets = tuple(parse_target("cortex-m4", release, "gcc") for release in ("5.0.0", "6.0.0"))
+    targets = tuple(target_of("cortex-m4", release, "gcc") for release in ("5.0.0", "6.0.0"))
     data = CASES["dense weights with a zero-point"]().model().SerializeToString()
-    analysis = ModelAnalysis("-", SETTINGS._replace(targets=targets), data)
+    analysis = ModelAnalysis("-", AnalysisSettings(targets), data)
     (found,) = [one for one in model_findings(analysis, analysis.lowered) if one.code == "CNN501"]
     assert found.targets == (targets[0].label,)
     assert found.level is Level.WARNING

@@ -8,10 +8,9 @@ import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting.engine import lint_file
+from support.linter import linted
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
@@ -39,7 +38,7 @@ def convolution(scales: list[float], zero_points: list[int], elem_type: str = "I
 
 
 def told(data: bytes, name: str = "m.tflite") -> list[Finding]:
-    found = lint_file(name, make_settings(targets=["cortex-m4"]), data)
+    found = linted(data, name, targets=["cortex-m4"])
     assert not found.error
     return [each for each in found.findings if each.code == "CNN512"]
 
@@ -68,7 +67,7 @@ def test_no_command_breaks_on_such_a_scale(tmp_path, monkeypatch, capsys, elem_t
 
 
 def test_int16_with_an_infinite_scale_is_a_model():
-    found = lint_file("m.tflite", make_settings(targets=["cortex-m4"]), convolution([float("inf")], [0], "INT16"))
+    found = linted(convolution([float("inf")], [0], "INT16"), "m.tflite", targets=["cortex-m4"])
     codes = {finding.code for finding in found.findings}
     assert "CNN512" in codes
     assert "CNN009" not in codes

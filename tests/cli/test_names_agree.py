@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import layer_names
 from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, cut
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.config.files import make_settings
+from support.linter import analysed
 from support.paths import SHARED
 from support.report_models import NET, write_model
 from support.tflite_steps import as_converted
@@ -66,7 +65,7 @@ class Said:
 def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "4000")
     said = Said(model, capsys)
-    known = layer_names(ModelAnalysis(str(model), make_settings(str(model), targets=["cortex-m55"]).analysis)).names
+    known = layer_names(analysed(model, targets=["cortex-m55"])).names
 
     def short(name: str) -> str:
         return known.get(name, name)

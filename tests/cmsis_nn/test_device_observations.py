@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from support import paths
+from support.linter import analysed, target_of
 
 FOLDER = paths.SHARED / "cases" / "device"
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="needs the device's observations in a folder `shared`")
@@ -25,11 +25,11 @@ def observations() -> list[dict[str, Any]]:
 
 @cache
 def analysis(model: str) -> ModelAnalysis:
-    return ModelAnalysis(str(FOLDER / "models" / model), AnalysisSettings(()))
+    return analysed(FOLDER / "models" / model)
 
 
 def routes(row: dict[str, Any]) -> list[Route]:
-    target, model = parse_target(row["cpu"], row["release"]), analysis(row["model"])
+    target, model = target_of(row["cpu"], row["release"]), analysis(row["model"])
     return [model.route(layer.call, target) for layer in model.lowered.layers]
 
 

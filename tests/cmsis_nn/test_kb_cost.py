@@ -21,9 +21,10 @@ from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of, cost_answer
 from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, route
 from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, odd_places, plane, whole_fours
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 from support import paths
+from support.linter import target_of
 
 SAMPLE = paths.DATA / "cost_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "cost"
@@ -204,12 +205,12 @@ def test_the_same_work_costs_what_its_kernel_costs() -> None:
     measured = {13: 33120, 14: 35080, 15: 36640, 16: 32560, 17: 34640, 31: 49560, 32: 44320}
     for channels, instructions in measured.items():
         call = KernelCall("convolve_s8", Dims(1, 8, 8, channels), Dims(8, 1, 1, channels), Dims(1, 8, 8, 8))
-        assert cost(call, parse_target("cortex-m4")) == pytest.approx(instructions, rel=0.002)
+        assert cost(call, target_of("cortex-m4")) == pytest.approx(instructions, rel=0.002)
 
 
 def test_rows_so_small_that_it_matters_what_runs_once_for_each_have_no_known_cost() -> None:
     """Every measured call had one row, so what runs once may run once for each."""
-    target = parse_target("cortex-m4")
+    target = target_of("cortex-m4")
 
     def rows(count: int, depth: int) -> KernelCall:
         return DENSE._replace(
@@ -323,15 +324,15 @@ def records() -> Iterator[tuple[dict[str, object], str]]:
 @pytest.mark.parametrize(("record", "says"), list(records()))
 def test_a_record_that_cannot_be_answered(record: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says.split(";", maxsplit=1)[0]) as caught:
-        cost_answer(record, parse_target("m4"))
+        cost_answer(record, target_of("m4"))
     assert says in str(caught.value)
 
 
 def test_records_have_defaults_and_keep_what_they_had() -> None:
     record = {"kind": "add", "in_c": 64, "reps": 3, "instructions": 1.5, "version": "v7.0.0", "isa": "mve"}
-    found = cost_answer(record, parse_target("m4"))
+    found = cost_answer(record, target_of("m4"))
     assert found == {**record, "instructions": cost(call_of(record), parse_isa("mve"))}
-    assert cost_answer({"kind": "add", "in_c": 64}, parse_target("m4"))["instructions"] != found["instructions"]
+    assert cost_answer({"kind": "add", "in_c": 64}, target_of("m4"))["instructions"] != found["instructions"]
 
 
 def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:
@@ -340,7 +341,7 @@ def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:
     measured = {"gcc": True, "gcc@12.2": True, "gcc@12.3": False, "gcc@14": False, "gcc@11": False}
     for compiler, known in measured.items():
         for cpu, release in (("cortex-m55", "7.0.0"), ("cortex-m4", "7.0.0"), ("cortex-m55", "main")):
-            target = parse_target(cpu, release, compiler)
+            target = target_of(cpu, release, compiler)
             taken = route(rows, target)
             found = instructions_range(rows, target, taken) or cost(rows, target)
             assert bool(found) is (known or cpu == "cortex-m4"), target.label

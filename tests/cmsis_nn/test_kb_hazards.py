@@ -10,9 +10,10 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.conditions import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
 from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.library import Route, all_hazards, route
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.goldens import Told
+from support.linter import target_of
 
 
 def truncated(left: int, right: int) -> int:
@@ -105,7 +106,7 @@ def convolution(width: int, k: int, stride: int, before: int, after: int, channe
 
 
 def run(call: KernelCall, cpu: str, release: str = "7.0.0") -> Route:
-    return route(call, parse_target(cpu, release))
+    return route(call, target_of(cpu, release))
 
 
 def ids(found: Route) -> list[str]:
@@ -494,7 +495,7 @@ def test_an_extreme_is_flagged_exactly_where_its_pointers_leave_the_broadcast(en
 )  # fmt: skip
 def test_a_defect_of_gcc_is_known_for_one_version_and_open_for_some(compiler: str, sure: bool | None) -> None:
     call = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
-    target = parse_target("cortex-m55", "7.0.0", compiler)
+    target = target_of("cortex-m55", "7.0.0", compiler)
     found = [row for row in route(call, target).hazards if row.compiler]
     assert [row.id for row in found] == ([] if sure is False else ["dw-s4-opt-gcc-predicate"])
     assert all(row.on(target) is sure for row in found)

@@ -11,12 +11,12 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from support import paths
+from support.linter import target_of
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "dispatch"
-DEFAULT = parse_target("cortex-m55")
+DEFAULT = target_of("cortex-m55")
 CHECKED = ("kernel", "chain", "status", "buffer_size", "buffer_size_2")
 
 FILES = [

@@ -8,8 +8,8 @@ from onnxlint_cmsis.cmsis_nn.entry_points import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.json_records import route_answer
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.linter import target_of
 
 LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")
 NEWEST = LEGACY[-1]
@@ -36,7 +36,7 @@ def wide(call: KernelCall) -> KernelCall:
 
 
 def taken(call: KernelCall, cpu: str, release: str = NEWEST) -> Route:
-    return route(call, parse_target(cpu, release))
+    return route(call, target_of(cpu, release))
 
 
 def ids(found: Route) -> list[str]:
@@ -105,7 +105,7 @@ def test_gcc_joins_two_stores_in_the_oldest_release_alone() -> None:
     call = square("q7", 5, 8)
     assert ids(taken(call, "m4", "cmsis5-5.6.0")) == ["convolve-hwc-q7-basic-unaligned-store-dsp-5-6"]
     assert ids(taken(call, "m4", "cmsis5-5.7.0")) == ids(taken(call, "m0", "cmsis5-5.6.0")) == []
-    assert ids(route(call, parse_target("m4", "cmsis5-5.6.0", "armclang"))) == []
+    assert ids(route(call, target_of("m4", "cmsis5-5.6.0", "armclang"))) == []
 
 
 @pytest.mark.parametrize(("in_c", "out_c", "status"), [(4, 4, 0), (4, 8, -3)])
@@ -151,7 +151,7 @@ def test_releases_by_api() -> None:
     with pytest.raises(ValueError, match=r"cmsis5-5\.7\.0 has no wrappers .* allowed: cmsis5-5\.8\.0"):
         INTEGER.refuse_without("cmsis5-5.7.0")
     record = {"wrapper": "convolve_s8", "in": [1, 8, 8, 4], "filter": [4, 1, 1, 4], "out": [1, 8, 8, 4]}
-    old = parse_target("m4", "cmsis5-5.7.0")
+    old = target_of("m4", "cmsis5-5.7.0")
     with pytest.raises(ValueError, match="has no wrappers"):
         route_answer(record, old)
     found = route_answer({**record, "wrapper": "convolve_q7"}, old)

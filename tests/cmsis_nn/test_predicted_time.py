@@ -11,17 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.releases import CPUS, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import CPUS
 from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, clock_text, cycle_range, predicted_time
 from onnxlint_cmsis.config.keys import frequency
 from onnxlint_cmsis.ground.types import PLACEMENTS
+from support.linter import target_of
 
 LAYER = re.compile(r"(convolution|depthwise) (\d)x\d(?: stride (\d))?, (\d+)x\d+x(\d+)(?: to (\d+))?")
 DENSE = re.compile(r"fully connected, (\d+) to (\d+)")
 
 
 def time_on(cpu, instructions=1_000_000, clock=100_000_000, memory="unknown", left_out=0):
-    return predicted_time(parse_target(cpu, "7.0.0", "gcc"), clock, memory, (instructions, instructions), left_out)
+    return predicted_time(target_of(cpu, "7.0.0", "gcc"), clock, memory, (instructions, instructions), left_out)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.cpu + row.memory)
@@ -114,7 +115,7 @@ def test_other_cpus_and_builds_have_no_time(cpu, told):
 
 
 def test_figures_too_far_apart_give_no_time(told):
-    found = cycle_range(parse_target("cortex-m85", "7.0.0", "gcc"), "unknown")
+    found = cycle_range(target_of("cortex-m85", "7.0.0", "gcc"), "unknown")
     assert found.high == 0
     told(found.reason)
 
@@ -160,7 +161,7 @@ def test_other_clocks_are_refused(text, said):
 
 def test_a_range_of_instructions_widens_the_range_of_times() -> None:
     """The least instructions at the fewest cycles, the most at the most."""
-    target = parse_target("cortex-m4", "7.0.0", "gcc")
+    target = target_of("cortex-m4", "7.0.0", "gcc")
     one, other = (predicted_time(target, 100_000_000, "any", (number, number), 0) for number in (10**6, 3 * 10**6))
     both = predicted_time(target, 100_000_000, "any", (10**6, 3 * 10**6), 0)
     assert both.milliseconds == ((one.milliseconds or (0, 0))[0], (other.milliseconds or (0, 0))[1])

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.library import cost, predicted, route, route_classes
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.linter import target_of
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
 planes = st.tuples(st.integers(1, 9), st.integers(1, 12))
@@ -76,7 +77,7 @@ def together(calls):
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
 @settings(max_examples=400, deadline=None)
 def test_calls_with_one_number_take_one_route(calls, release, cpu):
-    target = parse_target(cpu, release, "gcc")
+    target = target_of(cpu, release, "gcc")
     routes = {}
     for call, number in zip(calls, route_classes(together(calls), (target,))[0], strict=True):
         assert routes.setdefault(int(number), way(route(call, target))) == way(route(call, target))
@@ -85,7 +86,7 @@ def test_calls_with_one_number_take_one_route(calls, release, cpu):
 @given(families(), st.sampled_from(RELEASES))
 @settings(max_examples=100, deadline=None)
 def test_several_targets_are_numbered_as_each_alone(calls, release):
-    targets = tuple(parse_target(cpu, release, "gcc") for cpu in CPUS)
+    targets = tuple(target_of(cpu, release, "gcc") for cpu in CPUS)
     for target, numbers in zip(targets, route_classes(together(calls), targets), strict=True):
         assert numbers.tolist() == route_classes(together(calls), (target,))[0].tolist()
 
@@ -93,7 +94,7 @@ def test_several_targets_are_numbered_as_each_alone(calls, release):
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
 @settings(max_examples=400, deadline=None)
 def test_calls_with_one_route_are_priced_together_as_alone(calls, release, cpu):
-    target = parse_target(cpu, release, "gcc")
+    target = target_of(cpu, release, "gcc")
     ways = {}
     for call in calls:
         ways.setdefault(way(route(call, target)), []).append(call)
@@ -112,4 +113,4 @@ def test_numbers_are_few(cpu):
         KernelCall("convolve_s8", plane._replace(c=a), Dims(b, 1, 1, a), plane._replace(c=b))
         for a, b in product(range(8, 40), range(8, 40))
     ]
-    assert len(set(route_classes(together(calls), (parse_target(cpu, "7.0.0", "gcc"),))[0].tolist())) < 40
+    assert len(set(route_classes(together(calls), (target_of(cpu, "7.0.0", "gcc"),))[0].tolist())) < 40

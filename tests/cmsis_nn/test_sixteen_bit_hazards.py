@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall
+from support.linter import target_of
 
 OTHERS = ("conv-16-bit-", "transpose-16-bit-", "relu-")
 NEW = {row.id for row in all_hazards() if "-16-bit-" in row.id and not row.id.startswith(OTHERS)}
 
 
 def met(call: KernelCall, cpu: str, release: str) -> list[str]:
-    return [row.id for row in route(call, parse_target(cpu, release)).hazards if row.id in NEW]
+    return [row.id for row in route(call, target_of(cpu, release)).hazards if row.id in NEW]
 
 
 def depthwise(entry: str, width: int, multiplier: int = 1) -> KernelCall:

@@ -212,8 +212,8 @@ def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path) -> Non
 
 def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
     from onnxlint_cmsis.cmsis_nn.library import cost
-    from onnxlint_cmsis.cmsis_nn.releases import parse_target
     from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+    from support.linter import target_of
 
     done = check("sweep", "--kind", "dw", "--every", "5", "--target", "cortex-m4", folder=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -224,7 +224,7 @@ def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
             Dims(1, row["kh"], row["kw"], row["out_c"]), Dims(row["n"], row["out_h"], row["out_w"], row["out_c"]),
             padding=(pad := Pair(row["pad_h"], row["pad_w"])), pad_after=pad, ch_mult=row["ch_mult"],
         )  # fmt: skip
-        predicted = cost(call, parse_target("cortex-m4", "4.0.0"))
+        predicted = cost(call, target_of("cortex-m4", "4.0.0"))
         assert predicted is not None
         assert abs(row["instructions"] - predicted) <= max(0.05 * predicted, 200), row
 

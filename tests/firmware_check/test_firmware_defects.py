@@ -29,13 +29,13 @@ from firmware_check.session import Uneven, flagged_layers
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_runs import check, data, needs_firmware
+from support.linter import target_of
 from support.quantized_models import Qdq
 from support.tflite_models import conv_model
 from support.tflite_writer import write
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from firmware_check.reference import LayerReference
     from onnxlint_cmsis.model.graph import Graph
 
-M4 = parse_target("cortex-m4", "4.0.0")
+M4 = target_of("cortex-m4", "4.0.0")
 PADDED = KernelCall(
     "depthwise_s8", Dims(1, 5, 5, 4), Dims(1, 3, 3, 4), Dims(1, 5, 6, 4), padding=Pair(1, 1), pad_after=Pair(1, 2),
     ch_mult=1,
@@ -72,7 +72,7 @@ def test_a_defect_of_inline_assembly_is_not_missed_where_a_compiler_gets_c_code(
     outside = KernelCall(
         "convolve_s8", Dims(1, 1, 5, 4), Dims(1, 1, 3, 4), Dims(1, 1, 13, 1), Pair(2, 1), Pair(0, 5), Pair(0, 5)
     )
-    mve = parse_target("cortex-m55", "4.1.0")
+    mve = target_of("cortex-m55", "4.1.0")
     predicted = route(outside, mve)
     assert [each.id for each in predicted.hazards] == ["conv-1xn-window-outside"]
     assert len(list(unseen(predicted, Trouble(0, (), ()), mve))) == 1
@@ -268,7 +268,7 @@ def test_the_version_of_gcc_decides_what_it_makes_wrong(
 def test_a_defect_that_a_version_may_have_is_no_failed_prediction() -> None:
     narrow = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
     for version, expected in (("12.2.1", 1), ("12.3.0", 0)):
-        target = parse_target("cortex-m55", "7.0.0", f"gcc@{version}")
+        target = target_of("cortex-m55", "7.0.0", f"gcc@{version}")
         assert len(list(unseen(route(narrow, target), Trouble(0, (), ()), target))) == expected
 
 

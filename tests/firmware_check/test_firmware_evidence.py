@@ -19,10 +19,10 @@ from firmware_check.options import board_named
 from firmware_check.program import packed
 from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.library import evidence
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import check, needs_firmware
+from support.linter import target_of
 
 WRAPPER = "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c"
 
@@ -87,7 +87,7 @@ def test_functions_of_several_builds_and_macros_have_all_their_lines() -> None:
 
 
 def test_every_hazard_of_a_release_has_a_call_or_a_reason() -> None:
-    target = parse_target("cortex-m4", "7.0.0")
+    target = target_of("cortex-m4", "7.0.0")
     calls = routed(target)
     without = {row.id for row in hazards_on(target) if not row.caller and not witnesses(row, calls)}
     assert without == {"lstm-initial-state-dropped", "lstm-s16-initial-state-dropped"}
@@ -204,7 +204,7 @@ def test_every_hazard_is_seen_in_every_release_with_both_compilers_or_has_a_reas
     for run in recorded():
         rows = {row.hazard: row for row in run.hazards}
         name, version = run.compiler.split()
-        target = parse_target(run.cpu, run.release)._replace(compiler=name, compiler_version=version)
+        target = target_of(run.cpu, run.release)._replace(compiler=name, compiler_version=version)
         assert set(rows) == {row.id for row in hazards_on(target)}, run.release
         left = {name: row.seen for name, row in rows.items() if row.outcome != CONFIRMED}
         allowed = {**REASONS, **(WITH_CLANG if run.compiler.startswith("clang") else {})}

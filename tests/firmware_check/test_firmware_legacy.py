@@ -19,9 +19,9 @@ from firmware_check.evidence.call_runs import run_steps
 from firmware_check.legacy.cmsis_5 import QNumbers, interleaved, open_any, open_cmsis_5
 from firmware_check.legacy.legacy_call import arguments, legacy_step, step_with
 from firmware_check.options import board_named
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING
+from support.linter import target_of
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_5", "")
 ORDERS = {
@@ -141,7 +141,7 @@ def test_a_pad_that_reaches_fast_changes_no_bit(cpu: str, tmp_path: Path) -> Non
 
 
 def test_a_step_carries_what_the_call_needs() -> None:
-    target = parse_target("cortex-m4", "cmsis5-5.9.0")
+    target = target_of("cortex-m4", "cmsis5-5.9.0")
     step = legacy_step("conv", convolution(6, 7), target).step
     assert (step.function, step.numbers["scratch"]) == ("arm_convolve_HWC_q7_basic", 4 * 9 * 6)
     assert [array.name for array in step.arrays] == ["weights", "bias"]

@@ -277,6 +277,7 @@ def test_the_budget_names_the_bytes_of_a_repair_by_rewriting_that_needs_fewer(to
     (repair,) = result.unrewritten
     needed = int(repair.reason.removesuffix(" bytes more").rpartition(": ")[2])
     told(result.reason)
+    assert f": {needed} bytes" in result.reason
     assert not fixed(wrong(), fix_budget_bytes=needed - 1).result.changed
     enough = fixed(wrong(), fix_budget_bytes=needed).result
     assert [each.repair for each in enough.rewrites] == [repair.repair]

@@ -9,11 +9,11 @@ from functools import cache
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.linting.engine import layers_report, lint_file
 from support import paths
+from support.linter import target_of
 
 VECTORS = paths.SHARED / "vectors" / "tflm"
 needs_vectors = pytest.mark.skipif(not VECTORS.exists(), reason="the complete firmware rows are not beside the project")
@@ -116,6 +116,6 @@ def test_memory_is_that_of_the_firmware(name):
             arena = report.arena
             assert arena is not None
             assert (arena.used, arena.head, arena.tail) == (row["arena_used"], row["head"], row["tail"]), row["model"]
-            assert report.target == parse_target(row["cpu"], "main").label
+            assert report.target == target_of(row["cpu"], "main").label
             count += 1
     assert count > 100

@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import copy_range, plain_range
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
-from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.ground.types import Isa, Level
-from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import layout_copies
-from onnxlint_cmsis.runtimes.runtime import runtime_of
-from support import paths
+from support import linter, paths
+from support.linter import target_of
 from support.models import read, text
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 3, 6, 8] x) => (float[] y)'
@@ -72,9 +70,8 @@ def model(name: str) -> bytes:
     return text(f"{HEAD} {MODELS[name][0]}").SerializeToString()
 
 
-def analysed(name: str, *targets: str, **settings: Any) -> ModelAnalysis:
-    chosen = tuple(map(parse_target, targets or ("cortex-m4",)))
-    return ModelAnalysis("-", AnalysisSettings(chosen, **settings), model(name))
+def analysed(name: str, *targets: str, **settings: object) -> ModelAnalysis:
+    return linter.analysed(model(name), targets=[*(targets or ("cortex-m4",))], **settings)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -85,7 +82,7 @@ def test_copies_are_where_memory_has_another_order_than_a_layer_wants(name: str)
 
 def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
 
-    report = layers_report("-", make_settings(targets=["cortex-m4"]), model("shuffle"))
+    report = linter.layered(model("shuffle"), targets=["cortex-m4"])
     (total,) = report.totals
     rows = [row for row in report.rows if row["cause"] == "layout"]
     assert [row["verdict"] for row in rows] == ["plain code"] * 2
@@ -105,7 +102,7 @@ def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
 
 def test_rows_are_in_file_order() -> None:
 
-    report = layers_report("-", make_settings(targets=["cortex-m4", "cortex-m55"]), model("shuffle"))
+    report = linter.layered(model("shuffle"), targets=["cortex-m4", "cortex-m55"])
     assert [row["op"] for row in report.rows[::2]] == ["Conv", "Transpose", "Transpose", "Transpose", "Conv"]
     assert len({row["target"] for row in report.rows}) == 2
 
@@ -117,10 +114,9 @@ def test_a_model_without_copies_has_one_number() -> None:
     assert summary.targets[0].cmsis_nn_share is None
 
 
-@pytest.mark.parametrize("settings", [{"runtime": runtime_of("tvm")}, {"assume": "q7"}])
-def test_who_lays_tensors_out_itself_has_no_copies_of_the_application(settings: dict[str, Any]) -> None:
-    target = "cortex-m4" if "runtime" in settings else "cortex-m4,cmsis5-5.9.0"
-    assert analysed("shuffle", target.partition(",")[0], **settings).copies == ()
+@pytest.mark.parametrize("settings", [{"runtime": "tvm"}, {"api": "legacy", "assume": "q7"}])
+def test_who_lays_tensors_out_itself_has_no_copies_of_the_application(settings: dict[str, str]) -> None:
+    assert analysed("shuffle", **settings).copies == ()
 
 
 def test_the_cost_of_a_copy_is_not_known_for_another_compiler() -> None:
@@ -166,8 +162,8 @@ def test_every_measured_call_of_plain_code_lies_in_its_range(isa: Isa) -> None:
 @given(st.permutations(range(4)), st.lists(st.integers(1, 5), min_size=4, max_size=4), st.sampled_from((1, 2)))
 def test_a_copy_costs_more_than_nothing_and_int16_no_less(order: list[int], sizes: list[int], width: int) -> None:
     places = [(sizes[axis], prod(sizes[axis + 1 :])) for axis in order]
-    least, most = copy_range(parse_target("cortex-m55"), places, width) or (0, 0)
-    narrow = copy_range(parse_target("cortex-m55"), places) or (0, 0)
+    least, most = copy_range(target_of("cortex-m55"), places, width) or (0, 0)
+    narrow = copy_range(target_of("cortex-m55"), places) or (0, 0)
     assert 0 <= least < most
     assert most >= narrow[1]
 
@@ -183,9 +179,8 @@ def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     from onnxlint_cmsis.output.comparison import ModelVersion, difference
     from onnxlint_cmsis.output.comparison_text import cost_text
 
-    settings = make_settings(targets=["cortex-m4"])
     versions = [
-        ModelVersion(name, FileResult(name, (), Level.WARNING), layers_report("-", settings, model(name)))
+        ModelVersion(name, FileResult(name, (), Level.WARNING), linter.layered(model(name), targets=["cortex-m4"]))
         for name in ("shuffle", "plain")
     ]
     found = difference(*versions)
@@ -218,6 +213,6 @@ def test_shapes_that_do_not_fit_have_no_copies(name: str) -> None:
         f"""<ir_version: 8, opset_import: ["" : 13]> damaged ({inputs}) => (float[1, 2, 2, 2] z)
         <float[2, 4, 1, 1] w = {{1, 1, 1, 1, 1, 1, 1, 1}}, float{[*after]} y>
         {{ r = Relu(x) y = {op}{attributes}(r{beside and ", b"}) z = Conv(y, w) }}"""
-    ).SerializeToString()
-    rows = layers_report("-", make_settings(targets=["cortex-m4"]), data).rows
+    )
+    rows = linter.layered(data, targets=["cortex-m4"]).rows
     assert [row["node"] for row in rows if row["op"] == "Conv"]

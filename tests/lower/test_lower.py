@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, Pair
 from onnxlint_cmsis.lower.lowering import lower
+from support.linter import target_of
 from support.models import finished, one_node, qdq, read, text
 
 
@@ -326,7 +326,7 @@ def test_pooling_whose_indices_are_used_has_no_kernel() -> None:
 def test_global_pooling_is_decided_without_sizes() -> None:
     call = only(one_node("GlobalAveragePool", [1, 8, "h", "w"], {})).call
     assert (call.output_dims.h, call.output_dims.w) == (1, 1)
-    taken = route(call, parse_target("cortex-m4", "7.0.0", "gcc"))
+    taken = route(call, target_of("cortex-m4", "7.0.0", "gcc"))
     assert (taken.effective, taken.undecided, taken.hazards) == ("arm_avgpool_s8", frozenset(), ())
 
 

@@ -9,7 +9,6 @@ from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import risks
 from onnxlint_cmsis.cmsis_nn.library import cost
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.lower.layer import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -17,6 +16,7 @@ from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import of_input
 from support import paths
 from support.goldens import Told
+from support.linter import target_of
 from support.models import finished, one_node, read, text
 from support.quantized_models import CASES, convolution, dense
 
@@ -93,7 +93,7 @@ def test_weights_with_a_zero_point_take_instructions_that_were_not_measured(zero
     layer = only(lower(read(dense(zero=zero).model()))).layer
     assert layer is not None
     assert layer.call.weight_offset is not known
-    assert (cost(layer.call, parse_target("cortex-m4", "7.0.0", "gcc")) is not None) is known
+    assert (cost(layer.call, target_of("cortex-m4", "7.0.0", "gcc")) is not None) is known
 
 
 def test_a_clamp_behind_an_equal_scale_is_part_of_the_layer() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from support.linter import analysed
 from support.tflite_chains import Chain
 
 
@@ -20,7 +20,7 @@ def known_result(op, options, scale):
     shape = [1, 4, 4, 6] if op == "CONCATENATION" else [1, 2, 2, 3] if op.endswith("POOL_2D") else [1, 4, 4, 3]
     operands = [made] if op.endswith("POOL_2D") else [made, made]
     end = chain.add(op, operands, chain.activation(shape, scale, 0), options)
-    model = ModelAnalysis("a.tflite", AnalysisSettings(()), chain.model([start], [end]))
+    model = analysed(chain.model([start], [end]), "a.tflite")
     found = model.lanes().view.known(f"t{end}")
     assert found is not None
     return found

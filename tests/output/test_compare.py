@@ -13,7 +13,6 @@ import pytest
 from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
@@ -28,7 +27,7 @@ from onnxlint_cmsis.output.comparison_text import (
 )
 from onnxlint_cmsis.output.layers import LayersReport
 from support import paths
-from support.linter import layered, linted
+from support.linter import layered, linted, target_of
 from support.models import text
 from support.tflite_steps import random_chain
 
@@ -215,7 +214,7 @@ def version(*rows: LayerReport) -> ModelVersion:
     known = [one.instructions for one in rows if one.instructions is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
     clocked = predicted_time(
-        parse_target("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
+        target_of("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
     )
     report = LayersReport(rows, [total._replace(time=clocked)], {})
     return ModelVersion("m", FileResult("m", (), Level.WARNING), report)

@@ -24,6 +24,7 @@ from onnxlint_cmsis.analysis.results import (
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import NASTY, TARGET, a_run
+from support.goldens import check_golden
 
 CHANGED = FixResult(
     policy="faster",
@@ -58,57 +59,38 @@ KEPT = LEFT._replace(
 )
 
 
+EXACT = Proof(True, "", True, (), 16)
+TYPED = Proof(True, "", True, (Difference("y", "tensor(float)", 0.5, 0.004, 40, 78750),), 16, written=200)
+DONE = FixResult("faster", True, True, "", False, proof=EXACT)
+FIXES = {
+    "changed": CHANGED,
+    "values changed": DONE._replace(changes=(ValueChange("y", 0.5, 0.5, 1.0), ValueChange("z", 1.0, 2.0, 0.5, 0.5))),
+    "types changed": DONE._replace(proof=TYPED),
+    "types changed and nothing differs": DONE._replace(proof=TYPED._replace(differences=())),
+    "changed but for some": DONE._replace(left=KEPT.left),
+    "left": LEFT,
+    "kept": KEPT,
+    "failed": FAILED,
+}
+"""Each with the name of its file."""
+
+
 def shown(fix, output_format="full", **more):
     return render(output_format, a_run(FileResult("m.onnx", (), Level.WARNING, fix=fix), **more))
 
 
-def test_a_fix_is_told_with_repairs_price_proof_and_what_is_locked():
-    text = shown(CHANGED)
-    assert text.splitlines() == [
-        "m.onnx: fixed (policy faster)",
-        "    class    4 -> 5 padded, FREE: made by 'conv0'; read by 'row'",
-        "    class    20 -> 12 cut (6 constant, 2 unread of 20), COUPLED: made by 'a', 'b', 'c' and 2 more",
-        "    repairs  conv-1xn-wrong-values of 'row' on cortex-m55 (CMSIS-NN 7.0.0, gcc): Wrong values.",
-        f"    total    {TARGET}: 1,000 -> 1,100 (+10.0 %) predicted instructions (not cycles); stepping around hazards "
-        "alone costs +150; 2 layers of unknown cost not counted",
-        "    total    cortex-m0, x: 10 -> 9 (-10.0 %) predicted instructions (not cycles), as on cortex-m3",
-        "    MACs     500 -> 600 (+20.0 %)",
-        "    stored   2 constants changed, 64 -> 100 (+56.2 %) bytes",
-        "    file     9,000 -> 9,100 (+1.1 %) bytes",
-        "    proof    16 inputs in ONNX Runtime, before and after: largest difference 2e-06, 1e-07 of the range of 'y'",
-        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: 'stem'",
-        "    locked   5 channels stay; LOCKED by graph output y: 'last'",
-        "",
-        "1 of 1 file fixed. No findings in 1 file for cortex-m55 (CMSIS-NN 7.0.0, gcc)",
-    ]
+def test_what_is_told_of_fixes():
+    files = [FileResult(name, (), Level.WARNING, fix=fix) for name, fix in FIXES.items()]
+    check_golden("screens/fixes", render("full", a_run(*files, width=80)))
 
 
 def test_a_diff_adds_layers_and_constants():
-    text = shown(CHANGED._replace(written=False), diff=True, linted=False)
-    assert "m.onnx: would be fixed (policy faster)" in text
-    assert "    layer    'row': 4 in, 8 out -> 5 in, 8 out\n             cortex-m55: cost unknown, old -> new\n" in text
-    assert "\n             cortex-m0: 9 -> 8 (-11.1 %) predicted instructions, k\n" in text
-    assert "    tensor   'w': [4,4] -> [5,4], 64 -> 80 bytes\n" in text
-    assert "    tensor   'w_2': none -> [5], 0 -> 20 bytes\n" in text
-    assert text.endswith("1 of 1 file would be fixed\n")
+    text = shown(CHANGED._replace(written=False), diff=True, linted=False, width=80)
+    check_golden("screens/fix-diff", text)
 
 
-def test_a_model_left_alone_says_why_and_what_is_locked():
-    assert shown(LEFT).splitlines()[:2] == [
-        "m.onnx: left as it is: no other sizes cost less",
-        "    locked   3 -> 4 would save 70 predicted instructions (not cycles); LOCKED by graph input x: 'stem'",
-    ]
+def test_a_quiet_report_of_a_model_left_alone_is_a_line():
     assert len(shown(LEFT, quiet=True).splitlines()) == 1
-
-
-def test_what_inexact_repairs_changed_is_no_part_of_the_proof():
-    assert CHANGED.proof is not None
-    exact = CHANGED.proof._replace(differences=(), written=False)
-    changes = ValueChange("y", 0.5, 0.5, 1.0), ValueChange("z", 1.0, 2.0, 0.5, 0.5)
-    told = shown(CHANGED._replace(proof=exact, changes=changes))
-    assert "    changes  'y' by at most 1 step of 0.5 (0.5), with ONNX Runtime's optimisers off" in told.splitlines()
-    assert "    changes  'z' by at most 0.5 steps of 2 (1)" in told.splitlines()
-    assert "before and after all but these changes: every output is bit for bit the same" in told
 
 
 def test_reasons_cannot_break_the_report():
@@ -127,16 +109,6 @@ def test_junit_counts_the_fix_as_a_case():
     assert '<testsuites name="onnxlint-cmsis" tests="1" failures="0" errors="0">' in shown(CHANGED, "junit")
     assert 'tests="1" failures="1"' in shown(CHANGED._replace(written=False), "junit", diff=True)
     assert 'tests="1" failures="1"' in shown(FAILED, "junit")
-
-
-def test_every_class_that_stays_is_told_with_its_reason():
-    lines = shown(KEPT).splitlines()
-    assert lines[0] == "m.onnx: left as it is: no other sizes cost less"
-    assert lines[1] == "    left     6 -> 8 not done: it is in a loop: 'a', 'b', 'c' and 1 more"
-    assert lines[2].startswith("    left     4 -> 5 not done: ")
-    assert lines[3].startswith("    locked   ")
-    changed = CHANGED._replace(left=KEPT.left)
-    assert "    left     6 -> 8 not done: it is in a loop: 'a', 'b', 'c' and 1 more" in shown(changed).splitlines()
 
 
 def test_json_has_every_class_that_stays():

@@ -6,14 +6,13 @@ import json
 
 from hypothesis import given, settings
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
+from support.goldens import check_golden
+from support.linter import analysed, layered
 from support.models import text as model_text
 from support.random_models import GEOMETRY, random_models
 from support.tflite_models import one_operator, tensor
@@ -27,50 +26,23 @@ def a_target(**more):
     return first._replace(**more)
 
 
-def lines(summary):
-    text = render("full", a_run(FileResult("m.onnx", (), Level.WARNING, summary=summary)))
-    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+M4 = "cortex-m4, CMSIS-NN 7.0.0, gcc"
+BESIDE = {"plain": LayerShare(4, 1, tuple("abcd")), "refused": LayerShare(1, 0, ("e",))}
+NOTHING = a_target(target=M4, instructions=0, unknown_cost=3)
+OTHER = a_target(target=M4, plain=LayerShare(1, 90, ("a",)), scratch=0)
+SUMMARIES = {
+    "all in CMSIS-NN": FileSummary((a_target(),), 900, 0, 2048),
+    "what does not run is named with its share": FileSummary((a_target(**BESIDE, unknown_cost=5),), 901, 1, None),
+    "a sum of nothing known": FileSummary((NOTHING,), 900, 0, 16),
+    "one target unknown": FileSummary((a_target(unknown_cost=1), NOTHING), 900, 0, 16),
+    "nothing to compute": FileSummary((a_target(cmsis_nn=NONE, instructions=0),), 0, 0, 16),
+    "targets that differ": FileSummary((a_target(), OTHER), 990, 0, 16),
+}
 
 
-def test_a_model_that_runs_in_cmsis_nn_says_so():
-    assert lines(FileSummary((a_target(),), 900, 0, 2048)) == [
-        "layers   3 of 3 in CMSIS-NN (100 % of 900 MACs)",
-        "cost     12,345 predicted instructions (not cycles)",
-        "memory   constants 640; arena at least 2,048; scratch 96 bytes",
-        "findings 0, 0 fixable with --fix",
-    ]
-
-
-def test_what_does_not_run_is_named_with_its_share():
-    beside = {"plain": LayerShare(4, 1, tuple("abcd")), "refused": LayerShare(1, 0, ("e",))}
-    found = lines(FileSummary((a_target(**beside, unknown_cost=5),), 901, 1, None))
-    assert found[:5] == [
-        "layers   3 of 8 in CMSIS-NN (99 % of 901 MACs, 1 layer of unknown size left out)",
-        "plain    4 in plain code (1 % of MACs): 'a', 'b', 'c' and 1 more",
-        "refused  1 in neither (0 % of MACs): 'e'",
-        "cost     12,345 predicted instructions (not cycles), 5 layers of unknown cost left out",
-        "memory   constants 640; arena unknown; scratch 96 bytes",
-    ]
-
-
-def test_a_sum_of_nothing_known_is_unknown():
-    nothing = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", instructions=0, unknown_cost=3)
-    assert "cost     unknown" in lines(FileSummary((nothing,), 900, 0, 16))
-    assert (
-        "cost     12,345 on cortex-m55, unknown on cortex-m4 predicted instructions (not cycles), "
-        "1 layer of unknown cost on cortex-m55 left out"
-    ) in lines(FileSummary((a_target(unknown_cost=1), nothing), 900, 0, 16))
-    assert "cost     0 predicted instructions (not cycles)" in lines(
-        FileSummary((a_target(cmsis_nn=NONE, instructions=0),), 0, 0, 16)
-    )
-
-
-def test_targets_that_differ_are_told_apart():
-    other = a_target(target="cortex-m4, CMSIS-NN 7.0.0, gcc", plain=LayerShare(1, 90, ("a",)), scratch=0)
-    found = lines(FileSummary((a_target(), other), 990, 0, 16))
-    assert found[0] == "layers   cortex-m55: 3 of 3 in CMSIS-NN (91 % of 990 MACs)"
-    assert found[2] == "plain    cortex-m4: 1 in plain code (9 % of MACs): 'a'"
-    assert "scratch 96 on cortex-m55, 0 on cortex-m4 bytes" in found[4]
+def test_summaries():
+    files = [FileResult(name, (), Level.WARNING, summary=summary) for name, summary in SUMMARIES.items()]
+    check_golden("screens/summaries", render("full", a_run(*files, width=80)))
 
 
 def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
@@ -79,10 +51,8 @@ def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
     model["operator_codes"][0]["custom_code"] = "SignalRfft"
     path = tmp_path / "m.tflite"
     path.write_bytes(write(model))
-    settings = make_settings(targets=["cortex-m4"])
-    summary = summarize(ModelAnalysis(str(path), settings.analysis))
+    summary = summarize(analysed(path, targets=["cortex-m4"]))
     assert (summary.targets[0].arena_used, summary.targets[0].scratch) == (None, None)
-    assert "memory   constants 0; arena unknown; scratch unknown" in lines(summary)
     result = FileResult("m.tflite", (), Level.WARNING, summary=summary)
     (told,) = json.loads(render("json", a_run(result)))["files"]
     assert "scratch" not in told["summary"]["targets"][0]
@@ -104,9 +74,7 @@ def test_json_and_sarif_have_the_same_summary():
 @given(random_models(GEOMETRY))
 @settings(max_examples=30, deadline=None)
 def test_the_summary_adds_up_what_layers_shows(made):
-    data, chosen = made[0].SerializeToString(), make_settings()
-    found = summarize(ModelAnalysis("m.onnx", chosen.analysis, data))
-    report = layers_report("m.onnx", chosen, data)
+    found, report = summarize(analysed(made[0])), layered(made[0])
     rows, totals = report.rows, report.totals
     assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
     for target in found.targets:
@@ -143,6 +111,5 @@ def test_what_a_runtime_refuses_counts_as_refused_and_not_as_plain_code():
         }
     """).SerializeToString()
     for runtime, expected in (("direct", (1, 0)), ("tflm", (0, 1))):
-        given_settings = make_settings(targets=["cortex-m4"], runtime=runtime).analysis
-        (target,) = summarize(ModelAnalysis("-", given_settings, data)).targets
+        (target,) = summarize(analysed(data, targets=["cortex-m4"], runtime=runtime)).targets
         assert (target.plain.layers, target.refused.layers) == expected

@@ -11,7 +11,6 @@ from onnx import helper
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
@@ -25,6 +24,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     runtime_of,
     status_text,
 )
+from support.linter import target_of
 from support.models import one_node, read, text
 from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
 
@@ -273,7 +273,7 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
 
 
 def analysed(model: onnx.ModelProto, runtime: Runtime) -> ModelAnalysis:
-    targets = (parse_target("cortex-m4", runtime.release or "7.0.0"),)
+    targets = (target_of("cortex-m4", runtime.release or "7.0.0"),)
     return ModelAnalysis("-", AnalysisSettings(targets, runtime=runtime), graph=read(model))
 
 
@@ -547,7 +547,7 @@ def test_what_was_read_and_not_run_is_said_with_may(runtime):
 )
 def test_each_revision_has_the_kernels_of_the_library_that_it_brings(version, entry, release):
     runtime = runtime_of(f"tflm@{version}")
-    assert runtime.library(entry, parse_target("cortex-m4", runtime.release)).release == release
+    assert runtime.library(entry, target_of("cortex-m4", runtime.release)).release == release
 
 
 @pytest.mark.parametrize("day", [day for row in conditions_of("tflm") for day in (row.since, row.until) if day])

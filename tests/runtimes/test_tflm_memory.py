@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, runtime_of
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
@@ -18,10 +17,11 @@ from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from support.linter import target_of
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 
-M4 = TflmBuild(parse_target("cortex-m4", "main"))
+M4 = TflmBuild(target_of("cortex-m4", "main"))
 SPANS = st.lists(st.tuples(st.integers(1, 300), st.integers(0, 9), st.integers(0, 9)), max_size=20)
 
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from measure_tflm_reference import model_of
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.ground.types import Isa
-from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.reference_cost import COSTS, ReferenceCall, reference_range
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
 from support import paths
+from support.linter import analysed, target_of
 from support.models import text
 from support.tflite_chains import Chain
 
@@ -72,8 +72,8 @@ def test_what_was_not_measured_has_no_range() -> None:
     assert reference_range(MEAN._replace(op="SUM"), target, NEWEST) is None
     assert all(reference_range(MEAN, target, old.commit) is None for old in REVISIONS if old.commit != NEWEST)
     for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23"):
-        assert reference_range(MEAN, parse_target(cpu), NEWEST) is None
-    assert reference_range(MEAN, parse_target("cortex-m3"), NEWEST) is not None
+        assert reference_range(MEAN, target_of(cpu), NEWEST) is None
+    assert reference_range(MEAN, target_of("cortex-m3"), NEWEST) is not None
     equal = ReferenceCall("ADD", "int8", [[1, 4], [1, 4]], [1, 4])
     assert reference_range(equal, target, NEWEST) is None
 
@@ -87,8 +87,7 @@ def tflite(op: str) -> ModelAnalysis:
     else:
         second = chain.constant(np.arange(16, dtype=np.int8), [0.02])
         result = chain.add(op, [data, second], chain.activation([1, 8, 8, 16]), ("AddOptions", {}))
-    settings = AnalysisSettings((parse_target("cortex-m4", "main"),), runtime=runtime_of("tflm"))
-    return ModelAnalysis("m.tflite", settings, chain.converted(data, result))
+    return analysed(chain.converted(data, result), "m.tflite", targets=["cortex-m4"])
 
 
 @pytest.mark.parametrize(("op", "sizes"), [("MEAN", [[1, 8, 8, 16]]), ("ADD", [[1, 8, 8, 16], [16]])])
@@ -113,8 +112,8 @@ def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(
         <float s = {0.1}, int8 z = {0}>
         { y = com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(x, s, z, s, z) }"""
     )
-    target = parse_target("cortex-m4", "main")
-    model = ModelAnalysis("-", AnalysisSettings((target,), runtime=runtime_of(revision)), data.SerializeToString())
+    target = target_of("cortex-m4", "main")
+    model = analysed(data, targets=["cortex-m4"], release="main", runtime=revision)
     (record,) = model.lowered.records
     found = model.plain_range(record, target)
     if revision != "tflm":
@@ -138,8 +137,7 @@ def test_a_part_of_the_instructions_is_claimed_only_where_all_copies_are_known(s
         {shuffle if shuffled else "d = Identity(c)"}
         y = com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(d, s, z, s, z) }}"""
     )
-    settings = AnalysisSettings((parse_target("cortex-m4", "main"),), runtime=runtime_of("tflm"))
-    model = ModelAnalysis("-", settings, data.SerializeToString())
+    model = analysed(data, targets=["cortex-m4"], runtime="tflm")
     (total,) = summarize(model).targets
     assert model.unknown_copies == shuffled
     assert total.instructions_range is not None

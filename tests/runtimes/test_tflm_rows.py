@@ -8,13 +8,13 @@ import math
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
+from support.linter import target_of
 from support.tflite_writer import restore, write
 from support.tflm_rows import build_of, differences
 
@@ -106,7 +106,7 @@ def test_every_output_that_differs_from_reference_kernels_has_a_reason():
 def test_the_smallest_arena_that_works():
     count = 0
     for row in lines(SHARED / "min_arena.jsonl.gz"):
-        build = TflmBuild(parse_target(f"cortex-{row['cpu']}", "main"))
+        build = TflmBuild(target_of(f"cortex-{row['cpu']}", "main"))
         arena = interpret(model_of(row["model"]), build).arena
         assert arena is not None
         assert arena.used == row["arena_used"], row["model"]

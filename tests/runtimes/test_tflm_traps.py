@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
+from support.linter import target_of
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
-M4 = TflmBuild(parse_target("cortex-m4", "main"))
-M55 = TflmBuild(parse_target("cortex-m55", "main"))
+M4 = TflmBuild(target_of("cortex-m4", "main"))
+M55 = TflmBuild(target_of("cortex-m55", "main"))
 RELEASE = M4._replace(checks=False)
 
 
@@ -288,10 +288,10 @@ def test_an_extreme_that_broadcasts_a_column_is_handed_over_and_wrong() -> None:
     """It is for CMSIS-NN to repeat the operand (cmsis_nn/maximum_minimum.cc), whose pointer then steps too far."""
     for op in ("MAXIMUM", "MINIMUM"):
         row = row_of(one_operator(op, [data([1, 3, 1, 1]), data([1, 3, 5, 1]), data([1, 3, 5, 1])]))
-        taken = route(row.call, parse_target("cortex-m4", "main"))
+        taken = route(row.call, target_of("cortex-m4", "main"))
         assert [hazard.id for hazard in taken.hazards] == [f"{op.lower()}-single-columns"]
         row = row_of(one_operator(op, [data([1, 3, 1, 4]), data([1, 3, 5, 4]), data([1, 3, 5, 4])]))
-        assert route(row.call, parse_target("cortex-m4", "main")).hazards == ()
+        assert route(row.call, target_of("cortex-m4", "main")).hazards == ()
 
 
 def test_what_fails_in_a_run_has_the_memory_that_prepare_asked_for():

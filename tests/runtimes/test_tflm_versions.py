@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.linting.engine import lint_file
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
 from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import HIGHEST_VERSION
+from support.linter import linted
 from support.tflite_models import one_operator, streaming_model, tensor
 from support.tflite_writer import write
 from support.versions import installed
 
 
 def told(model):
-    found = lint_file("m.tflite", make_settings(targets=["cortex-m4", "cortex-m55"]), write(model))
+    found = linted(write(model), "m.tflite", targets=["cortex-m4", "cortex-m55"])
     assert not found.error
     return [each for each in found.findings if each.code == "CNN413"]
 

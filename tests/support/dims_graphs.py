@@ -12,11 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.analysis.classes import Dimensions, Fill, FillKind, analyse, fill, risks
 from onnxlint_cmsis.fixers.planning.layouts import Uses
 from onnxlint_cmsis.fixers.planning.problem import Plan
-from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, placement, resized
 from onnxlint_cmsis.model.graph import Graph, Node
 from support.linter import with_plan
+from support.models import read
 
 
 class Builder:
@@ -90,7 +90,7 @@ class Builder:
         return model
 
     def graph(self, *outputs: str) -> Graph:
-        return load("test.onnx", data=self.model(*outputs).SerializeToString())
+        return read(self.model(*outputs))
 
     def analyse(self, *outputs: str) -> Dimensions:
         return analyse(self.graph(*outputs))
@@ -119,7 +119,7 @@ def resize(
     read a new lane, which stay 0, and constants whose new elements must not be 0. There is none where some operator
     is not defined on all numbers, as the classes then depend on what new lanes hold.
     """
-    graph = load("test.onnx", data=model.SerializeToString())
+    graph = read(model)
     result = with_plan(model, graph, dimensions, Plan(dict(kept)))
     if noise is not None and not risks(graph):
         _make_noise(result, graph, dimensions, kept, noise)
@@ -200,7 +200,7 @@ def check_results(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> 
 def prove(build: Builder, *outputs: str, more: int = 1) -> Dimensions:
     """Analyse the model; make every class that may change larger and see that shapes and results follow."""
     model = build.model(*outputs)
-    dimensions = analyse(load("test.onnx", data=model.SerializeToString()))
+    dimensions = analyse(read(model))
     movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
     kept = {one.id: (*range(one.size), *[None] * more) for one in movable}
     changed = resize(model, dimensions, kept, np.random.default_rng(2))

@@ -21,8 +21,8 @@ from onnxlint_cmsis.linting.jobs import fix_file
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.output.layers import LayersReport
 
-Model = ModelProto | bytes | Path
-"""A model in memory, or the file that holds it."""
+Model = ModelProto | bytes | Path | str
+"""A model in memory, or the path of the file that holds it."""
 
 
 def target_of(cpu: str = "cortex-m4", release: str = "7.0.0", compiler: str = "gcc") -> Target:
@@ -75,6 +75,6 @@ def with_plan(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Pla
 
 def _given(model: Model, name: str) -> tuple[str, bytes | None]:
     """The path of a model and its bytes; no bytes for a file."""
-    if isinstance(model, Path):
+    if isinstance(model, (Path, str)):
         return str(model), None
     return name, model if isinstance(model, bytes) else model.SerializeToString()

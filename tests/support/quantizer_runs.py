@@ -10,12 +10,11 @@ import onnx
 from onnx import numpy_helper, parser
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.checks.run_checks import model_findings
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.findings import Finding
+from support.linter import analysed
 
-SETTINGS = AnalysisSettings((parse_target("cortex-m4", "7.0.0", "gcc"),))
+M4 = {"targets": ["cortex-m4"], "release": "7.0.0"}
 """One target, for which the findings do not depend on the release."""
 NETWORK = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -118,7 +117,7 @@ def quantized_dynamically(folder: Path) -> list[Finding]:
 
 def findings(path: str) -> list[Finding]:
     """Findings of the rules of quantization on a file."""
-    model = ModelAnalysis(path, SETTINGS)
+    model = analysed(path, **M4)
     return [found for found in model_findings(model, model.lowered) if found.code.startswith("CNN5")]
 
 

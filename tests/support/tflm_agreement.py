@@ -16,15 +16,15 @@ from typing import NamedTuple
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+from support.linter import target_of
 from support.tflm_drafts import OPERATORS, random_file
 from support.tflm_wheel import outcomes
 
-REFERENCE = TflmBuild(parse_target("cortex-m4", "main"), checks=False, with_cmsis_nn=False)
+REFERENCE = TflmBuild(target_of("cortex-m4", "main"), checks=False, with_cmsis_nn=False)
 """The wheel's build: NDEBUG, and no CMSIS-NN."""
 OPTIMIZED = REFERENCE._replace(with_cmsis_nn=True)
 STATUS = {"ok": "runs", "alloc_error": "allocate_fails", "invoke_error": "invoke_fails", "halt": "aborts"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+from support.linter import target_of
 
 STOPPED = {"abort": "halt", "timeout": "halt"}
 """Ways in which a failing check shows under the emulator."""
@@ -15,7 +15,7 @@ STOPPED = {"abort": "halt", "timeout": "halt"}
 def build_of(row: dict[str, Any]) -> TflmBuild:
     """The build that made a row; CMSIS-NN 4ab83cc3 is answered for by `main`."""
     release = "7.0.0" if row["cmsis_nn"] == "v7.0.0" else "main"
-    target = parse_target(row["cpu"], release)
+    target = target_of(row["cpu"], release)
     own = row["cmsis_nn"] != "v7.0.0"
     return TflmBuild(
         target,

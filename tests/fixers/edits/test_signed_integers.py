@@ -6,9 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.results import Difference, Proof
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
-from onnxlint_cmsis.output.fixes import proof_text
 from support import linter
 from support.fix_command import run, text
 
@@ -113,11 +111,3 @@ def test_constants_that_are_replaced_share_a_line(tmp_path):
     lines = [one for one in text(run(tmp_path, "--diff", "m.onnx")).splitlines() if one.strip().startswith("tensor ")]
     assert len(lines) == 1
     assert "constants go and" in lines[0]
-
-
-def test_a_proof_without_optimisers_says_so():
-    proof = Proof(True, "", True, (Difference("y", "tensor(float)", 0.5, 0.004, 40, 78750),), 16, written=200)
-    said = proof_text(proof)
-    assert "with its optimisers off every output is bit for bit the same, and so are the integers of a device" in said
-    assert "shipped with 40 of 78,750 values differ on 200 inputs, by at most 0.5, 0.004 of the range of 'y'" in said
-    assert "they are too, on 200 inputs" in proof_text(proof._replace(differences=()))

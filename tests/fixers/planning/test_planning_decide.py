@@ -9,15 +9,15 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Prediction
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.fixers.planning.problem import POLICIES, REACH, FixOptions, Prices, planning_input
 from onnxlint_cmsis.fixers.planning.solve import decide, locked_gains
 from onnxlint_cmsis.ground.types import Dims
 from support.conv_chains import chain
 from support.dims_graphs import Builder
+from support.linter import target_of
 
-M4, M55 = (parse_target(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-m55"))
+M4, M55 = (target_of(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-m55"))
 
 
 def blocks(call, _target):

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import predicted
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.problem import LARGEST, FixOptions, Prices, SizeProblem, factors_of, planning_input
 from onnxlint_cmsis.fixers.planning.solve import decide
 from onnxlint_cmsis.formats.onnx.load import load
@@ -22,12 +20,14 @@ from onnxlint_cmsis.model.axes import leaves
 from support import paths
 from support.conv_chains import chain
 from support.fix_random import models
+from support.linter import analysed, target_of
+from support.models import read
 from support.quantized_models import transposed
 from support.tflite_models import streaming_model
 from support.tflite_writer import write
 
 MODELS = paths.SHARED / "models"
-TARGETS = tuple(parse_target(name, "7.0.0", "gcc") for name in ("cortex-m0", "cortex-m4", "cortex-m55"))
+TARGETS = tuple(target_of(name, "7.0.0", "gcc") for name in ("cortex-m0", "cortex-m4", "cortex-m55"))
 
 
 def seen(graph, targets=TARGETS):
@@ -61,8 +61,8 @@ def agree(view, prices, choices):
 @pytest.mark.parametrize("runtime", ["tflm", "executorch"])
 def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
     """Both bring transpose_conv_s8 of 7.0.0 under the name of a later release."""
-    chosen = make_settings(targets=["cortex-m4", "cortex-m55"], runtime=runtime)
-    model = ModelAnalysis("m.onnx", chosen.analysis, transposed().model().SerializeToString())
+    model = analysed(transposed().model(), targets=["cortex-m4", "cortex-m55"], runtime=runtime)
+    chosen = model.settings
     prices = Prices(chosen.targets, predicted, model.route, chosen.runtime.library)
     (layer,) = model.lowered.layers
     found = [price.instructions for price in prices.of_layer(layer)]
@@ -75,7 +75,7 @@ def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), st.integers(0, 2**32))
 def test_random_layers_cost_together_what_they_cost_alone(model, seed):
-    agree(*seen(load("random.onnx", data=model.SerializeToString())), random.Random(seed))
+    agree(*seen(read(model)), random.Random(seed))
 
 
 @pytest.mark.skipif(not MODELS.exists(), reason="needs the models in a folder `shared` beside the project")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, predicted, route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.fixers.planning.problem import Prices, Site, site_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
@@ -20,10 +19,11 @@ from onnxlint_cmsis.model.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from support import paths
+from support import linter, paths
+from support.linter import target_of
 from support.tflite_steps import random_chain
 
-TARGET = parse_target("cortex-m55", "main")
+TARGET = target_of("cortex-m55", "main")
 FOLDER = paths.SHARED / "models" / "tflite"
 MODELS = sorted(FOLDER.glob("*.tflite"))
 
@@ -81,7 +81,7 @@ def check(model: ModelAnalysis, sizes: dict[int, int]) -> int:
 
 def analysed(name: str, data: bytes | None = None) -> ModelAnalysis:
     """An analysis for one target."""
-    return ModelAnalysis(name, AnalysisSettings((TARGET,), runtime=runtime_of("tflm")), data)
+    return linter.analysed(Path(name) if data is None else data, name, targets=[TARGET.cpu])
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(-2, 5))
@@ -134,8 +134,7 @@ def test_prices_of_many_sizes_are_those_of_each_in_the_library_that_the_runtime_
 @given(st.integers(0, 2**31), st.integers(1, 6))
 @settings(max_examples=20, deadline=None)
 def test_which_functions_are_called_depends_on_no_target(seed: int, steps: int) -> None:
-    targets = tuple(parse_target(cpu, "main") for cpu in ("cortex-m4", "cortex-m55", "cortex-m0"))
-    model = ModelAnalysis("a.tflite", AnalysisSettings(targets), random_chain(seed, steps))
-    reports = [model.interpretation.report(target, checks=False) for target in targets]
+    model = linter.analysed(random_chain(seed, steps), "a.tflite", targets=["cortex-m4", "cortex-m55", "cortex-m0"])
+    reports = [model.interpretation.report(target, checks=False) for target in model.settings.targets]
     called = {tuple((row.functions, row.call) for row in report.operators) for report in reports}
     assert len(called) == 1
