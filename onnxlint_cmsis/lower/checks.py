@@ -623,9 +623,9 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
 
 
 def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
-    """Axes that a Softmax runs over: its axis; before opset 13 all following ones too."""
-    flattening = node.domain == "" and node.opset < FLATTENING_OPSET
-    axis = node.int("axis", 1 if flattening else -1) % max(rank, 1)
+    """Axes that a Softmax runs over: its axis; before opset 13, which QLinearSoftmax names, all following ones too."""
+    flattening = node.int("opset", node.opset) < FLATTENING_OPSET
+    axis = node.int("axis", 1 if flattening and "opset" not in node.attributes else -1) % max(rank, 1)
     return tuple(range(axis, rank)) if flattening else (axis,)
 
 

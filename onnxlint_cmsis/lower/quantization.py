@@ -236,7 +236,7 @@ def quantized_model(graph: Graph) -> bool:
     """Whether any activation of the model is quantized, so that its float nodes stay float."""
     for node in graph.nodes:
         operator = operator_of(node)
-        integers = operator.elements is Elements.MEASURED or operator.roles.sums is Sums.INTEGERS
+        integers = operator.elements is Elements.MEASURED or operator.roles.sums in (Sums.INTEGERS, Sums.SCALED)
         if quantizes(node) or dequantizes(node):
             if node.inputs and weights_behind(graph, node.inputs[0]) is None:
                 return True

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from onnxlint_cmsis.formats.format import Format, format_read_by
+from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -15,7 +16,7 @@ from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size,
 from onnxlint_cmsis.lower.layer import Cause, activations_of, operands_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
-from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 
 # Runtimes that call CMSIS-NN: which revision, and which CMSIS-NN it brings.
@@ -411,25 +412,20 @@ def status_text(runtime: str, entry: str) -> str:
 
 TFLITE_NAMES = {
     "Abs": "ABS", "Add": "ADD", "ArgMax": "ARG_MAX", "ArgMin": "ARG_MIN", "AveragePool": "AVERAGE_POOL_2D",
-    "Cast": "CAST", "Ceil": "CEIL", "Concat": "CONCATENATION", "Conv": "CONV_2D", "ConvInteger": "CONV_2D",
-    "ConvTranspose": "TRANSPOSE_CONV", "Cos": "COS", "CumSum": "CUMSUM", "DepthToSpace": "DEPTH_TO_SPACE",
-    "Div": "DIV", "Elu": "ELU", "Equal": "EQUAL", "Exp": "EXP", "Floor": "FLOOR", "FusedConv": "CONV_2D",
-    "FusedGemm": "FULLY_CONNECTED", "FusedMatMul": "FULLY_CONNECTED", "Gather": "GATHER", "Gelu": "GELU",
-    "Gemm": "FULLY_CONNECTED", "GlobalAveragePool": "MEAN", "GlobalMaxPool": "REDUCE_MAX", "Greater": "GREATER",
-    "HardSwish": "HARD_SWISH", "LeakyRelu": "LEAKY_RELU", "Less": "LESS", "Log": "LOG", "LogSoftmax": "LOG_SOFTMAX",
-    "MatMul": "FULLY_CONNECTED", "MatMulInteger": "FULLY_CONNECTED", "Max": "MAXIMUM", "MaxPool": "MAX_POOL_2D",
-    "Min": "MINIMUM", "Mul": "MUL", "Neg": "NEG", "Pad": "PAD", "Pow": "POW", "PRelu": "PRELU",
-    "QGemm": "FULLY_CONNECTED", "QLinearAdd": "ADD", "QLinearAveragePool": "AVERAGE_POOL_2D",
-    "QLinearConcat": "CONCATENATION", "QLinearConv": "CONV_2D", "QLinearGlobalAveragePool": "MEAN",
-    "QLinearLeakyRelu": "LEAKY_RELU", "QLinearMatMul": "FULLY_CONNECTED", "QLinearMul": "MUL",
-    "QLinearSigmoid": "LOGISTIC", "QLinearSoftmax": "SOFTMAX", "ReduceMax": "REDUCE_MAX", "ReduceMean": "MEAN",
-    "ReduceMin": "REDUCE_MIN", "ReduceProd": "REDUCE_PROD", "ReduceSum": "SUM", "Relu": "RELU",
-    "Resize": "RESIZE", "Round": "ROUND", "Sigmoid": "LOGISTIC", "Sin": "SIN", "Slice": "STRIDED_SLICE",
-    "Softmax": "SOFTMAX", "SpaceToDepth": "SPACE_TO_DEPTH", "Split": "SPLIT", "Sqrt": "SQRT", "Sub": "SUB",
-    "Sum": "ADD", "Tanh": "TANH", "Tile": "TILE", "TopK": "TOPK_V2", "Transpose": "TRANSPOSE", "Upsample": "RESIZE",
-    "Where": "SELECT_V2", "LSTM": "LSTM", "GRU": "GRU", "RNN": "RNN",
+    "Cast": "CAST", "Ceil": "CEIL", "Concat": "CONCATENATION", "Conv": "CONV_2D", "ConvTranspose": "TRANSPOSE_CONV",
+    "Cos": "COS", "CumSum": "CUMSUM", "DepthToSpace": "DEPTH_TO_SPACE", "Div": "DIV", "Elu": "ELU", "Equal": "EQUAL",
+    "Exp": "EXP", "Floor": "FLOOR", "Gather": "GATHER", "Gelu": "GELU", "Gemm": "FULLY_CONNECTED",
+    "GlobalAveragePool": "MEAN", "GlobalMaxPool": "REDUCE_MAX", "Greater": "GREATER", "HardSwish": "HARD_SWISH",
+    "LeakyRelu": "LEAKY_RELU", "Less": "LESS", "Log": "LOG", "LogSoftmax": "LOG_SOFTMAX", "MatMul": "FULLY_CONNECTED",
+    "Max": "MAXIMUM", "MaxPool": "MAX_POOL_2D", "Min": "MINIMUM", "Mul": "MUL", "Neg": "NEG", "Pad": "PAD",
+    "Pow": "POW", "PRelu": "PRELU", "ReduceMax": "REDUCE_MAX", "ReduceMean": "MEAN", "ReduceMin": "REDUCE_MIN",
+    "ReduceProd": "REDUCE_PROD", "ReduceSum": "SUM", "Relu": "RELU", "Resize": "RESIZE", "Round": "ROUND",
+    "Sigmoid": "LOGISTIC", "Sin": "SIN", "Slice": "STRIDED_SLICE", "Softmax": "SOFTMAX",
+    "SpaceToDepth": "SPACE_TO_DEPTH", "Split": "SPLIT", "Sqrt": "SQRT", "Sub": "SUB", "Sum": "ADD", "Tanh": "TANH",
+    "Tile": "TILE", "TopK": "TOPK_V2", "Transpose": "TRANSPOSE", "Upsample": "RESIZE", "Where": "SELECT_V2",
+    "LSTM": "LSTM", "GRU": "GRU", "RNN": "RNN",
 }  # fmt: skip
-"""ONNX operator to the operator of TensorFlow Lite; RESIZE, LSTM, GRU and RNN stand for whatever becomes of them."""
+"""Operator to the operator of TensorFlow Lite; RESIZE, LSTM, GRU and RNN stand for whatever becomes of them."""
 LEFT_QUANTIZED = ("EXP", "LOG", "MIRROR_PAD", "REDUCE_MAX", "REDUCE_MIN", "RESIZE_BILINEAR")
 """Operators of which kernels refuse an integer type in which converters leave them, as converted files show; a
 converter may compute others in float in between."""
@@ -451,14 +447,9 @@ _BY_CALL: dict[str, str] = {Function.DEPTHWISE: "DEPTHWISE_CONV_2D", Function.BA
 
 def tflite_name(record: LoweredLayer) -> str:
     """Operator of TensorFlow Lite for a layer; empty where converters write several, or none is known."""
-    return (record.layer and _BY_CALL.get(record.layer.call.function)) or _of_node(record.node)
-
-
-def _of_node(node: Node) -> str:
-    if node.domain not in ("", "com.microsoft"):
-        return ""
-    mode = node.text("mode", MODES.get(node.op_type, ""))
-    return BY_MODE.get((node.op_type, mode)) or TFLITE_NAMES.get(node.op_type, "")
+    name, layer = canonical(record.node), record.layer
+    mode = record.node.text("mode", MODES.get(name, ""))
+    return (layer and _BY_CALL.get(layer.call.function)) or BY_MODE.get((name, mode)) or TFLITE_NAMES.get(name, "")
 
 
 # What the conditions of a runtime ask about a layer of an ONNX model.

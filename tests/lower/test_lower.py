@@ -387,6 +387,17 @@ def test_the_second_operand_of_a_maximum_is_broadcast_from_the_last_axis() -> No
     assert (call.input_dims, call.filter_dims) == (Dims(1, 4, 5, 8), Dims(1, 1, 1, 8))
 
 
+@pytest.mark.parametrize(("opset", "entries"), [(12, ["softmax_s8"]), (13, [])])
+def test_a_quantized_softmax_runs_over_the_axes_of_the_opset_that_it_names(opset: int, entries: list[str]) -> None:
+    """ONNX Runtime makes shares of axes 2 and 3 together where `opset` is 12, and of axis 2 alone where it is 13."""
+    source = f"""<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
+    g (int8[1, 8, 4, 5] x) => (int8[1, 8, 4, 5] y)
+    <float s = {{0.1}}, int8 z = {{0}}, float t = {{0.00390625}}, int8 u = {{-128}}> {{
+        y = com.microsoft.QLinearSoftmax<axis = 2, opset = {opset}>(x, s, z, t, u)
+    }}"""
+    assert [layer.call.entry for layer in lower(read(text(source))).layers] == entries
+
+
 @pytest.mark.parametrize(
     ("axis", "first", "known"), [(1, "Conv", True), (3, "Conv", False), (2, "", False), (3, "", True)]
 )

@@ -455,6 +455,20 @@ def test_padding_that_is_neither_same_nor_valid_becomes_a_pad(attributes, become
         assert call == direct.call
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y = com.microsoft.DynamicQuantizeMatMul(x, w, s, z)",
+        "q, a, b = DynamicQuantizeLinear(x) y = com.microsoft.MatMulIntegerToFloat(q, w, a, s, b, z)",
+    ],
+)
+def test_a_product_with_a_measured_scale_becomes_a_hybrid_layer(source):
+    head = """<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
+    g (float[4, 6] x) => (float[4, 5] y) <int8[6, 5] w = {1}, float s = {0.1}, int8 z = {0}>"""
+    analysis = analysed(text(f"{head} {{ {source} }}"), runtime_of("tflm"))
+    assert [remark.kind for remark in analysis.remarks] == ["runtime-hybrid"]
+
+
 def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
     assert "Invoke returns kTfLiteOk" in status_text("tflm", "convolve_s8")
     assert "Invoke returns an error" in status_text("tflm", "fully_connected_s8")
