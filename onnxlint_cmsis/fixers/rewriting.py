@@ -10,7 +10,15 @@ from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
 from onnxlint_cmsis.fixers.planning.layouts import refused
-from onnxlint_cmsis.fixers.planning.problem import FixOptions, Plan, PlanningInput, PlanStep, Prices, planning_input
+from onnxlint_cmsis.fixers.planning.problem import (
+    BITS,
+    FixOptions,
+    Plan,
+    PlanningInput,
+    PlanStep,
+    Prices,
+    planning_input,
+)
 from onnxlint_cmsis.fixers.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
 from onnxlint_cmsis.fixers.planning.solve import (
     Asked,
@@ -24,7 +32,6 @@ from onnxlint_cmsis.fixers.planning.solve import (
     unprovable,
 )
 from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -59,8 +66,6 @@ class FixRequest(NamedTuple):
 
 # A model between two rounds of fixing, read anew from its bytes each time.
 
-
-_BITS = dict(ELEM_TYPES.values())
 
 ClassName = tuple[str, ...]
 """A class by what stays the same from round to round: see `name_of`."""
@@ -182,7 +187,7 @@ def bytes_of(constant: Constant) -> int:
     elements = 1
     for size in constant.shape:
         elements *= size
-    return (elements * _BITS.get(constant.elem_type, 8) + 7) // 8
+    return (elements * BITS.get(constant.elem_type, 8) + 7) // 8
 
 
 def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:

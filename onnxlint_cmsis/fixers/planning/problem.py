@@ -405,6 +405,7 @@ class Factor:
     def __init__(self, domains: Mapping[int, Sequence[int]], tabulate: Tabulate) -> None:
         """`domains` has the variables and the sizes to keep in the table."""
         self.scope = tuple(domains)
+        self.domains = domains
         self._tabulate = tabulate
         self._domains = tuple(domains.values())
         self._indices = [{size: index for index, size in enumerate(sizes)} for sizes in self._domains]
@@ -504,6 +505,10 @@ FREE_WITH_CONSTANT = (ADD, DIV, MAX, MIN, MUL, SUB)
 """Operators that are fused into a layer where one operand is constant: bias, scale, clip."""
 
 
+NewBias = Callable[[Site, int, int], int]
+"""Bits of one element of the bias that a layer without one gets where a class has so many channels; 0 for no bias."""
+
+
 class PlanningInput(NamedTuple):
     """One model on some targets."""
 
@@ -519,6 +524,8 @@ class PlanningInput(NamedTuple):
     """Which findings on layers count."""
     work: SearchWork
     """What the searches for sizes may still do together."""
+    new_bias: NewBias | None = None
+    """Biases that take up the constants of channels that go; None where no channel can."""
 
     @property
     def graph(self) -> Graph:
@@ -676,7 +683,8 @@ class MeasureIndex(NamedTuple):
 # The factors of a model: measures of its layers, stored constants and classes at other sizes.
 
 
-_BITS = dict(ELEM_TYPES.values())
+BITS = dict(ELEM_TYPES.values())
+"""Bits of an element of a stored tensor, by its type."""
 
 Domains = Mapping[int, Sequence[int]]
 """Sizes that each class may take."""
@@ -691,8 +699,17 @@ def factors_of(
 ) -> tuple[Factor, ...]:
     """Every factor of a model over the classes that may change, with their sizes; those without any are constant."""
     index = MeasureIndex(len(prices.targets))
+
+    def layer(site: Site) -> Factor:
+        factor = layer_factor(site, prices, domains, align, misses)
+        if view.new_bias is None or site.layer.call.bias:
+            return factor
+        call = site.layer.call._replace(bias=True)
+        biased = layer_factor(site._replace(layer=site.layer._replace(call=call)), prices, domains, align, misses)
+        return _with_new_bias(site, factor, biased, index, view.new_bias)
+
     return (
-        *(layer_factor(site, prices, domains, align, misses) for site in view.sites),
+        *(layer(site) for site in view.sites),
         *(_fixed(prices.of_layer(layer), index) for layer in view.others),
         *stored_constants(view, index, domains),
         *unpriced_factors(view, index, domains),
@@ -767,6 +784,24 @@ def layer_factor(site: Site, prices: Prices, domains: Domains, align: int, misse
     return Factor({leaf: domains[leaf] for leaf in scope}, tabulate)
 
 
+def _with_new_bias(site: Site, plain: Factor, biased: Factor, index: MeasureIndex, new_bias: NewBias) -> Factor:
+    """Measures of one layer without a bias; `biased` has those with one, which holds where channels go that need it."""
+
+    def tabulate(candidates: Sequence[Sequence[int]]) -> Numbers:
+        table, grid, shape = plain.table(candidates), site.grid(plain.scope, candidates), tuple(map(len, candidates))
+        bits = np.zeros(shape, dtype=np.int64)
+        for axis, (leaf, sizes) in enumerate(zip(plain.scope, candidates, strict=True)):
+            line = np.array([new_bias(site, leaf, size) for size in sizes], dtype=np.int64)
+            bits = np.maximum(bits, line.reshape([-1 if other == axis else 1 for other in range(len(shape))]))
+        if grid is None or not bits.any():
+            return table
+        table = np.where(bits > 0, biased.table(candidates), table)
+        table[index.bytes] += bits * grid[1].reshape(shape) // 8
+        return table
+
+    return Factor(plain.domains, tabulate)
+
+
 def _fixed(present: tuple[Price, ...], index: MeasureIndex) -> Factor:
     row = index.row(
         Count(
@@ -791,7 +826,7 @@ def stored_constants(
         axes = view.dimensions.axes(name) or ()
         scope = tuple(sorted({leaf for axis in axes for leaf in leaves(axis) if leaf in domains}))
         if scope:
-            stored.setdefault(scope, Counter())[axes, _BITS.get(constant.elem_type, 8)] += 1
+            stored.setdefault(scope, Counter())[axes, BITS.get(constant.elem_type, 8)] += 1
     for scope, constants in stored.items():
         yield _constants(constants, {leaf: domains[leaf] for leaf in scope}, index)
 

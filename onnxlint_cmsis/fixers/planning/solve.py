@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
+from functools import cache, partial
 from itertools import chain, combinations, islice, pairwise, product, starmap
 from math import prod
 from operator import neg, sub
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+from onnxlint_cmsis.analysis.classes import FLOAT, DimensionClass, Dimensions, bias_slot
 from onnxlint_cmsis.analysis.lanes import MAX_KNOWN
 from onnxlint_cmsis.analysis.memory import activations, buffer_lifetimes, element_bytes, plan_arena
 from onnxlint_cmsis.analysis.results import IfBranch
@@ -25,6 +25,7 @@ from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.fixers.planning.problem import (
+    BITS,
     FACTOR_WORK,
     POLICIES,
     REACH,
@@ -34,6 +35,7 @@ from onnxlint_cmsis.fixers.planning.problem import (
     FixOptions,
     Level,
     MeasureIndex,
+    NewBias,
     Numbers,
     PlanningInput,
     Prices,
@@ -55,7 +57,6 @@ from onnxlint_cmsis.fixers.planning.problem import (
     unpriced_factors,
 )
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
@@ -530,11 +531,10 @@ def _leaves(view: PlanningInput, tensor: str) -> set[int]:
 
 def _stored(view: PlanningInput) -> int:
     """Bytes of the stored constants as they are."""
-    bits = dict(ELEM_TYPES.values())
     total = 0
     for constant in view.graph.constants.values():
         count = int(np.prod(constant.shape, dtype=np.float64)) if constant.shape else 1
-        total += (count * bits.get(constant.elem_type, 8) + 7) // 8
+        total += (count * BITS.get(constant.elem_type, 8) + 7) // 8
     return total
 
 
@@ -813,6 +813,8 @@ def plan_model(
     the analysis says.
     """
     lanes = view.model.lanes(disproved) if options.weights else None
+    if lanes is not None:
+        view = view._replace(new_bias=new_biases(view, lanes, options))
     decision = decide(view, prices, options, live_counts(lanes, options), refused)
     return ModelPlan(view, prices, lanes, decision, options, dict(refused))
 
@@ -827,6 +829,30 @@ def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
         if stay < len(group.live) + len(group.exact) + len(group.unsafe):
             counts[leaf] = stay
     return counts
+
+
+def new_biases(view: PlanningInput, lanes: Lanes, options: FixOptions) -> NewBias:
+    """Which layers without a bias get one where lanes of a class go that hold constants other than 0."""
+    graph, classes = view.graph, view.dimensions.classes
+    slots = {node: slot for node in lanes.readers if (slot := bias_slot(graph, graph.nodes[node])) and not slot.tensor}
+
+    @cache
+    def gaining(leaf: int, size: int) -> Set[int]:
+        have = classes[leaf].size
+        gone = {*range(have)}.difference(kept_lanes(lanes, leaf, have, size, options))
+        along = {node: lanes.readers[node] for node in slots if leaf in leaves(lanes.readers[node].axis)}
+        return lanes._replace(readers=along).increments({leaf: gone}).keys() if gone else frozenset()
+
+    def bits(site: Site, leaf: int, size: int) -> int:
+        node = site.layer.node
+        if node.index not in gaining(leaf, size):
+            return 0
+        slot = slots[node.index]
+        if slot.kind == FLOAT:
+            return BITS[graph.elem_type(node.inputs[0])]
+        return 64 if len(slot.scales) > 1 else 32  # an int32, and the scale of each channel where it is dequantized
+
+    return bits
 
 
 def kept_lanes(lanes: Lanes | None, leaf: int, have: int, want: int, options: FixOptions) -> tuple[int | None, ...]:
