@@ -237,9 +237,6 @@ SCALAR_SOFTMAX = CompilerDefect(
 )
 """Include/Internal/arm_nn_compiler.h: `__GNUC__ == 12 && __GNUC_MINOR__ <= 2`."""
 
-COMPILER_DEFECTS = (CONSTANT_PREDICATES, SCALAR_SOFTMAX)
-"""Every defect that is known."""
-
 
 # Hazards.
 

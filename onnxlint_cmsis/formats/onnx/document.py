@@ -175,7 +175,11 @@ class Document:
                 more = type(self.model)()
                 more.opset_import.add(domain="", version=opset.version)
                 self.checkable += more.SerializeToString()  # older checkers do not know the alias
-        self._restore_dims()
+        stripped = wire.all_tensors(self.model) if self.stripped.payloads else ()
+        for tensor, payload in ((tensor, self.payload(tensor)) for tensor in stripped):
+            if payload is not None:  # a stripped tensor gets its dims back
+                del tensor.dims[:]
+                tensor.dims.extend(payload.dims)
         if len(buffer) > MAX_FILE:
             self.problems.append(
                 Problem(
@@ -248,16 +252,6 @@ class Document:
         name, data_type = tensor.name, tensor.data_type
         tensor.ParseFromString(wire.placeholder(data_type == wire.STRING, link))
         tensor.name, tensor.data_type = name, data_type
-
-    def _restore_dims(self) -> None:
-        """Give stripped tensors their dims back."""
-        if not self.stripped.payloads:
-            return
-        for tensor in wire.all_tensors(self.model):
-            payload = self.payload(tensor)
-            if payload is not None:
-                del tensor.dims[:]
-                tensor.dims.extend(payload.dims)
 
 
 def require_text(names: Iterable[str | bytes]) -> None:

@@ -44,7 +44,10 @@ def expand_functions(
     """
     if not model.functions:
         return False
-    _forget_tags(model)
+    for node in all_nodes(model):  # metadata of the file's own under the keys used here
+        for position in reversed(range(len(node.metadata_props))):
+            if node.metadata_props[position].key in (RANGE_KEY, PATH_KEY):
+                del node.metadata_props[position]
     _tag(model.graph.node, nodes, buffer)
     for function, ranges in zip(model.functions, functions, strict=False):
         _tag(function.node, ranges, buffer)
@@ -71,14 +74,6 @@ def imported_versions(model: ModelProto) -> dict[str, int]:
 def domain_of(domain: str) -> str:
     """The default domain's two names made one."""
     return "" if domain == "ai.onnx" else domain
-
-
-def _forget_tags(model: ModelProto) -> None:
-    """Drop metadata of the file's own under the keys used here."""
-    for node in all_nodes(model):
-        for position in reversed(range(len(node.metadata_props))):
-            if node.metadata_props[position].key in (RANGE_KEY, PATH_KEY):
-                del node.metadata_props[position]
 
 
 def _tag(nodes: Iterable[NodeProto], ranges: list[Range], buffer: Buffer) -> None:

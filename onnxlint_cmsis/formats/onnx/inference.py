@@ -51,16 +51,9 @@ def settle_ceil_pools(model: ModelProto, tables: list[Table]) -> bool:
     if versions.get("", MENDED) >= MENDED:
         return False
     graphs = [model.graph] if len(tables) == 1 else list(all_graphs(model.graph))
-    settled: set[str] = set()
-    for graph, table in zip(graphs, tables, strict=True):
-        _settle(graph, table, settled)
-    return bool(settled)
-
-
-def _settle(graph: GraphProto, table: Table, changed: set[str]) -> None:
-    """Settle the pools of a graph; `changed` gets what they make, and what is made of that."""
-    for node in graph.node:
-        behind = not changed.isdisjoint(node.input)
+    settled: set[str] = set()  # what settled pools make, and what is made of that
+    for node, table in ((node, table) for graph, table in zip(graphs, tables, strict=True) for node in graph.node):
+        behind = not settled.isdisjoint(node.input)
         if not behind and operator_of_proto(node) in CEIL_POOLS and _attribute(node, "ceil_mode"):
             shape = table[node.input[0]][1] if node.input and node.input[0] in table else None
             after = _padding_after(node, shape[2:]) if shape else None
@@ -68,7 +61,8 @@ def _settle(graph: GraphProto, table: Table, changed: set[str]) -> None:
                 _pad(node, after)
                 behind = True
         if behind:
-            changed.update(name for name in node.output if name)
+            settled.update(name for name in node.output if name)
+    return bool(settled)
 
 
 def _padding_after(node: NodeProto, size: tuple[int | None, ...]) -> list[int] | None:
@@ -325,7 +319,10 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
     """
     given = dict(input_shapes or {})
     inputs = real_inputs(model.graph)
-    _check_names(given, inputs)
+    unknown = [name for name in given if name not in {value.name for value in inputs}]
+    if unknown:
+        there = ", ".join(f"`{value.name}` {describe(value)}" for value in inputs) or "none"
+        raise ModelError("input-shape", f"no input `{unknown[0]}`; the model's inputs: {there}")
     bound: dict[str, int] = {}
     contradicted = False
     for value in inputs:
@@ -378,14 +375,6 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
         more = f" (and {others} more values)" if others else ""
         allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
         problems.append(Problem("invalid", f"`{wrong[0]}`{more} has the size {size}; {allowed}"))
-
-
-def _check_names(given: dict[str, tuple[Size, ...]], inputs: list[ValueInfoProto]) -> None:
-    names = {value.name for value in inputs}
-    for name in given:
-        if name not in names:
-            there = ", ".join(f"`{value.name}` {describe(value)}" for value in inputs) or "none"
-            raise ModelError("input-shape", f"no input `{name}`; the model's inputs: {there}")
 
 
 def _override(value: ValueInfoProto, sizes: tuple[Size, ...], bound: dict[str, int]) -> bool:

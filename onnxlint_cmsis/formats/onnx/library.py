@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
 
-# ONNX's shape inference and checker, which are written in C++: called here, or in a process apart.
-#
 # Inference of onnx before 1.23 may end its process on damaged nodes that `hide_dangerous` does not know of. So these
-# versions
-# run in a process apart, which is started anew after such an end.
+# versions run in a process apart, which is started anew after such an end.
 
 
 TRUSTED = (1, 23)
@@ -151,8 +148,7 @@ def opset_problems(model: ModelProto) -> list[Problem]:
 # Nodes that ONNX's C++ shape inference crashes on or does not return from, kept out of its sight.
 #
 # Each rule was found by feeding onnx 1.23 mutated models, and every operator of every version with inputs of no, odd
-# and
-# small shapes: missing required inputs or types, sizes and axes out of all range.
+# and small shapes: missing required inputs or types, sizes and axes out of all range.
 # Data propagation is not used at all: it makes one object per element of every rank-1 tensor.
 
 
@@ -170,7 +166,7 @@ UNCHECKED = ("EyeLike", "RegexFullMatch", "DictVectorizer", "LabelEncoder", "Tre
 def hide_dangerous(graph: GraphProto, versions: dict[str, int]) -> None:
     """Make nodes that inference could crash on opaque, in place."""
     for node in graph.node:
-        if any(rule(node, versions) for rule in RULES):
+        if _required_input_missing(node, versions) or _odd_attribute(node) or node.op_type in UNCHECKED:
             node.domain = OPAQUE
 
 
@@ -189,42 +185,17 @@ def _required_input_missing(node: NodeProto, versions: dict[str, int]) -> bool:
     return any(not name and i < len(formal) and formal[i].option != optional for i, name in enumerate(node.input))
 
 
-def _huge_attribute(node: NodeProto, _versions: dict[str, int]) -> bool:
-    """An integer that is no axis and no size of anything."""
-    if operator_of_proto(node) in DATA_INTS:
-        return False
-    return any(abs(value) > MAX_INT for a in node.attribute for value in (a.i, *a.ints))
-
-
-def _uneven_split(node: NodeProto, _versions: dict[str, int]) -> bool:
-    """A Split that says another number of outputs than it has."""
-    if operator_of_proto(node) is not SPLIT:
-        return False
-    return any(a.name == "num_outputs" and a.i != len(node.output) for a in node.attribute)
-
-
-def _no_equation(node: NodeProto, _versions: dict[str, int]) -> bool:
-    """An Einsum of other characters than an equation has."""
-    if node.op_type != "Einsum":
-        return False
-    return any(a.name == "equation" and not EQUATION.fullmatch(a.s) for a in node.attribute)
-
-
-def _unchecked(node: NodeProto, _versions: dict[str, int]) -> bool:
-    """One of the operators that need a known input type, which it may not have."""
-    return node.op_type in UNCHECKED
-
-
-def _negative_batch(node: NodeProto, _versions: dict[str, int]) -> bool:
-    """A GatherND with fewer than no batch dims."""
-    return node.op_type == "GatherND" and any(a.name == "batch_dims" and a.i < 0 for a in node.attribute)
-
-
-RULES: tuple[Callable[[NodeProto, dict[str, int]], bool], ...] = (
-    _required_input_missing,
-    _huge_attribute,
-    _uneven_split,
-    _no_equation,
-    _negative_batch,
-    _unchecked,
-)
+def _odd_attribute(node: NodeProto) -> bool:
+    """An attribute with a value that its operator cannot have."""
+    operator = operator_of_proto(node)
+    for attribute in node.attribute:
+        huge = any(abs(value) > MAX_INT for value in (attribute.i, *attribute.ints))
+        if huge and operator not in DATA_INTS:  # it is no axis and no size of anything
+            return True
+        if operator is SPLIT and attribute.name == "num_outputs" and attribute.i != len(node.output):
+            return True
+        if node.op_type == "Einsum" and attribute.name == "equation" and not EQUATION.fullmatch(attribute.s):
+            return True
+        if node.op_type == "GatherND" and attribute.name == "batch_dims" and attribute.i < 0:
+            return True
+    return False

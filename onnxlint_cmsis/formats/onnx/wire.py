@@ -372,19 +372,14 @@ def _rewrite(buffer: Buffer, body: Range, kind: str, out: Stripped, depth: int) 
             chunks.append(buffer[run:field_start])
             run = stop
         if kind == "model" and child:
-            _record(buffer, child, (start, stop - start), out)
+            ranges = node_ranges(buffer, child, (start, stop - start))
+            if child == "function":
+                out.functions.append(ranges)
+            else:
+                out.has_graph = True
+                out.nodes += ranges
     chunks.append(buffer[run : sum(body)])
     return b"".join(chunks)
-
-
-def _record(buffer: Buffer, child: str, body: Range, out: Stripped) -> None:
-    """Note the nodes of the main graph or of a local function."""
-    ranges = node_ranges(buffer, child, body)
-    if child == "function":
-        out.functions.append(ranges)
-    else:
-        out.has_graph = True
-        out.nodes += ranges
 
 
 def _strip_tensor(buffer: Buffer, body: Range, out: Stripped) -> bytes:
@@ -450,6 +445,14 @@ def all_graphs(graph: GraphProto, depth: int = 1) -> Iterator[GraphProto]:
                 yield from all_graphs(inner, depth + 1)
 
 
+def _function_graphs(model: ModelProto) -> Iterator[GraphProto]:
+    """Graphs inside the nodes of local functions. Raises ModelError (`too-deep`)."""
+    for function in model.functions:
+        for node in function.node:
+            for _, inner in subgraphs(node):
+                yield from all_graphs(inner)
+
+
 def all_nodes(model: ModelProto) -> Iterator[NodeProto]:
     """Every node of the model, of its subgraphs and local functions.
 
@@ -458,19 +461,9 @@ def all_nodes(model: ModelProto) -> Iterator[NodeProto]:
     for graph in all_graphs(model.graph):
         yield from graph.node
     for function in model.functions:
-        for node in function.node:
-            yield node
-            for _, inner in subgraphs(node):
-                for graph in all_graphs(inner):
-                    yield from graph.node
-
-
-def graph_tensors(graph: GraphProto) -> Iterator[TensorProto]:
-    """Tensors among a graph's initializers."""
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield sparse.values
-        yield sparse.indices
+        yield from function.node
+    for graph in _function_graphs(model):
+        yield from graph.node
 
 
 def attribute_tensors(attribute: AttributeProto) -> Iterator[TensorProto]:
@@ -490,13 +483,11 @@ def all_tensors(model: ModelProto) -> Iterator[TensorProto]:
 
     Raises ModelError (`too-deep`).
     """
-    for graph in all_graphs(model.graph):
-        yield from graph_tensors(graph)
-    for function in model.functions:
-        for node in function.node:
-            for _, inner in subgraphs(node):
-                for graph in all_graphs(inner):
-                    yield from graph_tensors(graph)
+    for graph in (*all_graphs(model.graph), *_function_graphs(model)):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield sparse.values
+            yield sparse.indices
     for node in all_nodes(model):
         for attribute in node.attribute:
             yield from attribute_tensors(attribute)

@@ -451,7 +451,11 @@ class FlatEdit:
         if self._end > self.layout.end and self._new and is_zip(self.old[self.layout.end :]):
             raise NotAppliedError(UNNAMED)
         at = 0
-        for start, stop, piece in sorted([*self._cuts(live), *self._insertions()], key=lambda run: run[:2]):
+        put_in: list[tuple[int, int, Piece | None]] = [  # in front of what it replaces, filled up to keep the alignment
+            (start, start, Piece(base, blob.data + bytes(-len(blob.data) % ALIGNED)))
+            for start, (base, blob) in self._instead.items()
+        ]
+        for start, stop, piece in sorted([*self._cuts(live), *put_in], key=lambda run: run[:2]):
             if start > at:
                 yield Piece(at, bytes(self._bytes[at:start]))
             if piece is not None:
@@ -460,11 +464,6 @@ class FlatEdit:
         yield Piece(at, bytes(self._bytes[at : self._end]))
         for base, blob in reversed(self._new.items()):
             yield Piece(base, blob.data, blob.aligned)
-
-    def _insertions(self) -> Iterator[tuple[int, int, Piece | None]]:
-        """Vectors of offsets in front of those that they replace, filled up so that nothing loses its alignment."""
-        for start, (base, blob) in self._instead.items():
-            yield start, start, Piece(base, blob.data + bytes(-len(blob.data) % ALIGNED))
 
     def _cuts(self, live: set[int]) -> Iterator[tuple[int, int, Piece | None]]:
         """Runs of bytes that are no longer needed, in multiples of `ALIGNED`; the rest of them becomes zero."""

@@ -262,8 +262,6 @@ def _within(where: str, what: str, indices: Iterable[int], count: int) -> None:
 
 
 IDENTIFIER = b"TFL3"
-_DEPRECATED_LAST = 127
-"""Operators up to this number stand in `deprecated_builtin_code`, a byte; newer ones in `builtin_code`."""
 
 
 def read_tflite(path: str | PathLike[str], data: Buffer | None = None) -> TfliteModel:
