@@ -38,7 +38,7 @@ def _dense(sizes: LoopSizes) -> bool:
 
 
 def _ordered(sizes: LoopSizes) -> bool:
-    """The permutation decides which loop runs; a file may repeat an axis, which no loop was measured with."""
+    """The permutation decides which loop runs. No loop was measured with a repeated axis."""
     return len(sizes.permutation) > 1 and sorted(sizes.permutation) == [*range(len(sizes.permutation))]
 
 
@@ -229,7 +229,7 @@ class _Counted(NamedTuple):
 
 
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
-    """None where a size is unknown, or the loops of what the route ends in."""
+    """None where a size is unknown, or the loops of the last kernel of the route."""
     sizes = sizes_of(call)
     reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"
     kernel = kernel_of(REVERSED if reversed_ else taken.effective, target.isa, target.release)

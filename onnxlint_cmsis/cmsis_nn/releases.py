@@ -124,7 +124,7 @@ def before(release: str) -> str:
 
 
 def outlives(until: str, release: str) -> bool:
-    """Whether a row that holds to before `until` (empty: no bound) holds at some release from `release` on."""
+    """Whether a row that ends before `until` (empty: never) still holds in `release` or later."""
     return not until or _ORDER[release] < _ORDER[until]
 
 

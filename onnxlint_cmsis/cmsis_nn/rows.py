@@ -101,7 +101,7 @@ class Limit(NamedTuple):
     when: Condition
     """What is allowed."""
     words: str
-    """What is said where it fails; `{input_dims.h}` stands for the size that the call has."""
+    """Message where it fails; `{input_dims.h}` stands for the size of the call."""
 
     def failure(self, values: Values) -> str:
         """The words with the call's sizes; empty where the limit holds or an unknown size leaves it open."""

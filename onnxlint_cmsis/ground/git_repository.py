@@ -187,7 +187,7 @@ def _repository_at(work_tree: Path, folder: Path) -> Repository | None:
 
 
 def ignored_by_git(folder: str, files: list[str]) -> frozenset[str]:
-    """Those of the files below a folder that git ignores; none outside a work tree or without git.
+    """Files below a folder that git ignores; none outside a work tree or without git.
 
     A tracked file is never ignored, whatever patterns say.
     """

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-# Processes that do one piece of work after the other, so that one which a library ends takes nothing else with it.
-
-
 INNERMOST = re.compile(r'\(most recent call first\):\s+File "[^"]*?([^"/\\]+)[/\\](?:capi[/\\])?[^"/\\]*"')
-"""A thread's innermost call in what faulthandler writes, with the package whose Python code it is in."""
+"""A thread's innermost call in faulthandler's text, with its package."""
 MAX_FAULT = 65536
 """Bytes that are read of it."""
 
@@ -55,7 +52,7 @@ class Worker:
     """A process, started when work is given to it, and anew where the last one ended."""
 
     def __init__(self, context: Any) -> None:
-        """`context` makes pipes and processes as one of multiprocessing does."""
+        """`context` makes pipes and processes, like a context of multiprocessing."""
         self._context = context
         self._process: Any = None
         self.answers: Connection
@@ -225,7 +222,7 @@ class ProgramContext:
 
 
 def main() -> None:
-    """Serve at the pipes whose handles the command line has."""
+    """Serve at the pipes; the command line has their handles."""
     threading.Thread(target=_program_process_end_with_parent, daemon=True).start()
     answers, faults = (Connection(int(handle)) for handle in sys.argv[1:])
     serve(answers, faults)

@@ -10,9 +10,6 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension, Variables, size_of, unify
 
-# The axes of the tensors around one node, as dimensions.
-
-
 Axes = tuple[Dimension, ...]
 
 

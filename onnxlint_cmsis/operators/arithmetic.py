@@ -686,7 +686,7 @@ def _plane(node: Node, view: ValueView, x: Interval | None) -> Interval | None:
 
 
 def _with_padding(result: Interval, node: Node) -> Interval:
-    """What a mean becomes where it takes padding in."""
+    """The mean, which may include zeros of the padding."""
     counted = node.int("count_include_pad") and (padded(node) or node.int("ceil_mode"))
     return hull(result, point(0.0)) if counted else result
 
@@ -1091,7 +1091,7 @@ def stored(real: Interval, node: Node, view: ValueView, error: Floats | float = 
 
 
 def elementwise_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-    """Data is needed where the result is, any of the elements that a repeated one stands for."""
+    """Needed are the elements that a needed element of the result is computed from."""
     masks: dict[int, Mask] = {}
     for position in view.roles(node).data_of(node):
         shape = view.input_shape(node, position)
@@ -1180,13 +1180,13 @@ def plane_normalization(node: Node, view: ValueView) -> Interval | None:
 
 
 def deviation_normalization(node: Node, view: ValueView) -> Interval | None:
-    """Divided by the deviation, which is 0 where all elements are the same, as those of a new lane mostly are."""
+    """Divided by the deviation. It is 0 where all elements are equal, as in most new lanes."""
     x = leveled(node, view)
     return None if x is None else x.flawed(np.ones(x.low.shape, bool), Fault("may be NaN"))
 
 
 def norm_division(node: Node, view: ValueView) -> Interval | None:
-    """Divided by the norm along an axis, which is 0 where all elements are."""
+    """Divided by the norm along an axis. The norm is 0 where all elements are 0."""
     x = leveled(node, view)
     if x is None:
         return None

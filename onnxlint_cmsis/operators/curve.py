@@ -52,7 +52,7 @@ from onnxlint_cmsis.operators.record import (
 
 
 def curve(name: str, shape: Curve, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:
-    """Record of a function of one variable; `zero` where it is 0 at 0, whatever its parameters are."""
+    """Record of a function of one variable; `zero` says that it is 0 at 0 for any parameters."""
     return replace(at_its_place(name, risk, zero=zero), values=CurveValues(shape))
 
 

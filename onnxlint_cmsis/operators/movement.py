@@ -280,7 +280,7 @@ def cut(context: Context, axis: Dimension, first: int, last: int) -> tuple[list[
 
 
 def gather(node: Node, context: Context) -> None:
-    """Constant consecutive indices take a piece of the axis; any others fix where its elements are."""
+    """Constant consecutive indices take a piece of the axis. Other indices lock the axis."""
     if node.int("batch_dims"):
         raise NotFollowedError(f"{node.op_type} in batches")
     axes, index_axes = context.need(0), context.need(1)

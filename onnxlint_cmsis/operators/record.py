@@ -63,7 +63,7 @@ class Elements(str, Enum):
     REQUANTIZED = "requantized"
     """Steps of one scale of the first input in steps of another."""
     MEASURED = "measured"
-    """Real numbers of the first input in steps of a scale that is measured at run time."""
+    """Real numbers of the first input in steps of a scale; the scale is measured at run time."""
     COMPARED = "compared"
     """Truth values: how two inputs compare."""
     STORED = "stored"
@@ -71,7 +71,7 @@ class Elements(str, Enum):
     REPEATED = "repeated"
     """One constant that the node itself holds, everywhere."""
     SIZES = "sizes"
-    """Sizes of a tensor, which its elements do not matter for."""
+    """Sizes of a tensor; its elements do not matter."""
     RANDOM = "random"
     """Numbers that are drawn anew in every run."""
     BODIES = "bodies"
@@ -81,7 +81,7 @@ class Elements(str, Enum):
 
 
 CONVERTED = frozenset({Elements.CAST, Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED})
-"""The same real numbers, up to rounding, stored in another way; a scale that is measured has to be computed first."""
+"""The same real numbers, up to rounding, stored in another way. MEASURED is not among them: its scale is computed."""
 UNCHANGED = frozenset({Elements.SAME, Elements.RENAMED})
 """The same bytes, so that nothing has to be done at run time."""
 MOVING = UNCHANGED | {Elements.TRANSPOSED, Elements.MOVED}
@@ -133,7 +133,7 @@ class NewElement(str, Enum):
     SERVING = "serving"
     """The first old element that can serve: a scale that is positive and finite, or a zero-point."""
     AS_READ = "as read"
-    """What the readers of the result ask for."""
+    """The nodes that read the result decide."""
 
 
 class NewLane(NamedTuple):
@@ -167,7 +167,7 @@ class LayerSum(NamedTuple):
 
 
 class ValueView(ABC):
-    """One reading of the graph: of the lanes that are there, or of those that resizing adds."""
+    """A reading of the graph: present lanes, or the lanes that resizing adds."""
 
     graph: Graph
 
@@ -274,7 +274,7 @@ class Move(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """One node between the input whose elements it moves and one of its outputs."""
+    """A node that moves the elements of an input to one of its outputs."""
 
     node: Node
     """The node."""
@@ -334,7 +334,7 @@ def _pick(axis: int, indices: Array, size: int) -> Move:
 
 
 def chain(*moves: Move | None) -> Move | None:
-    """One after the other; None where one of them is."""
+    """Moves one after the other; None where one of them is None."""
     known = [move for move in moves if move is not None]
 
     def forward(array: Array) -> Array:
@@ -605,9 +605,9 @@ class Operator:
     fold: FoldRule | NotFollowed = NO_SHAPE_ARITHMETIC
     """What it makes of known integers."""
     of: Operator | None = None
-    """Operator that this one stands for, where it is an alias."""
+    """For an alias: the operator it stands for."""
     epilogue: str = ""
-    """Computation that an alias appends to the operator that it stands for."""
+    """Computation that an alias appends to its operator."""
     own_numbers: bool = False
     """Whether an alias has the shapes of the operator that it stands for alone, and computes other numbers."""
 

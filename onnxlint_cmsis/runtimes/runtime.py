@@ -322,7 +322,7 @@ class Arena(NamedTuple):
     steps: tuple[str, ...]
     """Operator and name of the layer of each step, from step 1; none where control flow decides."""
     basis: str = ""
-    """What it is where the runtime does not lay it out itself; empty where it does."""
+    """What the figures are where the runtime lays nothing out; empty where it does."""
 
     @property
     def used(self) -> int:

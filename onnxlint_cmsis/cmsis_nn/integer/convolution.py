@@ -549,7 +549,7 @@ _AVAILABLE = named("inputs_left", IN_W - ((LEFT_PAD_NUM + NO_PAD_NUM) * STRIDE_W
 
 
 def _window_end(columns: Term, name: str) -> Term:
-    """One past the last input that the last of the first `columns` output columns reads."""
+    """One past the last input that the first `columns` output columns read."""
     return named(name, (columns - 1) * STRIDE_W - PAD_W + FILTER_W)
 
 
@@ -574,7 +574,7 @@ _RIGHT_VALUES = all_of(
     any_of(equal(RIGHT_PAD_NUM, 0), _RIGHT_STRIP),
 )
 WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES))
-"""Exactly the geometries for which some tap reads another input than the convolution asks for."""
+"""All geometries, and no other ones, where some tap reads a wrong input."""
 
 
 _LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)

@@ -52,7 +52,7 @@ SQUARE: Condition = all_of(
 
 
 class LegacyBuild(NamedTuple):
-    """One body of a function in the releases whose guard is the same."""
+    """A body of a function, in the releases with the same guard."""
 
     name: str
     """`dsp`, `plain`, `dsp-5-8` or `plain-5-8`, for the names of rows."""

@@ -1,4 +1,4 @@
-"""What goes wrong in the functions for q7 and q15, and the scratch that they ask for."""
+"""Hazards and scratch of the functions for q7 and q15."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FaultyFunction(NamedTuple):
 
 
 class UncheckedFault(NamedTuple):
-    """One fault that functions do not check for."""
+    """A fault that functions do not check for."""
 
     name: str
     """End of the rows' names, in front of the build."""

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Number
 
 
-# Values fixed in the file: initializers, Constant nodes, and what follows from them without arithmetic.
-
-
 class LazyValues:
     """Reads values once, when they are first asked for."""
 

@@ -243,7 +243,7 @@ class Document:
             self.checkable = self.model.SerializeToString()
 
     def _detach(self, tensor: TensorProto) -> None:
-        """One zero element in place of a tensor that is in another file."""
+        """Put a single zero in place of a tensor that lies in another file."""
         require_text(wire.external_names(tensor))
         payload = Payload((0, 0), 0, 0, {}, tuple(tensor.dims))
         payload.external = location(tensor, self.path, self.problems)

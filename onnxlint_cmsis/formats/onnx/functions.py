@@ -141,7 +141,7 @@ class _Expansion:
 
 
 def rename(node: NodeProto, names: dict[str, str], prefix: str) -> None:
-    """Give a node of a function, and the graphs inside it, names of the place it is called from."""
+    """Rename the tensors of a function's node, and of the graphs inside it, for one call."""
     node.name = prefix + node.name if node.name else ""
     for values in (node.input, node.output):
         values[:] = [names.get(v, prefix + v) if v else v for v in values]

@@ -206,7 +206,7 @@ def _unguarded_axis(node: NodeProto) -> bool:
 
 
 def _nodes(node: NodeProto, op_type: str, inputs: tuple[int, ...], keep: tuple[str, ...], cast: int) -> list[NodeProto]:
-    """One standard node, with a Cast behind it where the type changes."""
+    """A standard node; a Cast follows where the type changes."""
     from onnx import helper
 
     output = node.output[0]
@@ -280,7 +280,7 @@ CONTRIB_POOLS: dict[Operator, tuple[str, ...]] = {
     AVERAGE_POOL: ("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"),
     GLOBAL_AVERAGE_POOL: (),
 }
-"""Pooling whose aliases may have channels last, with the attributes that its shape depends on."""
+"""Pooling operators whose aliases may have channels last; the attributes that decide the shape."""
 TURNS = ("transA", "transB", "transBatchA", "transBatchB")
 """Attributes by which a matrix product transposes its factors first."""
 

@@ -224,7 +224,7 @@ def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[str]:
 
 @of_nodes
 def zero_points(graph: Graph, node: Node) -> Iterator[str]:
-    """Zero-points of another type than the values they belong to."""
+    """Zero-points whose type is not that of their values."""
     for value, _, zero in _quantized(node):
         if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
             continue
@@ -332,7 +332,7 @@ class Flattener:
         self.given: set[str] = set()
         """Inputs and initializers of all graphs."""
         self.stored: dict[str, TensorProto | None] = {}
-        """Tensors of initializers and Constant nodes; None where a key has several, as that of a sparse one has."""
+        """Tensors of initializers and Constant nodes; None where a key has several tensors. A sparse one has two."""
 
     def run(self) -> Graph:
         """The whole model."""

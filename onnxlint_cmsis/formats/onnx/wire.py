@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 
-# Protobuf's wire format, read without decoding: varints, fields and the byte ranges of messages.
-
-
 Buffer = bytes | mmap.mmap
 """The file, mapped or in memory; only the bytes that are looked at are ever touched."""
 
@@ -126,7 +123,7 @@ def _after_scalar(buffer: Buffer, position: int, kind: int) -> int:
 Range = tuple[int, int]
 """Offset and length of a message's body in the file."""
 UNKNOWN_RANGE = (-1, -1)
-"""That of what is not in the file as it stands."""
+"""Range of a message that the file does not hold."""
 
 
 class Payload:
@@ -144,7 +141,7 @@ class Payload:
         self.counts = counts
         """Bytes per payload field."""
         self.dims = dims
-        """The tensor's dims, which its placeholder does not have."""
+        """The tensor's dims; its placeholder has none."""
         self.external: External | None = None
         """Where the values are, if in another file."""
 
@@ -160,7 +157,7 @@ class External:
         self.offset = offset
         """First byte."""
         self.length = length
-        """Bytes; -1 for all there are."""
+        """Bytes; -1 for all bytes to the end of the file."""
 
 
 class Stripped:
@@ -254,7 +251,7 @@ def _as_text(head: bytes) -> str | None:
 MAX_INLINE = 1024
 """Payloads of at most this many bytes stay in the copy."""
 MAX_INLINE_INT64 = 65536
-"""The same for int64 tensors, which shapes, axes and indices are."""
+"""The same for int64 tensors: shapes, axes and indices are such."""
 MAX_DEPTH = 30
 """Graphs inside one another; protobuf itself stops at 100 nested messages, three for each subgraph."""
 TOO_DEEP = f"more than {MAX_DEPTH} graphs inside one another, which is all that is read"

@@ -275,7 +275,7 @@ class _Walk:
 
 
 def _offsets(table: Table) -> Iterator[tuple[int, str]]:
-    """Where a table's offsets stand, and what the schema says they lead to."""
+    """Positions of a table's offsets, and the schema's kind of each target."""
     for name, field in fields(table.kind).items():
         position = table.position(name)
         if position and field.type not in SCALARS:
@@ -363,7 +363,7 @@ class FlatEdit:
         self._targets[position] = target
 
     def append(self, blob: Blob) -> Address:
-        """Put a new object behind all old ones, and before the new ones so far, which it may refer to."""
+        """Put a new object behind all old objects and before earlier new ones; it may refer to those."""
         base = self._room(blob)
         self._new[base] = blob
         return Address(base + blob.start)
@@ -416,7 +416,7 @@ class FlatEdit:
 
     @property
     def _end(self) -> int:
-        """Byte up to which the old file is one flatbuffer, with what fields without a name may lead to."""
+        """End of the old flatbuffer. Fields that the schema does not name may lead to bytes up to there."""
         return self.layout.end if self.layout.frozen == len(self.old) else len(self.old)
 
     def _live(self) -> set[int]:
@@ -439,7 +439,7 @@ class FlatEdit:
         return live
 
     def _references(self, live: set[int]) -> Iterator[tuple[int, int]]:
-        """Every offset that is still there, and what it leads to."""
+        """Every remaining offset, and its target."""
         yield 0, self._targets[0]
         for start in live:
             yield from ((reference, self._targets[reference]) for reference in self.layout.objects[start].references)

@@ -14,9 +14,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import MAX_AXES
 from onnxlint_cmsis.model.graph import MAX_VALUES, Constant, ModelError, Number, StoredQuantization
 
-# A `.tflite` file as plain data: what it says, number for number, with nothing worked out.
-
-
 BODIES = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),
     "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
@@ -147,7 +144,7 @@ class TfliteModel(NamedTuple):
                 yield number, index, operator
 
     def runs_once(self) -> frozenset[int]:
-        """Subgraphs that the first run alone enters: those that no path without a CALL_ONCE leads to."""
+        """Subgraphs that run only once: every path to them goes through a CALL_ONCE."""
         every, first = self._entered(lambda op: op != "CALL_ONCE"), self._entered(lambda _: True)
         return frozenset(first - every)
 

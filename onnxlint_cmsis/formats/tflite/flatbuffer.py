@@ -10,9 +10,6 @@ from onnxlint_cmsis.formats.tflite.schema import ENUMS, TABLES, UNIONS, Field, f
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError
 
-# Checked reading of a flatbuffer: every offset and every length is held against the file.
-
-
 OVERLAP = 4
 """How many times its own size a file may hold in tables and vectors: writers share some, a bomb shares thousands."""
 TABLE_COST = 32
@@ -109,7 +106,7 @@ class Table(NamedTuple):
     kind: str
     """Name in the schema."""
     span: Span
-    """Its own bytes, without those it refers to."""
+    """Bytes of the table itself."""
     vtable: Span
     """Bytes of its vtable."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 NIBBLES = {"INT4": np.int8, "UINT4": np.uint8}
-"""Element types of which two lie in a byte, and the type that their numbers are given in."""
+"""Element types with two elements to a byte; the numpy type of their values."""
 
 
 def constant_tensors(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:

@@ -320,7 +320,7 @@ def planned_buffers(model: TfliteModel, scratch: tuple[Scratch, ...]) -> tuple[P
 def _tensors(
     model: TfliteModel, subgraph: Subgraph, start: int, lives: Lifetimes, offsets: tuple[int, ...]
 ) -> list[PlannedBuffer]:
-    """Tensors of a subgraph that the planner places; VAR_HANDLE points its output at data of its own."""
+    """Tensors of a subgraph that the planner places; VAR_HANDLE points its output at its own data."""
     planned = []
     handles = {output for operator in subgraph.operators if operator.op == HANDLE for output in operator.outputs}
     for index, tensor in enumerate(subgraph.tensors, start):

@@ -53,7 +53,7 @@ P = ParamSpec("P")
 
 
 def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
-    """A condition that is told more than the operator: which operand, which types."""
+    """A condition with arguments beside the operator: operands, types."""
     return lambda *args, **more: lambda view: rule(view, *args, **more)
 
 
@@ -101,7 +101,7 @@ class OfLayer(NamedTuple):
 
 
 class KernelLimit(NamedTuple):
-    """One check of a kernel, or one of its ways that other operators do not go."""
+    """A check of a kernel, or a branch of it that only some operators take."""
 
     location: str
     """File and line, under K or from the root of the repository."""
@@ -1390,7 +1390,7 @@ SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, INT8, above_one)),)
 
 
 def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
-    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214), which float layers do not come to.
+    """PopulateConvolutionQuantizationParams (lite/kernels/kernel_util.cc:214). Float layers do not reach it.
 
     `axis` is that of the channels.
     """
@@ -1572,7 +1572,7 @@ class Kernel(NamedTuple):
     then: Callable[[Preparation], None] = lambda _: None
     """What its Prepare asks for and its Eval calls."""
     reference: str = ""
-    """Why reference code runs whatever the operator is like."""
+    """Why reference code runs for every operator; empty where CMSIS-NN may run."""
 
 
 # What several kernels check, and what is said of layers of ONNX models.
@@ -1721,7 +1721,7 @@ def divided_outputs(view: OperatorView) -> str:
 
 
 def past_channels(view: OperatorView) -> str:
-    """The same in reference code."""
+    """The groups divide the output's channels, in reference code."""
     text = divided_outputs(view)
     return text and f"{text}: values beside the pixel are read"
 
@@ -1875,7 +1875,7 @@ TRANSPOSED_PLAIN = in_file(
 
 
 def _transposed(p: Preparation) -> None:
-    """Padding is worked out from the output's size, as that of the convolution whose gradient this is."""
+    """Padding follows from the output's size, as in the convolution that this one inverts."""
     data, weights, output = (operand.of(p.view) for operand in (IMAGE, FILTER, OUTPUT))
     p.persistent += [4 * weights.shape[0]] * 2
     call = _slide(p.view, "transpose_conv_s8", output, Pair(*weights.shape[1:3]))._replace(
@@ -1939,7 +1939,7 @@ def several_scales(view: OperatorView) -> str:
 
 
 def scales_of_int16(view: OperatorView) -> str:
-    """The same of a layer that may not have them."""
+    """Several scales in a layer that may not have them."""
     text = several_scales(view)
     return text and f"{text}, which layers of int8 alone may have"
 
@@ -2047,7 +2047,7 @@ DENSE_PLAIN = in_file(
 
 
 def _multipliers(p: Preparation) -> None:
-    """Those of weights with several scales."""
+    """Multipliers of weights with several scales."""
     if DATA.of(p.view).elem_type != "FLOAT32" and several(p.view):
         p.persistent += [4 * several(p.view)] * 2
 
@@ -2270,7 +2270,7 @@ def values(view: OperatorView, tensor: TfliteTensor, count: int) -> tuple[int, .
 
 
 def with_value(condition: Condition) -> Condition:
-    """The condition, where there is a value to pad with."""
+    """The condition, for a pad with a value."""
     return lambda view: condition(view) if view.input(2) is not None else ""
 
 
@@ -2499,7 +2499,7 @@ SOFTMAX_STEPS = in_file(
 
 
 def types_together(view: OperatorView) -> str:
-    """One type, or int16 of int8."""
+    """Input and output have one type, or int8 becomes int16."""
     kinds = DATA.of(view).elem_type, OUTPUT.of(view).elem_type
     together = kinds[0] == kinds[1] or kinds == ("INT8", "INT16")
     return "" if together else f"its input is {kinds[0]} and its output {kinds[1]}; they are not taken together"

@@ -205,7 +205,7 @@ class Preparation:
         self.hazards: list[str] = []
         """What is known against the calls of functions."""
         self.dropped: str = ""
-        """An error that Eval meets and does not hand on."""
+        """An error that Eval drops."""
         self.reference: str = ""
         """Why reference code runs."""
         self.kind: str = ""
