@@ -378,6 +378,17 @@ _TOO_MANY = greater(COLS, _LARGEST)
 # One pixel alone is left over, which dsp code counts in steps of 4.
 _PAIR_OR_MORE = any_of(greater(_PIXELS, 1), greater(COLS, _LARGEST_BY_4))
 
+_GROUPED_AS_DENSE = Hazard(
+    id="conv-grouped-as-dense",
+    kind="wrong-result",
+    entries=("convolve_s8",),
+    kernels=(),
+    origin=kernel_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
+    when=_GROUPED,
+    brief="computes the grouped layer as a dense one",
+    what="No kernel of this release reads filter_dims.c: a grouped convolution is computed as a dense one.",
+    way_round="Split the layer into one convolution per group.",
+)
 CONVOLUTION_HAZARDS = (
     Hazard(
         id="conv-dilation-ignored",
@@ -389,27 +400,12 @@ CONVOLUTION_HAZARDS = (
         brief="computes the dilated layer undilated",
         what="No kernel of this release reads the dilation: a dilated layer is computed undilated.",
     ),
-    Hazard(
-        id="conv-grouped-as-dense",
-        kind="wrong-result",
-        entries=("convolve_s8",),
-        kernels=(),
-        origin=kernel_at("arm_convolve_wrapper_s8", _WRAPPER_S8, until="6.0.0"),
-        when=_GROUPED,
-        brief="computes the grouped layer as a dense one",
-        what="No kernel of this release reads filter_dims.c: a grouped convolution is computed as a dense one.",
-        way_round="Split the layer into one convolution per group.",
-    ),
-    Hazard(
+    _GROUPED_AS_DENSE,
+    _GROUPED_AS_DENSE._replace(
         id="conv-s16-grouped-as-dense",
-        kind="wrong-result",
         entries=("convolve_s16",),
-        kernels=(),
         origin=kernel_at("arm_convolve_wrapper_s16", _WRAPPER_S16),
-        when=_GROUPED,
-        brief="computes the grouped layer as a dense one",
         what="No s16 kernel reads filter_dims.c: a grouped convolution is computed as a dense one.",
-        way_round="Split the layer into one convolution per group.",
     ),
     Hazard(
         id="conv-s16-odd-channel-columns",
@@ -425,16 +421,11 @@ CONVOLUTION_HAZARDS = (
         ),
         way_round="Take an even number of output channels.",
     ),
-    Hazard(
+    _GROUPED_AS_DENSE._replace(
         id="conv-s4-grouped-as-dense",
-        kind="wrong-result",
         entries=("convolve_s4",),
-        kernels=(),
         origin=kernel_at("arm_convolve_wrapper_s4", _HAZARDS_WRAPPER_S4),
-        when=_GROUPED,
-        brief="computes the grouped layer as a dense one",
         what="The s4 kernels compute no groups: a grouped convolution is computed as a dense one.",
-        way_round="Split the layer into one convolution per group.",
     ),
     Hazard(
         id="conv-grouped-no-scratch",
@@ -678,56 +669,48 @@ _DEF_FAST = {V5_8: 53, V5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0":
 _DEF_1X1 = {"4.0.0": 86, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 _DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
 
+_FAST_PADDING_AFTER = Hazard(
+    id="conv-1x1-fast-padding-after",
+    kind="wrong-result",
+    entries=("convolve_s8", "depthwise_s8"),
+    kernels=("arm_convolve_1x1_s8_fast",),
+    origin=kernel_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
+    when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+    unsized=_AFTER_FAST,
+    brief="puts values in the wrong places where there is padding after",
+    what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
+    "in the wrong place.",
+    way_round=_NO_PAD_AFTER,
+)
+_PADDING_AFTER = Hazard(
+    id="conv-1x1-padding-after",
+    kind="wrong-result",
+    entries=("convolve_s8", "depthwise_s8"),
+    kernels=("arm_convolve_1x1_s8",),
+    origin=kernel_at("arm_convolve_1x1_s8", _DEF_1X1),
+    when=_PAST,
+    unsized=_AFTER,
+    brief="reads past the row where there is padding after",
+    what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
+    way_round=_NO_PAD_AFTER,
+)
 ONE_BY_ONE_HAZARDS = (
-    Hazard(
-        id="conv-1x1-fast-padding-after",
-        kind="wrong-result",
-        entries=("convolve_s8", "depthwise_s8"),
-        kernels=("arm_convolve_1x1_s8_fast",),
-        origin=kernel_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
-        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
-        unsized=_AFTER_FAST,
-        brief="puts values in the wrong places where there is padding after",
-        what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
-        "in the wrong place.",
-        way_round=_NO_PAD_AFTER,
-    ),
-    Hazard(
-        id="conv-1x1-padding-after",
-        kind="wrong-result",
-        entries=("convolve_s8", "depthwise_s8"),
-        kernels=("arm_convolve_1x1_s8",),
-        origin=kernel_at("arm_convolve_1x1_s8", _DEF_1X1),
-        when=_PAST,
-        unsized=_AFTER,
-        brief="reads past the row where there is padding after",
-        what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_NO_PAD_AFTER,
-    ),
-    Hazard(
+    _FAST_PADDING_AFTER,
+    _PADDING_AFTER,
+    _FAST_PADDING_AFTER._replace(
         id="conv-1x1-s4-fast-padding-after",
-        kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4_fast",),
         origin=kernel_at("arm_convolve_1x1_s4_fast", _DEF_S4),
-        when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
-        unsized=_AFTER_FAST,
-        brief="puts values in the wrong places where there is padding after",
         what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
         "in the wrong places.",
-        way_round=_NO_PAD_AFTER,
     ),
-    Hazard(
+    _PADDING_AFTER._replace(
         id="conv-1x1-s4-padding-after",
-        kind="wrong-result",
         entries=("convolve_s4",),
         kernels=("arm_convolve_1x1_s4",),
         origin=kernel_at("arm_convolve_1x1_s4", _DEF_S4),
-        when=_PAST,
-        unsized=_AFTER,
-        brief="reads past the row where there is padding after",
         what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
-        way_round=_NO_PAD_AFTER,
     ),
 )
 

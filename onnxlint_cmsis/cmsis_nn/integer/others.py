@@ -395,7 +395,7 @@ _GATHERED = greater(named("last_lane", minimum(IN_W - 1, 7)) * IN_C, LARGEST_U16
 
 
 def _row(name: str, when: Condition, isas: tuple[Isa, ...], at: tuple[str, int], words: tuple[str, str]) -> Hazard:
-    """A hazard. `place`: C function and line. `words`: what happens, and what helps."""
+    """A hazard. `at`: C function and line. `words`: what happens, and what helps."""
     function, line = at
     return Hazard(
         id=name,
