@@ -28,4 +28,5 @@ def wide_terminal() -> Iterator[None]:
 @pytest.fixture
 def told(request: pytest.FixtureRequest) -> Told:
     """Compares what people are told with the golden texts of the test's module."""
-    return Told(request.node.path.stem, request.node.name)
+    folder = str(request.getfixturevalue("tmp_path")) if "tmp_path" in request.fixturenames else ""
+    return Told(request.node.path.stem, request.node.name, folder)

@@ -81,12 +81,12 @@ def test_depthwise_multiplier_is_a_class_of_its_own() -> None:
     assert dimensions.leaves("deep_0", 1) == (dimensions.class_of("stem_0", 1).id, multiplier.id)
 
 
-def test_grouped_convolution_moves_within_groups() -> None:
+def test_grouped_convolution_moves_within_groups(told: Told) -> None:
     build, data = stem(6)
     dimensions = prove(build, head(build, build.conv(data, 3, 4, group=2, name="grouped"), 4))
     assert dimensions.channel_text("stem_0", 1) == "6 = 2 x 3"
     assert dimensions.channel_text("grouped_0", 1) == "4 = 2 x 2"
-    assert "grouped: group count of a grouped convolution" in reasons(dimensions, "stem_0", 1)
+    told(reasons(dimensions, "stem_0", 1))
 
 
 @pytest.mark.parametrize("rank", [3, 5])
@@ -332,9 +332,9 @@ def test_a_range_over_all_lanes_locks() -> None:
     assert freedom(dimensions, "stem_0", 1) == "LOCKED"
 
 
-def test_gemm_of_the_wrong_rank_locks_with_the_reason() -> None:
+def test_gemm_of_the_wrong_rank_locks_with_the_reason(told: Told) -> None:
     build = Builder()
     data = build.op("Relu", build.input("x", 1, 2, 3), name="data")
     build.op("Gemm", data, build.weights(3, 4), name="bad")
     dimensions = build.analyse("data_0")
-    assert "bad: Gemm of ranks 3 and 2 where 2 is allowed" in reasons(dimensions, "data_0", 1)
+    told(reasons(dimensions, "data_0", 1))

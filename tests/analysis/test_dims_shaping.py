@@ -102,22 +102,22 @@ def test_a_target_from_shape_follows_the_axis_it_names() -> None:
     assert dimensions.channel_text("flat_0", 1) == "96 = 6 x 4 x 4"
 
 
-def test_a_target_that_computes_with_the_channels_locks_them() -> None:
+def test_a_target_that_computes_with_the_channels_locks_them(told: Told) -> None:
     build, data = stem()
     sizes = build.op("Shape", data)
     channels = build.op("Gather", sizes, build.ints(1), axis=0)
     rest = build.op("Sub", build.op("Add", channels, build.ints(1), name="more"), build.ints(1))
     target = build.op("Concat", build.ints(1), rest, build.ints(16), axis=0)
     dimensions = prove(build, build.op("MatMul", build.op("Reshape", data, target), build.weights(16, 2)))
-    assert "more: Add computes with this size" in reasons(dimensions, "stem_0", 1)
+    told(reasons(dimensions, "stem_0", 1))
 
 
-def test_a_target_given_at_run_time_locks() -> None:
+def test_a_target_given_at_run_time_locks(told: Told) -> None:
     build, data = stem()
     target = build.input("target", 2, elem_type=7)
     build.op("Reshape", data, target, name="flat")
     dimensions = build.analyse("stem_0")
-    assert "flat: the target shape is computed at run time" in reasons(dimensions, "stem_0", 1)
+    told(reasons(dimensions, "stem_0", 1))
 
 
 def test_sizes_multiplied_are_a_grid() -> None:

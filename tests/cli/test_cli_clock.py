@@ -54,7 +54,7 @@ def test_json_of_layers_has_the_bounds_of_the_instructions_told(run):
     assert "time" not in second
 
 
-def test_summaries_in_text_json_and_sarif_tell_the_same(run):
+def test_summaries_in_text_json_and_sarif_tell_the_same(run, told):
     options = (*TARGETS, "--clock", "120MHz")
     text = " ".join(run(*options)[1].split())
     assert "time cortex-m4: predicted " in text
@@ -63,7 +63,7 @@ def test_summaries_in_text_json_and_sarif_tell_the_same(run):
     first, second = (target["time"] for target in summary["targets"])
     assert first["predicted_ms"]["low"] < first["predicted_ms"]["high"]
     assert second["predicted_ms"] is None
-    assert second["reason"] == "no public anchor for cortex-m7"
+    told(second["reason"])
     sarif = json.loads(run(*options, "--output-format", "sarif")[1])["runs"][0]["properties"]["summaries"][0]
     assert [target["time"] for target in sarif["targets"]] == [first, second]
 

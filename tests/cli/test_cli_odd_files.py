@@ -117,13 +117,13 @@ def test_a_fixed_file_with_a_second_name_says_that_this_one_keeps_the_old_bytes(
     assert "hard link" not in text(run(tmp_path, "--fix", "m.onnx"))
 
 
-def test_json_and_github_tell_of_second_names_too(tmp_path):
+def test_json_and_github_tell_of_second_names_too(tmp_path, told):
     (tmp_path / "m.onnx").write_bytes(gaining())
     for name in ("a", "b"):
         os.link(tmp_path / "m.onnx", tmp_path / name)
     done = run(tmp_path, "--diff", "--output-format", "json", "m.onnx")
     (file,) = json.loads(text(done))["files"]
-    assert file["fix"]["notes"] == ["the file has 2 other names (hard links), which would keep the old bytes"]
+    told(file["fix"]["notes"])
     assert "hard links" in text(run(tmp_path, "--diff", "--output-format", "github", "m.onnx"))
 
 

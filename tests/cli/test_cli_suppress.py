@@ -64,12 +64,12 @@ def test_metadata_of_the_model_and_of_a_node():
     assert codes_of(left(model=graph({}, {"other": "CNN102"}))) == ["CNN102", "CNN302", "CNN111"]
 
 
-def test_what_a_model_suppresses_in_vain_is_told_once():
+def test_what_a_model_suppresses_in_vain_is_told_once(told):
     key = accepted.METADATA_KEY
     outcome = left(model=graph({}, {key: "CNN302,CNN102 later"}))
     assert codes_of(outcome) == ["CNN302", "CNN111", "CNN090"]
     unused = outcome.findings[-1]
-    assert unused.message == "onnxlint-cmsis:ignore of Conv 'Conv_1' names CNN302 (later), which reports nothing there"
+    told(unused.message)
     assert (unused.location.node, unused.location.path) == ("Conv_1", "m.onnx")
 
 
@@ -104,13 +104,11 @@ def run(capsys, *argv):
     return code, capsys.readouterr().out.splitlines()
 
 
-def test_an_entry_is_unused_only_where_no_file_of_the_run_needs_it(project, capsys):
+def test_an_entry_is_unused_only_where_no_file_of_the_run_needs_it(project, capsys, told):
     (project / "onnxlint-cmsis.toml").write_text('suppress = [{rule = "CNN302"}, {rule = "CNN103", path = "a.onnx"}]')
     code, lines = run(capsys, "a.onnx", "b.onnx")
     assert code == 1
-    assert lines[-1] == (
-        "onnxlint-cmsis.toml: CNN090 note suppress[1] of CNN103 matches no finding in the 1 file it covers in this run"
-    )
+    told(lines[-1])
     assert sum("CNN090" in line for line in lines) == 1
     assert sum("CNN090" in line for line in run(capsys, "b.onnx")[1]) == 0
 
@@ -121,16 +119,16 @@ def test_an_entry_that_covers_an_unreadable_file_is_not_called_unused(project, c
     assert not any("CNN090" in line for line in run(capsys, ".")[1])
 
 
-def test_baseline_hides_what_it_has_and_no_more(project, capsys):
+def test_baseline_hides_what_it_has_and_no_more(project, capsys, told):
     assert main(["--write-baseline", "base.json", "."]) == 0
-    assert capsys.readouterr().out == "4 findings in 2 files written to base.json\n"
+    told(capsys.readouterr().out)
     assert run(capsys, ".", "--baseline", "base.json") == (0, [])
     (project / "a.onnx").write_text("miss miss miss note")
     code, lines = run(capsys, ".", "--baseline", "base.json")
     assert (code, len(lines)) == (1, 1)
 
 
-def test_baseline_tells_what_is_no_longer_there(project, capsys):
+def test_baseline_tells_what_is_no_longer_there(project, capsys, told):
     main(["--write-baseline", "base.json", "."])
     capsys.readouterr()
     (project / "a.onnx").write_text("miss")
@@ -142,10 +140,7 @@ def test_baseline_tells_what_is_no_longer_there(project, capsys):
         ],
     )
     (project / "b.onnx").unlink()
-    assert (
-        "base.json: CNN091 note b.onnx: the file does not exist any more"
-        in run(capsys, "a.onnx", "--baseline", "base.json")[1]
-    )
+    told(run(capsys, "a.onnx", "--baseline", "base.json")[1])
 
 
 def test_baseline_paths_are_relative_to_its_folder(project, capsys, monkeypatch):

@@ -98,11 +98,11 @@ def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     assert "Judged for " in out
 
 
-def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path):
+def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     code, _, err = run("--runtime", "tflm@2025-03", "a.tflite")
     assert code == 2
-    assert "--runtime: tflm@bf42f039 judges no .tflite file" in err
+    told(err)
 
 
 @pytest.mark.parametrize("command", ["lint", "layers"])
@@ -320,11 +320,11 @@ def test_the_hooks_take_both_formats():
         assert not re.search(hook["files"], "models/a.tflite.txt")
 
 
-def test_what_is_not_looked_at_is_said(run, tmp_path):
+def test_what_is_not_looked_at_is_said(run, tmp_path, told):
     model = conv_model()
     model["subgraphs"] = [*model["subgraphs"], {**model["subgraphs"][0], "name": "train"}]
     model["signature_defs"] = [*model["signature_defs"], {"signature_key": "train", "subgraph_index": 1}]
     (tmp_path / "a.tflite").write_bytes(write(model))
     options = ("--target", "m4", "--select", "CNN005", "--output-format", "json", "a.tflite")
     (found,) = json.loads(run(*options)[1])["findings"]
-    assert "subgraph 1 'train' is not looked at: only signature 'train' enters it" in found["message"]
+    told(found["message"])

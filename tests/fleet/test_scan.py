@@ -68,7 +68,7 @@ def test_a_clock_gives_each_target_a_range(tmp_path):
     assert (untimed["ms_at_least"], untimed["ms_at_most"]) == (None, None)
 
 
-def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys):
+def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys, told):
     models(tmp_path, 2)
     for folder in (".git", "venv", "inner"):
         (tmp_path / folder).mkdir()
@@ -78,7 +78,7 @@ def test_folders_patterns_and_urls_give_each_model_once(tmp_path, capsys):
     given = (tmp_path, f"file://{tmp_path}/m*", tmp_path / "m00.onnx", tmp_path / "empty")
     assert scan(*given, "--out", tmp_path / "out") == 0
     assert statuses(tmp_path / "out") == {"in_inner.onnx": "ok", "m00.onnx": "ok", "m01.onnx": "ok"}
-    assert f"warning: no .onnx or .tflite file in {tmp_path}/empty" in capsys.readouterr().err
+    told(capsys.readouterr().err)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only a forked process has what its parent holds in memory")
@@ -131,7 +131,7 @@ def test_output_of_other_settings_and_other_files_are_refused(tmp_path, capsys):
     paths = models(tmp_path, 1)
     assert scan(*paths, "--out", tmp_path / "out") == 0
     assert scan(*paths, "--out", tmp_path / "out", "--target", "cortex-m4") == 2
-    assert "made by another version or with other settings; scan into another folder" in capsys.readouterr().err
+    assert "made by another version or with other settings" in capsys.readouterr().err
     assert scan(*paths, "--out", paths[0]) == 2
     assert "this is a file" in capsys.readouterr().err
     (tmp_path / "out" / "part-1.parquet").write_text("torn")
@@ -139,10 +139,10 @@ def test_output_of_other_settings_and_other_files_are_refused(tmp_path, capsys):
     assert "part-1.parquet: not a part of a scan" in capsys.readouterr().err
 
 
-def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
+def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys, told):
     monkeypatch.setattr("onnxlint_cmsis.fleet.scan_command.find_spec", lambda name: name != "pyarrow" or None)
     assert scan(tmp_path, "--out", tmp_path / "out") == 2
-    assert capsys.readouterr().err.endswith("scan needs pyarrow: pip install 'onnxlint-cmsis[fleet]'\n")
+    told(capsys.readouterr().err)
 
 
 @posix
@@ -192,7 +192,7 @@ def test_the_docs_name_every_column_with_its_type():
     assert all(f"* `{status}`: {text}" in " ".join(page.split()) for status, text in STATUSES.items())
 
 
-def test_a_url_is_read_up_to_a_size(monkeypatch, told):
+def test_a_url_is_read_up_to_a_size(monkeypatch):
     import fsspec
 
     data = model()
@@ -203,7 +203,7 @@ def test_a_url_is_read_up_to_a_size(monkeypatch, told):
     monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data) - 1)
     (row,) = scan_model(job)
     assert row.status == "unreadable"
-    told(row.message)
+    assert f"more than {len(data) - 1} bytes" in row.message
 
 
 @posix

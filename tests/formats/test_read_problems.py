@@ -78,10 +78,10 @@ def test_a_node_that_reads_itself(told):
     told(found)
 
 
-def test_a_cycle_of_many_nodes_is_found_without_recursion():
+def test_a_cycle_of_many_nodes_is_found_without_recursion(told):
     nodes = [relu(f"t{i}", f"t{i + 1}", f"n{i}") for i in range(5000)] + [relu("t5000", "t0", "back")]
     found = one(nodes, output="t7")
-    assert "is part of a cycle" in found
+    told(found)
     assert len(found) < 300
 
 
@@ -125,7 +125,7 @@ def test_impossible_sizes(size, told):
 
 @pytest.mark.parametrize("dims", [[2**62], [2**62, 2**62], [-4], [-(2**63)]])
 @pytest.mark.parametrize("kind", ["initializer", "constant"])
-def test_impossible_dims(dims, kind):
+def test_impossible_dims(dims, kind, told):
     weight = TensorProto(name="w", data_type=1, dims=dims, raw_data=bytes(4))
     add = helper.make_node("Add", ["x", "w"], ["y"])
     if kind == "constant":
@@ -134,7 +134,7 @@ def test_impossible_dims(dims, kind):
         )
     else:
         graph = read(model([add], [X], [value("y", None)], [weight]))
-    assert f"tensor `w` has dims {dims}; allowed is 0 to 2147483647 in each" in only(graph)
+    told(only(graph))
     assert "w" not in graph.constants
     assert graph.shape("w") in (None, (None,) * len(dims))
 
@@ -266,13 +266,13 @@ def test_scales_that_cannot_be(scale, told):
     told(found)
 
 
-def test_a_shared_scale_is_reported_once():
+def test_a_shared_scale_is_reported_once(told):
     numbers = [tensor("s", np.float32(-1)), tensor("z", np.int8(0))]
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], name="a"),
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], name="b"),
     ]
-    assert one(nodes, initializers=numbers).startswith("a: scale `s` has -1.0")
+    told(one(nodes, initializers=numbers))
 
 
 @pytest.mark.parametrize(
@@ -311,22 +311,18 @@ def qlinear_conv(scale=1.0, zero=0, zero_type=np.int8):
     return [node], [value("x", [1, 4, 8, 8], INT8)], numbers
 
 
-def test_fused_operators_are_held_to_the_rules_of_what_they_stand_for():
+def test_fused_operators_are_held_to_the_rules_of_what_they_stand_for(told):
     weights = tensor("w", np.ones((5, 6), np.float32))
     gemm = helper.make_node("FusedGemm", ["m", "w"], ["y"], domain="com.microsoft", name="n")
-    assert "multiplies [2, 4] by [5, 6]" in one([gemm], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)])
+    told(one([gemm], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
     matmul = helper.make_node("FusedMatMul", ["m", "w"], ["y"], domain="com.microsoft", name="n", transB=1)
-    assert "multiplies [2, 4] by [6, 5]" in one(
-        [matmul], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]
-    )
+    told(one([matmul], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
 
 
-def test_zero_points_of_integer_layers_have_their_values_type():
+def test_zero_points_of_integer_layers_have_their_values_type(told):
     numbers = [tensor("w", np.ones((8, 4, 3, 3), np.int8)), tensor("z", np.array(0, np.int8))]
     node = helper.make_node("ConvInteger", ["x", "w", "z"], ["y"], name="n")
-    assert "allowed is the values' own type, uint8" in one(
-        [node], [value("x", [1, 4, 8, 8], TensorProto.UINT8)], numbers
-    )
+    told(one([node], [value("x", [1, 4, 8, 8], TensorProto.UINT8)], numbers))
 
 
 def test_one_zero_point_for_many_scales():
@@ -334,9 +330,9 @@ def test_one_zero_point_for_many_scales():
     assert texts(read(model(nodes, inputs, [value("y", None)], numbers))) == []
 
 
-def test_scales_of_quantized_operators():
-    assert "scale `ws` has 0.0 at 0" in one(*qlinear_conv(0.0))
-    assert "zero-point `wz` has shape [3], scale [8]" in one(*qlinear_conv(1.0, [0, 0, 0]))
+def test_scales_of_quantized_operators(told):
+    told(one(*qlinear_conv(0.0)))
+    told(one(*qlinear_conv(1.0, [0, 0, 0])))
 
 
 def test_zero_points_of_another_type(told):

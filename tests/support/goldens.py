@@ -23,16 +23,18 @@ def check_golden(name: str, text: str) -> None:
 
 
 class Told:
-    """What one test is told, entry by entry in the file of its module."""
+    """What one test is told, entry by entry in the file of its module; its folder is called FOLDER there."""
 
-    def __init__(self, module: str, test: str) -> None:
-        self._golden, self._test, self._calls = GOLDEN / "texts" / f"{module.removeprefix('test_')}.txt", test, 0
+    def __init__(self, module: str, test: str, folder: str) -> None:
+        self._golden, self._test, self._folder = GOLDEN / "texts" / f"{module.removeprefix('test_')}.txt", test, folder
+        self._calls = 0
 
     def __call__(self, texts: str | Iterable[str]) -> None:
         """Compare a text, or lines, with the next entry of the test."""
         self._calls += 1
         key = self._test if self._calls == 1 else f"{self._test} {self._calls}"
-        lines = texts.splitlines() if isinstance(texts, str) else [line for text in texts for line in text.split("\n")]
+        whole = texts if isinstance(texts, str) else "\n".join(texts)
+        lines = (whole.replace(self._folder, "FOLDER") if self._folder else whole).splitlines()
         if os.environ.get("UPDATE_GOLDEN"):
             self._golden.parent.mkdir(exist_ok=True)
             write_entries(self._golden, {**entries(self._golden), key: lines})
