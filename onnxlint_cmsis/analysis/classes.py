@@ -337,7 +337,7 @@ class FactorScales(NamedTuple):
 def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
     """Scales of a layer's two factors; None unless it multiplies two dequantized tensors directly."""
     roles = operator_of(node).roles
-    if sums_of(graph, node) is not Sums.FLOAT or not has_input(node, roles.weights[0]):
+    if sums_of(graph, node) is not Sums.FLOAT or not has(node, roles.weights[0]):
         return None
     data = activation_scale(graph, node.inputs[roles.data[0]])
     weights = weight_scales(graph, node.inputs[roles.weights[0]], _output_axis(graph, node))
@@ -361,16 +361,11 @@ def output_channels(graph: Graph, node: Node) -> int:
     """Output channels; 0 where unknown."""
     roles = operator_of(node).roles
     weights = roles.weights[0]
-    shape = graph.shape(node.inputs[weights]) if has_input(node, weights) else None
+    shape = graph.shape(node.inputs[weights]) if has(node, weights) else None
     if shape is not None and len(shape) > 1 and roles.form is Form.TRANSPOSED:
         return (shape[1] or 0) * node.int("group", 1)
     axis = _output_axis(graph, node)
     return 0 if shape is None or not 0 <= axis < len(shape) else shape[axis] or 0
-
-
-def has_input(node: Node, position: int) -> bool:
-    """Whether a node names an input."""
-    return position < len(node.inputs) and bool(node.inputs[position])
 
 
 # Bias slots: the place where a layer's sum can absorb a constant, and whether that is exact.
@@ -427,7 +422,7 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
 
 def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
     """An int32 input of a quantized operator, added before any scale."""
-    if not has_input(node, roles.bias):
+    if not has(node, roles.bias):
         return BiasSlot(INT32, "", node.index, roles.bias, exact=True)
     constant = _stored(graph, node.inputs[roles.bias])
     if constant is None or not _per_channel(constant, output_channels(graph, node), 1):
@@ -453,7 +448,7 @@ def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
 def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> BiasSlot | None:
     """A bias added in float: a constant, or int32 behind DequantizeLinear."""
     scales, count = bias_scales(graph, node), output_channels(graph, node)
-    if not has_input(reader, position):
+    if not has(reader, position):
         kind = FLOAT if scales is None else DEQUANTIZED
         return BiasSlot(kind, "", reader.index, position, scales is not None, scales or ())
     name = reader.inputs[position]
@@ -478,7 +473,7 @@ def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
         return None
     if any(consumer is not reader for consumer in graph.consumers.get(name, ())):
         return None
-    if has_input(producer, 2):
+    if has(producer, 2):
         zero = graph.constants.get(producer.inputs[2])
         values = zero.values() if zero is not None else None
         if values is None or any(values):

@@ -10,7 +10,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, computes_groups_as_dense, rea
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall, entry_parts
-from onnxlint_cmsis.lower.elementwise import unweighted_layer
+from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, unweighted_layer
 from onnxlint_cmsis.lower.epilogue import CLAMPING, Epilogue, along_channels
 from onnxlint_cmsis.lower.layer import (
     ARITHMETIC,
@@ -45,7 +45,7 @@ from onnxlint_cmsis.lower.quantization import (
 )
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Sums
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.record import Elements, has
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,13 +164,12 @@ def _bias_in_units(graph: Graph, record: LoweredLayer, units: NDArray[np.float64
     """Bias of each channel in units of the sums; 0 where there is none or it is not known."""
     import numpy as np
 
-    position = operator_of(record.node).roles.bias
-    inputs = record.node.inputs
-    constant = weights_behind(graph, inputs[position]) if 0 <= position < len(inputs) and inputs[position] else None
+    node, position = record.node, operator_of(record.node).roles.bias
+    constant = weights_behind(graph, node.inputs[position]) if has(node, position) else None
     values = constant.values() if constant else None
     if constant is None or values is None or len(values) not in (1, len(units)) or not units.all():
         return np.zeros(len(units), np.int64)
-    stored = of_weights(graph, record.node, position)
+    stored = of_weights(graph, node, position)
     reals = np.resize(np.array(values, np.float64), len(units))
     if stored is not None and stored.scales and stored.zero_points:
         zeros, scales = np.array(stored.zero_points, np.float64), np.array(stored.scales, np.float64)
@@ -247,7 +246,6 @@ FUNCTIONS = {
     "Min": Function.MINIMUM,
 }
 """Operator to its function."""
-NO_FUNCTION = "CMSIS-NN has no function for it"
 _REACH = 8
 """How many nodes an operand may be away from the constants that it is computed from."""
 
@@ -546,7 +544,7 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
 def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
     """The bias is fixed in the file; a constant added behind has one number for each channel."""
     node, bias = layer.node, operator_of(layer.node).roles.bias
-    if 0 <= bias < len(node.inputs) and node.inputs[bias] and weights_behind(graph, node.inputs[bias]) is None:
+    if has(node, bias) and weights_behind(graph, node.inputs[bias]) is None:
         return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
     if ending.added is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import isfinite
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
@@ -15,6 +15,7 @@ from onnxlint_cmsis.lower.layer import (
     Channel,
     Decision,
     Layer,
+    Shape,
     product_of,
     refused,
 )
@@ -27,11 +28,9 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import has, real_attribute
 
 # Gemm, MatMul and their quantized relatives as fully connected or batch matrix products.
-
-
-Shape = tuple[Size, ...]
 
 
 def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
@@ -72,19 +71,13 @@ def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) 
     """Why a fully connected layer cannot express a Gemm; empty where it can."""
     if node.int("transA"):
         return "its transA is set; CMSIS-NN's fully connected functions read rows of the input"
-    alpha, beta = _factor(node, "alpha"), _factor(node, "beta")
+    alpha, beta = (real_attribute(node, name, 1.0) for name in ("alpha", "beta"))
     if not (isfinite(alpha) and isfinite(beta) and alpha > 0):
         return f"its alpha is {alpha:g}, its beta {beta:g}; weights and bias take in finite factors, alpha above 0"
-    name = node.inputs[bias] if 0 <= bias < len(node.inputs) else ""
     out_c = _matrix(weights, bool(node.int("transB")))[-1]
-    if name and not along_channels(graph.shape(name), -1, out_c):
+    if has(node, bias) and not along_channels(graph.shape(node.inputs[bias]), -1, out_c):
         return "its C is not one number for each output channel, as a bias is"
     return ""
-
-
-def _factor(node: Node, name: str) -> float:
-    value = node.attributes.get(name, 1.0)
-    return float(value) if isinstance(value, (int, float)) else nan
 
 
 def _batch_product(

@@ -7,6 +7,7 @@ from math import prod
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.layer import (
+    MAX_RANK,
     NO_DIMS,
     UNDECIDED,
     Assumptions,
@@ -85,8 +86,6 @@ def _repeats(node: Node) -> bool:
 # Concatenation and transposition.
 
 
-MAX_RANK = 4
-"""Axes of `cmsis_nn_dims`."""
 LARGEST_U16 = 0xFFFF
 """Largest number that `uint16_t` holds, which arm_concatenation_s8_* count in."""
 

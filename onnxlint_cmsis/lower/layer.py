@@ -213,6 +213,8 @@ Shape = tuple[Size, ...]
 
 NO_DIMS = Dims(None, None, None, None)
 """Dims of an operand that a call does not have, or of which nothing is known."""
+MAX_RANK = 4
+"""Axes of `cmsis_nn_dims`."""
 REACH = 100
 """How many nodes are looked at for one that tells the layout."""
 

@@ -23,6 +23,7 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import has
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,7 +167,7 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None
         weights = weights.T
     channels = weights.shape[0]
     bias = np.zeros(channels)
-    if 0 <= roles.bias < len(node.inputs) and node.inputs[roles.bias]:
+    if has(node, roles.bias):
         stored = _bias(graph, read, node, roles.bias)
         if stored is None or stored.size not in (1, channels):
             return None
@@ -181,8 +182,8 @@ def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numb
     if carried is None or values is None:
         return values
     scale = real_values(graph, read, node.inputs[carried.scale])
-    given = 0 <= carried.zero_point < len(node.inputs) and bool(node.inputs[carried.zero_point])
-    zero = real_values(graph, read, node.inputs[carried.zero_point]) if given else np.zeros(1)
+    point = carried.zero_point
+    zero = real_values(graph, read, node.inputs[point]) if has(node, point) else np.zeros(1)
     if scale is None or zero is None:
         return None
     return dequantized(values, scale, zero, operator_of(node).roles.channel_axis(node, position, values.ndim))
@@ -266,7 +267,7 @@ def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     """Bias of a layer of a quantized model; None without one, and where its scale follows from the operator."""
     node, weights = record.node, record.weights
     position = operator_of(node).roles.bias
-    if not 0 <= position < len(node.inputs) or not node.inputs[position] or parameters_of(node, 0) is not None:
+    if not has(node, position) or parameters_of(node, 0) is not None:
         return None
     factors = [node.attributes.get(name, 1.0) for name in ("alpha", "beta")]
     source = record.inputs[0] if record.inputs else None

@@ -6,6 +6,7 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Pair, Size
 from onnxlint_cmsis.lower.layer import (
+    MAX_RANK,
     NO_DIMS,
     UNDECIDED,
     Assumptions,
@@ -13,6 +14,7 @@ from onnxlint_cmsis.lower.layer import (
     Channel,
     Decision,
     Layer,
+    Shape,
     amounts_of,
     dims_of,
     in_plain_code,
@@ -117,9 +119,6 @@ def _output(size: Size, span: Size, stride: int, pads: tuple[Size, Size], ceil: 
 # from the output's size, its 1x1 kernels work out none, and its depthwise kernels expect no more. Every other Pad is a
 # layer (`arm_pad_s8`), so that an explicit Pad is a way round the kernels that cannot pad as the model asks.
 
-
-MAX_RANK = 4
-"""Axes of `cmsis_nn_dims`."""
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """Padding before and after, one number per spatial axis."""
@@ -300,9 +299,6 @@ def _fills_zero(graph: Graph, node: Node) -> bool:
 
 
 # Conv, ConvInteger, QLinearConv, FusedConv and ConvTranspose as kernel calls.
-
-
-Shape = tuple[Size, ...]
 
 
 def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
