@@ -20,7 +20,8 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.linting.jobs import Job, fix_one
 from support import linter
 from support.fix_command import contents, run, text
-from support.paths import GOLDEN, SHARED
+from support.goldens import check_golden
+from support.paths import SHARED
 from support.tflite_steps import as_converted
 from support.tflite_trees import tree
 
@@ -130,12 +131,9 @@ def test_most_weights_of_visual_wake_words_go_and_outputs_stay(tmp_path):
     shutil.copyfile(VWW, tmp_path / "vww.tflite")
     done = run(tmp_path, "--fix-only", "--output-format", "json", "vww.tflite")
     fix = json.loads(text(done))["files"][0]["fix"]
-    golden = GOLDEN / "vww_fix.json"
     facts = {name: fix[name] for name in ("classes", "tensors", "macs", "bytes")}
     facts["proof"] = {name: fix["proof"][name] for name in ("equal", "runtime", "inputs", "inner", "differences")}
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(json.dumps(facts, indent=1) + "\n")
-    assert facts == json.loads(golden.read_text())
+    check_golden("vww_fix.json", json.dumps(facts, indent=1) + "\n")
     new = (tmp_path / "vww.tflite").read_bytes()
     assert weights(new) < 0.2 * weights(VWW.read_bytes())
     assert kept(new) == kept(VWW.read_bytes())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -18,6 +17,7 @@ from onnxlint_cmsis.output import run as links
 from onnxlint_cmsis.output.formats import render
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
+from support.goldens import check_golden
 from support.sarif_validator import complaints, needs_multitool
 
 GOLDEN = paths.GOLDEN
@@ -213,12 +213,7 @@ def test_golden():
     for each in log["runs"][0]["results"]:
         del each["ruleIndex"]  # changes with every new rule
     del driver["version"], driver["semanticVersion"]
-    text = json.dumps(log, indent=1) + "\n"
-    path = GOLDEN / "findings.sarif"
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    assert text == path.read_text()
+    check_golden("findings.sarif", json.dumps(log, indent=1) + "\n")
 
 
 @needs_multitool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -19,10 +18,8 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.formats import MODULES, render
 from onnxlint_cmsis.output.plain import printable, unpainted
-from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
-
-GOLDEN = paths.GOLDEN
+from support.goldens import check_golden
 
 
 def result(path, *findings, **more):
@@ -41,12 +38,7 @@ def everything(**more):
 
 
 def golden(name, text):
-    path = GOLDEN / name
-    text = text.replace(f'"{__version__}"', '"VERSION"')
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text.encode())
-    assert text == path.read_bytes().decode()
+    check_golden(name, text.replace(f'"{__version__}"', '"VERSION"'))
 
 
 @pytest.mark.parametrize("output_format", [name for name in FORMATS if name not in ("sarif", "github")])
