@@ -16,7 +16,6 @@ from onnxlint_cmsis.formats.format import ONNX, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
 from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
 
 # Configuration files: finding the nearest, reading its raw values.
@@ -180,7 +179,12 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     if value["board"] and origins["targets"] == "default":
         raw["targets"] = value["targets"] = [board.cpu for board in value["board"].values()]
         origins["targets"] = origins["board"]
-    value["targets"] = _targets(value, origins["targets"])
+    origin = origins["targets"]
+    try:
+        parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
+    except ValueError as error:
+        raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
+    value["targets"] = tuple(dict.fromkeys(parsed))
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     file = next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
@@ -245,12 +249,3 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
             wrong = [listed for listed in bare if (cpu in (EVERY_TARGET, listed)) and listed != board.cpu]
             if wrong:
                 raise ConfigError(f"{origin}: {board.name} has a {board.cpu}, and a target is {wrong[0]}")
-
-
-def _targets(value: Mapping[str, Any], origin: str) -> tuple[Target, ...]:
-    """The CPUs with release and compiler, each once; ConfigError for one that does not exist."""
-    try:
-        parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
-    except ValueError as error:
-        raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
-    return tuple(dict.fromkeys(parsed))

@@ -45,7 +45,10 @@ def lint_file(
 
         return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
     graph, lowered = model.graph, model.lowered
-    codes = _size_codes()
+    from onnxlint_cmsis.checks.rule import RuleScope
+    from onnxlint_cmsis.checks.rule_registry import checks_of
+
+    codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
     sizing = [code for code in codes if enabled(code, settings, path)]
     too_large = _too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
@@ -255,14 +258,6 @@ class SizeFindings(NamedTuple):
     """Classes that grow to step around hazards."""
     notes: tuple[str, ...] = ()
     """Searches that ended early, as sentences."""
-
-
-def _size_codes() -> tuple[str, ...]:
-    """Codes of the rules on sizes."""
-    from onnxlint_cmsis.checks.rule import RuleScope
-    from onnxlint_cmsis.checks.rule_registry import checks_of
-
-    return tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
 
 
 def _too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:

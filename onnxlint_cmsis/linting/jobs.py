@@ -101,7 +101,12 @@ def fix_one(job: Job) -> Linted:
         runtime: ProofRuntime = part(form.prover)
         missing = runtime.missing()
     if missing:
-        return _not_fixed(job, missing)
+        from onnxlint_cmsis.analysis.results import FixResult
+
+        linted = lint_one(job) if job.fix == "fix" else Linted(job, _nothing_said(job))
+        failed = job.fix != "diff"
+        fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=missing, failed=failed)
+        return linted._replace(file=linted.file._replace(fix=fix))
     try:
         fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")
         if fixed is None:
@@ -115,16 +120,6 @@ def fix_one(job: Job) -> Linted:
     if named is None:  # no rule asked for a fix, so that the file has not been read yet
         return Linted(job, _nothing_said(job))
     return Linted(job, named)
-
-
-def _not_fixed(job: Job, reason: str) -> Linted:
-    """A file that nothing can be proven of here; asking for it to be rewritten fails."""
-    from onnxlint_cmsis.analysis.results import FixResult
-
-    linted = lint_one(job) if job.fix == "fix" else Linted(job, _nothing_said(job))
-    failed = job.fix != "diff"
-    fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=reason, failed=failed)
-    return linted._replace(file=linted.file._replace(fix=fix))
 
 
 def _nothing_said(job: Job) -> FileResult:

@@ -258,6 +258,12 @@ def dequantizer_domain(graph: Graph, weights: str) -> str:
     return producer.domain
 
 
+def forget(graph: GraphProto, tensors: Collection[str]) -> None:
+    """Take out what a graph states of the types and shapes of tensors."""
+    for value in [value for value in graph.value_info if value.name in tensors]:
+        graph.value_info.remove(value)
+
+
 def set_number(node: NodeProto, name: str, element: int, value: int) -> None:
     """Write one number of an integer attribute."""
     attribute = next(candidate for candidate in node.attribute if candidate.name == name)
@@ -369,7 +375,7 @@ class GraphEdit:
 
     def forget(self, tensor: str) -> None:
         """Take out what the model states of a tensor's type and shape."""
-        self._forget({tensor})
+        forget(self._model.graph, {tensor})
 
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""
@@ -413,12 +419,7 @@ class GraphEdit:
     def _take_out(self, node: NodeProto) -> None:
         outputs = {*node.output}
         del self._model.graph.node[self._position(node)]
-        self._forget(outputs)
-
-    def _forget(self, names: set[str]) -> None:
-        """Take out what the model states of the shapes of tensors."""
-        for value in [value for value in self._model.graph.value_info if value.name in names]:
-            self._model.graph.value_info.remove(value)
+        forget(self._model.graph, outputs)
 
     def _insert(self, before: Node, node: NodeProto) -> None:
         self._model.graph.node.insert(self._position(self.site(before).node), node)

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, Dimensions, Use, analyse
-from onnxlint_cmsis.fixers.edits import tflite
-from onnxlint_cmsis.fixers.edits.onnx import NodeSites, Store, connect, dequantizer_domain, set_number
+from onnxlint_cmsis.fixers.edits.onnx import (
+    GraphScope,
+    NodeSites,
+    Store,
+    connect,
+    dequantizer_domain,
+    forget,
+    set_number,
+)
 from onnxlint_cmsis.fixers.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
 from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.formats.onnx.document import require_readable
+from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.formats.onnx.wire import all_names
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.model.axes import Axis, leaves
+from onnxlint_cmsis.model.axes import resized as resized_axis
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.operators.weighted import CONV
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from collections.abc import Mapping
 
+    from onnx import ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
+
+    from onnxlint_cmsis.fixers.planning.problem import Kept
     from onnxlint_cmsis.ground.types import InputShapes
 
 
@@ -62,7 +73,7 @@ def apply(model: ModelProto, graph: Graph, dimensions: Dimensions, plan: Plan) -
         set_number(sites.site(edit.node).node, edit.attribute, edit.element, edit.value)
     for bias in edits.biases:
         _add_bias(uses, sites, store, bias)
-    tflite.follow(sites, dimensions, plan.kept)
+    follow(sites, dimensions, plan.kept)
     return result
 
 
@@ -77,6 +88,56 @@ def _add_bias(uses: Uses, sites: NodeSites, store: Store, bias: BiasEdit) -> Non
         scale = store.add(site.scope.graph, f"{like}_scale", "float32", bias.scales)
         name = store.dequantize(site, name, scale, domain, axis=axis)
     connect(site.node, bias.position, name)
+
+
+# Shapes that the model states, after a resize.
+
+
+def follow(sites: NodeSites, dimensions: Dimensions, kept: Kept) -> None:
+    """Write the new sizes into every stated shape; drop a shape whose new sizes are not known."""
+    sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
+    for scope in sites.scopes:
+        graph = scope.graph
+        for value in (*graph.input, *graph.output):
+            if not _follow(sites, scope, value, dimensions, sizes):
+                value.type.tensor_type.ClearField("shape")
+        dropped = [
+            index for index, value in enumerate(graph.value_info) if not _follow(sites, scope, value, dimensions, sizes)
+        ]
+        for index in reversed(dropped):
+            del graph.value_info[index]
+
+
+def _follow(
+    sites: NodeSites, scope: GraphScope, value: ValueInfoProto, dimensions: Dimensions, sizes: Mapping[int, int]
+) -> bool:
+    """Write the new sizes into one stated shape; False where they are not known."""
+    shape = value.type.tensor_type.shape
+    if not value.type.HasField("tensor_type") or not shape.dim:
+        return True
+    home = scope.homes.get(value.name)
+    if home is not None:  # a constant, whose own shape is stated
+        stated = home.shape()
+        if stated is None or len(shape.dim) != len(stated):
+            return False
+        for dim, size in zip(shape.dim, stated, strict=True):
+            if dim.dim_value != size:
+                dim.dim_value = size
+        return True
+    axes = dimensions.axes(sites.key(scope, value.name)) or ()
+    touched = [position for position, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
+    if touched and len(axes) != len(shape.dim):
+        return False
+    return all(_write(shape.dim[position], axes[position], sizes) for position in touched)
+
+
+def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]) -> bool:
+    new = resized_axis(axis, sizes)
+    if new is None or stated_size(dim) not in (None, axis.size):
+        return False
+    if dim.HasField("dim_value") or dim.HasField("dim_param"):
+        dim.dim_value = new
+    return True
 
 
 # A Pad node behind an input of the model, which keeps its name, type and shape.
@@ -120,54 +181,44 @@ def _insert_copier(model: ModelProto, pad: InputPad) -> str:
     """Put a 1x1 convolution with the unit matrix behind the tensor; the name of its output."""
     from onnx import helper, numpy_helper
 
-    padded = _unused(model, f"{pad.tensor}_padded")
+    names = Store(model, "")
+    padded = names.unused(f"{pad.tensor}_padded")
     for node in model.graph.node:
         node.input[:] = [padded if name == pad.tensor else name for name in node.input]
     unit = np.eye(pad.channels, dtype=np.float32).reshape(pad.channels, -1, *[1] * (pad.rank - 2))
-    model.graph.initializer.append(numpy_helper.from_array(unit, _unused(model, f"{padded}/unit")))
+    model.graph.initializer.append(numpy_helper.from_array(unit, names.unused(f"{padded}/unit")))
     copier = helper.make_node(CONV.name, [pad.tensor, model.graph.initializer[-1].name], [padded], f"{padded}/copy")
     index = next((index + 1 for index, node in enumerate(model.graph.node) if pad.tensor in node.output), 0)
     model.graph.node.insert(index, copier)
     return padded
 
 
-def _unused(model: ModelProto, like: str) -> str:
-    """A name that is unused in the model."""
-    names = {name for name in all_names(model) if isinstance(name, str)}
-    return next(name for number in count(1) if (name := like if number == 1 else f"{like}_{number}") not in names)
-
-
 def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
     """Take the convolution out again and pad the input itself, in its own type."""
     from onnx import helper, numpy_helper
 
+    names = Store(model, "")
     convolution: NodeProto = next(node for node in model.graph.node if copier in node.output)
     kept = [tensor for tensor in model.graph.initializer if tensor.name not in convolution.input[1:]]
     del model.graph.initializer[:]
     model.graph.initializer.extend(kept)
     model.graph.node.remove(convolution)
-    _forget(model, copier)
+    forget(model.graph, {copier})
     reader = next((node for node in model.graph.node if pad.tensor in node.output), None)
     source = pad.name if reader is not None else pad.tensor
-    padded = _unused(model, f"{pad.name}_more_channels") if reader is not None else copier
+    padded = names.unused(f"{pad.name}_more_channels") if reader is not None else copier
     pads = np.zeros(2 * pad.rank, np.int64)
     pads[pad.rank + 1] = pad.more
-    model.graph.initializer.append(numpy_helper.from_array(pads, _unused(model, f"{padded}/pads")))
+    model.graph.initializer.append(numpy_helper.from_array(pads, names.unused(f"{padded}/pads")))
     inputs = [source, model.graph.initializer[-1].name]
     if reader is not None:
         inputs += [reader.input[2]] if len(reader.input) > 2 and reader.input[2] else []
         reader.input[0] = padded
-        _forget(model, pad.tensor)
+        forget(model.graph, {pad.tensor})
         for node in model.graph.node:
             node.input[:] = [pad.tensor if name == copier else name for name in node.input]
     position = next(index for index, node in enumerate(model.graph.node) if padded in node.input)
-    model.graph.node.insert(position, helper.make_node(PAD.name, inputs, [padded], _unused(model, f"{padded}/pad")))
-
-
-def _forget(model: ModelProto, tensor: str) -> None:
-    """Remove the stated shape of a tensor."""
-    for value in [value for value in model.graph.value_info if value.name == tensor]:
-        model.graph.value_info.remove(value)
+    model.graph.node.insert(position, helper.make_node(PAD.name, inputs, [padded], names.unused(f"{padded}/pad")))
 
 
 # Rewriting from bytes to bytes, so that no other room handles a protobuf.

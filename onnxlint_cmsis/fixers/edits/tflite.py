@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Use
-from onnxlint_cmsis.fixers.edits.onnx import GraphScope, NodeSites
 from onnxlint_cmsis.fixers.planning.layouts import (
     AttributeEdit,
     BiasEdit,
@@ -23,18 +21,15 @@ from onnxlint_cmsis.fixers.planning.layouts import (
 )
 from onnxlint_cmsis.fixers.planning.problem import Kept
 from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import elem_type
 from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.model.axes import Axis, leaves, resized
+from onnxlint_cmsis.model.axes import leaves, resized
 from onnxlint_cmsis.model.graph import StoredQuantization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from onnx import TensorShapeProto, ValueInfoProto
 
     from onnxlint_cmsis.fixers.planning.problem import Plan
     from onnxlint_cmsis.formats.onnx.document import Codes
@@ -81,9 +76,10 @@ def new_bias(
 class TfliteSites:
     """All nodes of a graph by `Node.index`, and its values by key."""
 
-    def __init__(self, model: TfliteModel, graph: Graph) -> None:
+    def __init__(self, edit: TfliteEdit, graph: Graph) -> None:
         """Raises NotAppliedError where the graph is not that of the file."""
-        self._model = model
+        model = edit.model
+        self._edit, self._model = edit, model
         self._operators: dict[int, OperatorPlace] = {}
         self.tensors: dict[str, TensorPlace] = {}
         """Tensors that operators read or write."""
@@ -111,6 +107,29 @@ class TfliteSites:
         site = self._operators[use[0]]
         return TensorPlace(site.subgraph, self._model.subgraphs[site.subgraph].operators[site.number].inputs[use[1]])
 
+    def write(
+        self,
+        uses: Sequence[Use],
+        shape: tuple[int, ...],
+        raw: bytes,
+        scales: StoredQuantization | None,
+        *,
+        copied: bool,
+    ) -> None:
+        """Write a constant in place, or as a copy for its uses."""
+        site = self.read_by(uses[0])
+        edit, tensor = self._edit, self._edit.tensor(site)
+        if copied:
+            new = NewTensor(f"{tensor.name}_2", tensor.elem_type, shape, raw, scales)
+            copy = edit.add_tensor(site.subgraph, new)
+            for node, position in uses:
+                edit.set_input(self._operators[node], position, copy)
+            return
+        edit.set_values(site, raw)
+        edit.set_shape(site, shape)
+        if scales is not None and scales != tensor.quantization:
+            edit.set_quantization(site, scales)
+
 
 # Edits of the main subgraph, for repairs.
 
@@ -122,7 +141,7 @@ class TfliteGraphEdit:
         """`graph` is that of `data`; `clean` tells that a call meets no hazard on a target. Raises NotAppliedError."""
         self.graph, self.clean = graph, clean
         self._edit = TfliteEdit(graph.path, data)
-        self._sites = TfliteSites(self._edit.model, graph)
+        self._sites = TfliteSites(self._edit, graph)
         self._written: dict[str, dict[tuple[tuple[int, ...], bytes], list[Use]]] = {}
 
     def data(self) -> bytes:
@@ -131,7 +150,8 @@ class TfliteGraphEdit:
             readers = sum(node.inputs.count(key) for node in self.graph.consumers[key])
             free = readers == sum(map(len, forms.values()))
             for rank, ((shape, raw), uses) in enumerate(forms.items()):
-                self._store(shape, raw, uses, copied=rank > 0 or not free)
+                tensor = self._edit.tensor(self._sites.read_by(uses[0]))
+                self._sites.write(uses, shape, raw, tensor.quantization, copied=rank > 0 or not free)
         return self._edit.data()
 
     def drop_unread(self) -> None:
@@ -146,19 +166,6 @@ class TfliteGraphEdit:
         self._site(node)
         form = codes.shape, document.packed(codes, document.BITS[elem_type])
         self._written.setdefault(node.inputs[position], {}).setdefault(form, []).append((node.index, position))
-
-    def _store(self, shape: tuple[int, ...], raw: bytes, uses: Sequence[Use], *, copied: bool) -> None:
-        """Write one form of a constant in place, or as a copy for its uses."""
-        site = self._sites.read_by(uses[0])
-        if not copied:
-            self._edit.set_values(site, raw)
-            self._edit.set_shape(site, shape)
-            return
-        tensor = self._edit.tensor(site)
-        new = NewTensor(f"{tensor.name}_2", tensor.elem_type, shape, raw, tensor.quantization)
-        copy = self._edit.add_tensor(site.subgraph, new)
-        for index, position in uses:
-            self._edit.set_input(self._sites.operator(index), position, copy)
 
     def add_bias(self, node: Node, position: int, values: npt.NDArray[np.generic]) -> None:
         """Give a layer a bias in the unit of its sum."""
@@ -177,60 +184,6 @@ class TfliteGraphEdit:
         return self._sites.operator(node.index)
 
 
-# Shapes that an ONNX model states, after a resize.
-
-
-def follow(sites: NodeSites, dimensions: Dimensions, kept: Kept) -> None:
-    """Write the new sizes into every stated shape; drop a shape whose new sizes are not known."""
-    sizes = {leaf: len(lanes) for leaf, lanes in kept.items()}
-    for scope in sites.scopes:
-        graph = scope.graph
-        for value in (*graph.input, *graph.output):
-            if not _follow(sites, scope, value, dimensions, sizes):
-                value.type.tensor_type.ClearField("shape")
-        dropped = [
-            index for index, value in enumerate(graph.value_info) if not _follow(sites, scope, value, dimensions, sizes)
-        ]
-        for index in reversed(dropped):
-            del graph.value_info[index]
-
-
-def _follow(
-    sites: NodeSites, scope: GraphScope, value: ValueInfoProto, dimensions: Dimensions, sizes: Mapping[int, int]
-) -> bool:
-    """Write the new sizes into one stated shape; False where they are not known."""
-    shape = value.type.tensor_type.shape
-    if not value.type.HasField("tensor_type") or not shape.dim:
-        return True
-    home = scope.homes.get(value.name)
-    if home is not None:
-        return _state(shape, home.shape())
-    axes = dimensions.axes(sites.key(scope, value.name)) or ()
-    touched = [position for position, axis in enumerate(axes) if any(leaf in sizes for leaf in leaves(axis))]
-    if touched and len(axes) != len(shape.dim):
-        return False
-    return all(_write(shape.dim[position], axes[position], sizes) for position in touched)
-
-
-def _write(dim: TensorShapeProto.Dimension, axis: Axis, sizes: Mapping[int, int]) -> bool:
-    new = resized(axis, sizes)
-    if new is None or stated_size(dim) not in (None, axis.size):
-        return False
-    if dim.HasField("dim_value") or dim.HasField("dim_param"):
-        dim.dim_value = new
-    return True
-
-
-def _state(shape: TensorShapeProto, sizes: tuple[int, ...] | None) -> bool:
-    """Write a constant's own shape; False where the stated one has another rank."""
-    if sizes is None or len(shape.dim) != len(sizes):
-        return False
-    for dim, size in zip(shape.dim, sizes, strict=True):
-        if dim.dim_value != size:
-            dim.dim_value = size
-    return True
-
-
 # A plan applied to a `.tflite` file.
 
 
@@ -245,7 +198,7 @@ class _Resize:
     def __init__(self, data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> None:
         self._edit = TfliteEdit(graph.path, data)
         self._uses, self._plan = Uses(graph, dimensions), plan
-        self._sites = TfliteSites(self._edit.model, graph)
+        self._sites = TfliteSites(self._edit, graph)
         self._scales: dict[TensorPlace, StoredQuantization] = {}
 
     def data(self) -> bytes:
@@ -268,20 +221,11 @@ class _Resize:
     def _constant(self, edit: ConstantEdit) -> None:
         """Write a constant in place, or as a copy for its uses."""
         site = self._sites.read_by(edit.uses[0])
-        tensor = self._edit.tensor(site)
+        scales = _moved(self._edit.tensor(site), edit.places)
         raw = document.packed(edit.codes, document.BITS[edit.elem_type])
-        scales = _moved(tensor, edit.places)
-        if edit.copied:
-            new = NewTensor(f"{tensor.name}_2", tensor.elem_type, edit.codes.shape, raw, scales)
-            copy = self._edit.add_tensor(site.subgraph, new)
-            for use in edit.uses:
-                self._edit.set_input(self._sites.operator(use[0]), use[1], copy)
-        else:
-            self._edit.set_values(site, raw)
-            self._edit.set_shape(site, edit.codes.shape)
-            if scales is not None and scales != tensor.quantization:
-                self._edit.set_quantization(site, scales)
-                self._scales[site] = scales
+        self._sites.write(edit.uses, edit.codes.shape, raw, scales, copied=edit.copied)
+        if scales is not None and not edit.copied:
+            self._scales[site] = scales
         for use in edit.uses:
             self._restate(use, edit)
 

@@ -150,7 +150,12 @@ def _uses_of(uses: Uses, name: SizeName, key: str, sizes: Mapping[int, int]) -> 
     if uses.graph.nodes[name.node].inputs[name.position] == key:
         return [(name.node, name.position)]
     _check_readers(uses, key)
-    _check_agreement(uses, name, key, sizes)
+    for other in uses.dimensions.size_names:
+        if other.index != name.index or _origin(uses, other) != key:
+            continue
+        direct = uses.graph.nodes[other.node].inputs[other.position] == key
+        if not direct and _value(other, sizes) != _value(name, sizes):
+            raise NotAppliedError(f"element {name.index} of `{key}` names two sizes that change differently")
     return [use for use in uses.by_key[key] if operator_of(uses.graph.nodes[use[0]]).carries_sizes]
 
 
@@ -170,16 +175,6 @@ def _check_readers(uses: Uses, key: str) -> None:
             pending.extend(reader for output in node.outputs for reader, _ in uses.consumers(output))
         elif node.index not in known:
             raise NotAppliedError(f"{node.label} reads the size in `{key}` for something else")
-
-
-def _check_agreement(uses: Uses, name: SizeName, key: str, sizes: Mapping[int, int]) -> None:
-    """Raise NotAppliedError if the number names several sizes and these would differ."""
-    for other in uses.dimensions.size_names:
-        if other.index != name.index or _origin(uses, other) != key:
-            continue
-        direct = uses.graph.nodes[other.node].inputs[other.position] == key
-        if not direct and _value(other, sizes) != _value(name, sizes):
-            raise NotAppliedError(f"element {name.index} of `{key}` names two sizes that change differently")
 
 
 # New layout of each stored constant, use by use; the weights are not read.

@@ -224,7 +224,12 @@ def keep_clamp(
     record = next((record for record in edit.records if record.epilogue and record.epilogue.tensor == tensor), None)
     if record is None or record.layer is None or record.layer.call.function not in CLAMPING:
         return
-    bounds = _bounds(edit.graph, record, old, wanted)
+    (low, high), (least, most), half = real_range(old), real_range(wanted), wanted.scale / 2
+    floor, ceiling = _clamped(edit.graph, record)
+    bounds = (
+        low if max(least, floor) < low - half else None,
+        high if min(most, ceiling) > high + half else None,
+    )
     producer = edit.graph.producers[tensor]
     if bounds == (None, None):
         return
@@ -264,18 +269,6 @@ def _clip(
         for word, bound in zip(("least", "most"), bounds, strict=True)
     ]
     insert(node, CLIP.name, [source, *names], [result])
-
-
-def _bounds(
-    graph: Graph, record: LoweredLayer, old: AffineQuantization, wanted: AffineQuantization
-) -> tuple[float | None, float | None]:
-    """Old ends that neither the new integers nor a clamp of the layer keep; None for an end that needs nothing."""
-    (low, high), (least, most), half = real_range(old), real_range(wanted), wanted.scale / 2
-    floor, ceiling = _clamped(graph, record)
-    return (
-        low if max(least, floor) < low - half else None,
-        high if min(most, ceiling) > high + half else None,
-    )
 
 
 def _clamped(graph: Graph, record: LoweredLayer) -> tuple[float, float]:
@@ -374,18 +367,14 @@ class Requantizing:
             self._edit.connect(node, scale, parameters.scale)
             self._edit.connect(node, zero_point, parameters.zero_point)
         elif operator_of(node).elements is Elements.PADDED:
-            self._pad(node, old, parameters)
+            graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
+            constant = graph.constants.get(given)
+            values = (0,) if not given else constant.values() if constant else None
+            if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
+                raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")
+            self._edit.connect(node, 2, parameters.zero_point)
         elif not keeps_scale(node) or operator_of(node) is RELU:
             raise NotAppliedError(f"{node.label} reads or makes the integers of `{tensor}` as they are")
-
-    def _pad(self, node: Node, old: AffineQuantization, parameters: StoredParameters) -> None:
-        """Pad with the new zero-point what was padded with the old one. Raises NotAppliedError."""
-        graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
-        constant = graph.constants.get(given)
-        values = (0,) if not given else constant.values() if constant else None
-        if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
-            raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")
-        self._edit.connect(node, 2, parameters.zero_point)
 
 
 # Softmax's result with the scale and zero-point that CMSIS-NN gives it.
