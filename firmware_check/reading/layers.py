@@ -568,7 +568,7 @@ def _bias(space: Workspace, layer: Layer, result: LayerResult, scales: Elements)
         return None
     total = np.zeros(scales.size)
     position = operator_of(node).roles.bias
-    if 0 <= position < len(node.inputs) and node.inputs[position]:
+    if node.has(position):
         total = total + space.stored.real(node.inputs[position]).reshape(-1) * _factor(node, "beta")
     if result.added is not None:
         total = total + result.added.reshape(-1)

@@ -38,7 +38,6 @@ from onnxlint_cmsis.operators.record import (
     NotFollowed,
     Risk,
     ValueView,
-    has,
     moved_input,
 )
 
@@ -337,7 +336,7 @@ class FactorScales(NamedTuple):
 def factor_scales(graph: Graph, node: Node) -> FactorScales | None:
     """Scales of a layer's two factors; None unless it multiplies two dequantized tensors directly."""
     roles = operator_of(node).roles
-    if sums_of(graph, node) is not Sums.FLOAT or not has(node, roles.weights[0]):
+    if sums_of(graph, node) is not Sums.FLOAT or not node.has(roles.weights[0]):
         return None
     data = activation_scale(graph, node.inputs[roles.data[0]])
     weights = weight_scales(graph, node.inputs[roles.weights[0]], _output_axis(graph, node))
@@ -361,7 +360,7 @@ def output_channels(graph: Graph, node: Node) -> int:
     """Output channels; 0 where unknown."""
     roles = operator_of(node).roles
     weights = roles.weights[0]
-    shape = graph.shape(node.inputs[weights]) if has(node, weights) else None
+    shape = graph.shape(node.inputs[weights]) if node.has(weights) else None
     if shape is not None and len(shape) > 1 and roles.form is Form.TRANSPOSED:
         return (shape[1] or 0) * node.int("group", 1)
     axis = _output_axis(graph, node)
@@ -422,7 +421,7 @@ def bias_slot(graph: Graph, node: Node) -> BiasSlot | None:
 
 def _integer(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
     """An int32 input of a quantized operator, added before any scale."""
-    if not has(node, roles.bias):
+    if not node.has(roles.bias):
         return BiasSlot(INT32, "", node.index, roles.bias, exact=True)
     constant = _stored(graph, node.inputs[roles.bias])
     if constant is None or not _per_channel(constant, output_channels(graph, node), 1):
@@ -448,7 +447,7 @@ def _behind(graph: Graph, node: Node, roles: Roles) -> BiasSlot | None:
 def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> BiasSlot | None:
     """A bias added in float: a constant, or int32 behind DequantizeLinear."""
     scales, count = bias_scales(graph, node), output_channels(graph, node)
-    if not has(reader, position):
+    if not reader.has(position):
         kind = FLOAT if scales is None else DEQUANTIZED
         return BiasSlot(kind, "", reader.index, position, scales is not None, scales or ())
     name = reader.inputs[position]
@@ -473,7 +472,7 @@ def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
         return None
     if any(consumer is not reader for consumer in graph.consumers.get(name, ())):
         return None
-    if has(producer, 2):
+    if producer.has(2):
         zero = graph.constants.get(producer.inputs[2])
         values = zero.values() if zero is not None else None
         if values is None or any(values):
@@ -878,11 +877,11 @@ class NewLaneView(ValueView):
 
     def input(self, node: Node, position: int) -> Interval | None:
         """Values of an operand where the output is new; any finite number where unknown."""
-        return self._ranked(node, position, self._value(node, position)) if has(node, position) else None
+        return self._ranked(node, position, self._value(node, position)) if node.has(position) else None
 
     def part(self, node: Node, position: int) -> Interval | None:
         """New elements come from the parts that have some."""
-        new = has(node, position) and self.is_new(node, position)
+        new = node.has(position) and self.is_new(node, position)
         return self._ranked(node, position, self._new(node, position)) if new else None
 
     def join(self, parts: Sequence[Interval | None], _where: tuple[int, list[int]] | None, /) -> Interval | None:
@@ -1053,7 +1052,7 @@ def _carry(node: Node, view: NewLaneView) -> None:
     """Note the values of a node's results, or lock the classes that may not grow."""
     operator = operator_of(node)
     followed = operator.movement is not None or callable(operator.values)
-    if not followed or not has(node, 0) or not node.outputs or not node.outputs[0]:
+    if not followed or not node.has(0) or not node.outputs or not node.outputs[0]:
         return
     view.enter(node)
     if view.constants.constant(node.outputs[0]):

@@ -41,7 +41,6 @@ from onnxlint_cmsis.operators.record import (
     LayerSum,
     Movement,
     ValueView,
-    has,
     moved_input,
     passage,
     real_attribute,
@@ -327,7 +326,7 @@ class LaneView(ValueView):
 
     def input(self, node: Node, position: int) -> Interval | None:
         """Known values of a node's input; None where it is omitted or its rank is unknown."""
-        return self.known(node.inputs[position]) if has(node, position) else None
+        return self.known(node.inputs[position]) if node.has(position) else None
 
     def part(self, node: Node, position: int) -> Interval | None:
         """Known values of a part of a concatenation."""
@@ -355,7 +354,7 @@ class LaneView(ValueView):
 
     def vector(self, node: Node, position: int, default: float) -> Floats:
         """Exact values of an input of rank 0 or 1 as a vector, NaN where they are not known."""
-        if not has(node, position):
+        if not node.has(position):
             return np.array([default])
         known = self.input(node, position)
         if known is None or known.low.ndim > 1 or known.low is not known.high:
@@ -364,7 +363,7 @@ class LaneView(ValueView):
 
     def zero_points(self, node: Node, position: int) -> Floats:
         """Zero-points of an input: one, or one for each index of its channels; NaN where they are not known."""
-        stored = self.graph.quantization.get(node.inputs[position]) if has(node, position) else None
+        stored = self.graph.quantization.get(node.inputs[position]) if node.has(position) else None
         if stored is not None:
             return np.array(stored.zero_points or (0,), np.float64)
         return self.vector(node, self.roles(node).zero_points.get(position, -1), 0.0)
@@ -483,7 +482,7 @@ def _nonzero(view: LaneView, name: str, zero: Floats) -> Mask | None:
     if maker is None or not operator_of(maker).dequantizes or zero.any() or view.is_disproved(name):
         return None
     triple = next(quantized for quantized in operator_of(maker).roles.quantized if quantized.value >= 0)
-    array = view.stored(maker.inputs[triple.value]) if has(maker, triple.value) else None
+    array = view.stored(maker.inputs[triple.value]) if maker.has(triple.value) else None
     scale, steps_zero = (parameter(maker, view, position) for position in (triple.scale, triple.zero_point))
     if array is None or scale is None or steps_zero is None or scale.low is not scale.high:
         return None
@@ -516,7 +515,7 @@ def _form(node: Node, view: LaneView) -> Weighted | None:
     if roles.form.convolves:
         return _convolution(node, view, roles, roles.form)
     weights = next(
-        (position for position in roles.weights if has(node, position) and view.is_constant(node.inputs[position])), -1
+        (position for position in roles.weights if node.has(position) and view.is_constant(node.inputs[position])), -1
     )
     batch_turned = node.int("transBatchA") or node.int("transBatchB")
     return _product(node, view, weights) if weights >= 0 and not batch_turned else None
@@ -707,7 +706,7 @@ class Demand:
         rank = len(self.view.shape(node.inputs[weighted.data]) or ())
         demanded = {weighted.data: mask.reshape([-1 if axis == weighted.axis else 1 for axis in range(rank)])}
         summand = operator_of(node).roles.summand
-        if has(node, summand):
+        if node.has(summand):
             demanded[summand] = self.masks[result]
         self._apply(node, demanded)
 

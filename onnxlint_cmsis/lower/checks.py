@@ -45,7 +45,7 @@ from onnxlint_cmsis.lower.quantization import (
 )
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Sums
-from onnxlint_cmsis.operators.record import Elements, has
+from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,7 +165,7 @@ def _bias_in_units(graph: Graph, record: LoweredLayer, units: NDArray[np.float64
     import numpy as np
 
     node, position = record.node, operator_of(record.node).roles.bias
-    constant = weights_behind(graph, node.inputs[position]) if has(node, position) else None
+    constant = weights_behind(graph, node.inputs[position]) if node.has(position) else None
     values = constant.values() if constant else None
     if constant is None or values is None or len(values) not in (1, len(units)) or not units.all():
         return np.zeros(len(units), np.int64)
@@ -544,7 +544,7 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
 def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | None:
     """The bias is fixed in the file; a constant added behind has one number for each channel."""
     node, bias = layer.node, operator_of(layer.node).roles.bias
-    if has(node, bias) and weights_behind(graph, node.inputs[bias]) is None:
+    if node.has(bias) and weights_behind(graph, node.inputs[bias]) is None:
         return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
     if ending.added is None:
         return None

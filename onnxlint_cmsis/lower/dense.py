@@ -28,7 +28,7 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import has, real_attribute
+from onnxlint_cmsis.operators.record import real_attribute
 
 # Gemm, MatMul and their quantized relatives as fully connected or batch matrix products.
 
@@ -75,7 +75,7 @@ def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) 
     if not (isfinite(alpha) and isfinite(beta) and alpha > 0):
         return f"its alpha is {alpha:g}, its beta {beta:g}; weights and bias take in finite factors, alpha above 0"
     out_c = _matrix(weights, bool(node.int("transB")))[-1]
-    if has(node, bias) and not along_channels(graph.shape(node.inputs[bias]), -1, out_c):
+    if node.has(bias) and not along_channels(graph.shape(node.inputs[bias]), -1, out_c):
         return "its C is not one number for each output channel, as a bias is"
     return ""
 

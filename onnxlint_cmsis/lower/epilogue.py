@@ -25,7 +25,7 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Elements, has
+from onnxlint_cmsis.operators.record import Elements
 
 CLAMPING = (
     *WEIGHTED,
@@ -124,7 +124,7 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
 
 def has_bias(node: Node, ending: Epilogue) -> bool:
     """Whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
-    return ending.added is not None or has(node, operator_of(node).roles.bias)
+    return ending.added is not None or node.has(operator_of(node).roles.bias)
 
 
 def is_clamp(graph: Graph, node: Node) -> bool:

@@ -23,7 +23,6 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import has
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,7 +166,7 @@ def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None
         weights = weights.T
     channels = weights.shape[0]
     bias = np.zeros(channels)
-    if has(node, roles.bias):
+    if node.has(roles.bias):
         stored = _bias(graph, read, node, roles.bias)
         if stored is None or stored.size not in (1, channels):
             return None
@@ -183,7 +182,7 @@ def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numb
         return values
     scale = real_values(graph, read, node.inputs[carried.scale])
     point = carried.zero_point
-    zero = real_values(graph, read, node.inputs[point]) if has(node, point) else np.zeros(1)
+    zero = real_values(graph, read, node.inputs[point]) if node.has(point) else np.zeros(1)
     if scale is None or zero is None:
         return None
     return dequantized(values, scale, zero, operator_of(node).roles.channel_axis(node, position, values.ndim))
@@ -267,7 +266,7 @@ def bias_of(graph: Graph, record: LoweredLayer) -> BiasNumbers | None:
     """Bias of a layer of a quantized model; None without one, and where its scale follows from the operator."""
     node, weights = record.node, record.weights
     position = operator_of(node).roles.bias
-    if not has(node, position) or parameters_of(node, 0) is not None:
+    if not node.has(position) or parameters_of(node, 0) is not None:
         return None
     factors = [node.attributes.get(name, 1.0) for name in ("alpha", "beta")]
     source = record.inputs[0] if record.inputs else None

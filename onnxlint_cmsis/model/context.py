@@ -39,7 +39,7 @@ class Tensors:
 
     def has(self, position: int) -> bool:
         """Whether the node has that input."""
-        return 0 <= position < len(self.node.inputs) and bool(self.node.inputs[position])
+        return self.node.has(position)
 
     def input(self, position: int) -> Axes | None:
         """Axes of an input; None where it is omitted or its rank is unknown."""
@@ -197,13 +197,7 @@ class Context(Tensors):
 
         `default` is what counts where it states none, unless the format states them in an input alone.
         """
-        where = self.roles.stated(name)
-        if self.has(where.input) or (where.input >= 0 and not where.attribute):
-            return self.ints(where.input)
-        if where.attribute in self.node.attributes:
-            number = self.node.attributes[where.attribute]
-            return (number,) if isinstance(number, int) else self.node.ints(where.attribute)
-        return default if where.default is None else (where.default,)
+        return self.roles.numbers_of(self.node, name, self.ints, default)
 
     def name_input(self, position: int, element: int, parts: Iterable[Dimension], sign: int = 1) -> None:
         """Note that an element of an input names a size, so that it is edited with it."""

@@ -103,6 +103,10 @@ class Node:
         """Name for messages: the node's own, or operator and position."""
         return self.name or f"{self.op_type}#{self.index}"
 
+    def has(self, position: int) -> bool:
+        """Whether it has an input; False for a position outside, and for an omitted one."""
+        return 0 <= position < len(self.inputs) and bool(self.inputs[position])
+
     def is_op(self, *op_types: str) -> bool:
         """True for one of the operators of the default domain."""
         return self.domain == "" and self.op_type in op_types

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -142,12 +142,29 @@ class Roles(NamedTuple):
         """Where a node states a number, or several."""
         return self.numbers.get(name) or Stated(name)
 
+    def numbers_of(
+        self, node: Node, name: str, ints: Callable[[int], Sequence[int] | None], default: Sequence[int] | None
+    ) -> tuple[int, ...] | None:
+        """Numbers that a node states under a name; None where they are not known. `ints` reads an input.
+
+        `default` is what counts where it states none, unless the format states them in an input alone.
+        """
+        where = self.stated(name)
+        if node.has(where.input) or (where.input >= 0 and not where.attribute):
+            numbers = ints(where.input)
+        elif where.attribute in node.attributes:
+            number = node.attributes[where.attribute]
+            numbers = (number,) if isinstance(number, int) else node.ints(where.attribute)
+        else:
+            numbers = default if where.default is None else (where.default,)
+        return None if numbers is None else tuple(numbers)
+
     def data_of(self, node: Node) -> Iterator[int]:
         """Data inputs that a node has."""
         positions = (
             [*self.data, *range(self.data[-1] + self.step, len(node.inputs), self.step)] if self.step else self.data
         )
-        return (position for position in positions if position < len(node.inputs) and node.inputs[position])
+        return filter(node.has, positions)
 
     def quantized_of(self, inputs: int) -> tuple[Quantized, ...]:
         """Quantized values of a node with this many inputs: those of the record and of further operands."""

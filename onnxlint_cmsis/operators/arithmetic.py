@@ -36,7 +36,7 @@ from onnxlint_cmsis.model.intervals import (
     regrouped,
     within,
 )
-from onnxlint_cmsis.operators.record import LayerSum, ValueRule, ValueView, has, real_attribute
+from onnxlint_cmsis.operators.record import LayerSum, ValueRule, ValueView, real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node, StoredQuantization
@@ -439,7 +439,7 @@ def pair_values(pair: Pair) -> ValueRule:
 
 
 def _pairs(node: Node, view: ValueView, pair: Pair) -> Interval | None:
-    operands = [view.input(node, position) for position in range(len(node.inputs)) if has(node, position)]
+    operands = [view.input(node, position) for position in range(len(node.inputs)) if node.has(position)]
     known = [operand for operand in operands if operand is not None]
     rounding = view.rounding(node)
     if "broadcast" in node.attributes or len(known) < len(operands) or not known or not _fit(*known):
@@ -483,7 +483,7 @@ def choice_values(node: Node, view: ValueView) -> Interval | None:
 def loose_values(node: Node, view: ValueView) -> Interval | None:
     """Any finite number of finite ones, but 0 of 0: what Dropout may make in training."""
     x = view.input(node, 0)
-    if x is None or (not has(node, 2) and node.opset >= 7):
+    if x is None or (not node.has(2) and node.opset >= 7):
         return x
     return either(x.zero, x, finite(x))
 
@@ -491,7 +491,7 @@ def loose_values(node: Node, view: ValueView) -> Interval | None:
 def biased_gelu(node: Node, view: ValueView) -> Interval | None:
     """Gelu of a sum with a bias."""
     x, rounding = view.input(node, 0), view.rounding(node)
-    bias = view.input(node, 1) if has(node, 1) else point(0.0)
+    bias = view.input(node, 1) if node.has(1) else point(0.0)
     if x is None or bias is None or not _fit(x, bias):
         return None
     return bent(add(x, bias, rounding), FAST_GELU, node, rounding)
@@ -506,7 +506,7 @@ NEAR = 2.0**-10
 
 def parameter(node: Node, view: ValueView, position: int) -> Interval | None:
     """Scale or zero-point of a Q/DQ node along the axis it is for, 0 where it is omitted; None where not known."""
-    if not has(node, position):
+    if not node.has(position):
         return point(0.0)
     numbers, shape = view.input(node, position), view.input_shape(node, 0)
     rank = len(shape or ())
@@ -762,7 +762,7 @@ def _scales(node: Node, view: ValueView) -> dict[int, float] | None:
     """Scale of each axis that has one, which may be other than 1 though the size stays; None where not known."""
     given = node.attributes.get("scales")
     position = 2 if node.op_type == "Resize" and node.opset >= 11 else 1
-    if given is None and has(node, position):
+    if given is None and node.has(position):
         constant = view.graph.constants.get(node.inputs[position])
         given = None if constant is None or constant.overridable else constant.values()
         if given is None:
@@ -816,8 +816,8 @@ def limited_values(low: float, high: float) -> ValueRule:
 def clip_values(node: Node, view: ValueView) -> Interval | None:
     """Limits from attributes or from inputs 1 and 2."""
     x = view.input(node, 0)
-    low = view.input(node, 1) if has(node, 1) else _limit(node, "min", -math.inf)
-    high = view.input(node, 2) if has(node, 2) else _limit(node, "max", math.inf)
+    low = view.input(node, 1) if node.has(1) else _limit(node, "min", -math.inf)
+    high = view.input(node, 2) if node.has(2) else _limit(node, "max", math.inf)
     if x is None or low is None or high is None:
         return None
     return minimum(maximum(x, low, 0.0), high, 0.0)
@@ -929,7 +929,7 @@ def pad_values(node: Node, view: ValueView) -> Interval | None:
         return None
     if node.text("mode", "constant") != "constant":
         return level(x, range(len(shape))) if pads is None else level(x, _grown(pads))
-    value = view.scalar(node, 2) if has(node, 2) else point(real_attribute(node, "value", 0.0))
+    value = view.scalar(node, 2) if node.has(2) else point(real_attribute(node, "value", 0.0))
     if pads is None:
         return hull(level(x, range(len(shape))), value)
     for axis in _grown(pads):

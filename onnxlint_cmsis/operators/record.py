@@ -202,7 +202,7 @@ class ValueView(ABC):
 
     def input_shape(self, node: Node, position: int) -> tuple[Size, ...] | None:
         """Shape of an input; None where it is omitted or its rank is unknown."""
-        return self.shape(node.inputs[position]) if has(node, position) else None
+        return self.shape(node.inputs[position]) if node.has(position) else None
 
     def elem_type(self, name: str) -> str:
         """Element type of a tensor, empty where it is not known."""
@@ -219,27 +219,20 @@ class ValueView(ABC):
 
     def scalar(self, node: Node, position: int, default: float = np.nan) -> Interval:
         """The one element of an input, of rank 0; `default` where it is omitted, unknown where it has several."""
-        if not has(node, position):
+        if not node.has(position):
             return point(default)
         value = self.input(node, position)
         if value is None or value.low.size != 1:
             return unknown(0)
         return value.moved(lambda array: array.reshape(()))
 
-    def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> list[int] | None:
+    def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> tuple[int, ...] | None:
         """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
-        where = self.roles(node).stated(name)
-        if has(node, where.input) or (where.input >= 0 and not where.attribute):
-            return self.ints(node, where.input)
-        if where.attribute in node.attributes:
-            number = node.attributes[where.attribute]
-            return [number] if isinstance(number, int) else list(node.ints(where.attribute))
-        numbers = default if where.default is None else (where.default,)
-        return None if numbers is None else list(numbers)
+        return self.roles(node).numbers_of(node, name, lambda position: self.ints(node, position), default)
 
     def ints(self, node: Node, position: int) -> list[int] | None:
         """Numbers of an input; None where they are not known."""
-        constant = self.graph.constants.get(node.inputs[position]) if has(node, position) else None
+        constant = self.graph.constants.get(node.inputs[position]) if node.has(position) else None
         values = None if constant is None or constant.overridable else constant.values()
         return None if values is None else [int(value) for value in values]
 
@@ -248,11 +241,6 @@ ValueRule = Callable[["Node", ValueView], "Interval | None"]
 """What a node's first output holds; None where nothing is known."""
 DemandRule = Callable[["Node", ValueView, "Mask"], "dict[int, Mask] | None"]
 """Masks of a node's inputs from that of its first output; None where every element of every input may be needed."""
-
-
-def has(node: Node, position: int) -> bool:
-    """Whether a node has an input."""
-    return 0 <= position < len(node.inputs) and bool(node.inputs[position])
 
 
 def real_attribute(node: Node, name: str, default: float) -> float:

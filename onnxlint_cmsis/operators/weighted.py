@@ -26,7 +26,6 @@ from onnxlint_cmsis.operators.record import (
     Risk,
     TieRule,
     ValueView,
-    has,
     real_attribute,
 )
 
@@ -44,7 +43,7 @@ def layer_values(node: Node, view: ValueView) -> Interval | None:
         return _integers(node, view, layer)
     total = layer.total if roles.sums is Sums.FLOAT else multiply(layer.total, _unit(node, view, layer), SLACK)
     for position in (roles.bias, roles.summand):
-        if has(node, position):
+        if node.has(position):
             added = view.input(node, position)
             if added is None:
                 return None
@@ -61,7 +60,7 @@ def layer_values(node: Node, view: ValueView) -> Interval | None:
 def _integers(node: Node, view: ValueView, layer: LayerSum) -> Interval | None:
     """An integer sum, by itself or times the scales in the steps of the result."""
     roles, total = view.roles(node), layer.total
-    if has(node, roles.bias):
+    if node.has(roles.bias):
         bias = view.input(node, roles.bias)
         if bias is None:
             return None
@@ -70,7 +69,7 @@ def _integers(node: Node, view: ValueView, layer: LayerSum) -> Interval | None:
     if roles.result.scale < 0:
         return total
     real = multiply(total, _unit(node, view, layer), 0.0)
-    return requantized(real, node, view) if has(node, roles.result.scale) else real.rounded(SLACK)
+    return requantized(real, node, view) if node.has(roles.result.scale) else real.rounded(SLACK)
 
 
 def _placed(added: Interval, node: Node, view: ValueView, rank: int) -> Interval:
@@ -118,7 +117,7 @@ def _with_bias(layer: LayerSum, node: Node, view: ValueView) -> Interval | None:
     """The sum with the bias that lies along the last axis; integers in the bias' type, int32 without one."""
     roles, total = view.roles(node), layer.total
     rank, kind = total.low.ndim, "int32"
-    if has(node, roles.bias):
+    if node.has(roles.bias):
         bias = view.input(node, roles.bias)
         if bias is None or bias.low.ndim != 1:
             return None

@@ -578,7 +578,7 @@ def _handed(node: Node) -> tuple[str, ...]:
 
 
 def _has(node: Node, value: int) -> bool:
-    return bool(node.outputs) if value < 0 else value < len(node.inputs) and bool(node.inputs[value])
+    return bool(node.outputs) if value < 0 else node.has(value)
 
 
 def _tensors(graph: Graph) -> Iterator[str]:

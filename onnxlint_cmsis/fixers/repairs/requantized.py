@@ -55,7 +55,7 @@ def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) 
     slot = bias_slot(graph, node)
     if slot is None:
         position = operator_of(node).roles.bias
-        if 0 <= position < len(node.inputs) and node.inputs[position]:
+        if node.has(position):
             raise NotAppliedError(f"the bias of {node.label} is not stored as it is used")
     if slot is None or not slot.tensor or slot.kind not in (INT32, DEQUANTIZED):
         return

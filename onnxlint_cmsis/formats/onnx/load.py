@@ -180,7 +180,7 @@ def scale_values(graph: Graph) -> Iterator[Problem]:
     seen: set[str] = set()
     for node in graph.nodes:
         for _, position, _ in _quantized(node):
-            key = node.inputs[position] if 0 <= position < len(node.inputs) else ""
+            key = node.inputs[position] if node.has(position) else ""
             constant = graph.constants.get(key)
             if constant is None or key in seen:
                 continue
@@ -226,7 +226,7 @@ def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[str]:
 def zero_points(graph: Graph, node: Node) -> Iterator[str]:
     """Zero-points whose type is not that of their values."""
     for value, _, zero in _quantized(node):
-        if value < 0 or zero >= len(node.inputs) or not node.inputs[zero]:
+        if value < 0 or not node.has(zero):
             continue
         have, want = graph.elem_type(node.inputs[zero]), graph.elem_type(node.inputs[value])
         if have and want and have != want:
@@ -239,7 +239,7 @@ def _quantized(node: Node) -> tuple[Quantized, ...]:
 
 def _shape(graph: Graph, node: Node, position: int) -> Shape | None:
     """Shape of an input, None where it is omitted or unknown."""
-    return graph.shape(node.inputs[position]) if 0 <= position < len(node.inputs) and node.inputs[position] else None
+    return graph.shape(node.inputs[position]) if node.has(position) else None
 
 
 def _differ(left: Shape, right: Shape) -> bool:
