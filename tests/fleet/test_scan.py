@@ -19,6 +19,8 @@ from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, sca
 from onnxlint_cmsis.linting.engine import lint_file
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
 
 pytest.importorskip("fsspec", reason="needs the extra `fleet`")
 pytest.importorskip("pyarrow", reason="needs the extra `fleet`")
@@ -45,6 +47,17 @@ def test_rows_are_what_linting_finds(tmp_path):
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_scratch_that_is_not_known_is_no_number(tmp_path):
+    """Nobody has measured what a kernel of an audio front end asks for."""
+    custom = one_operator("CUSTOM", [tensor("x", [1, 8]), tensor("y", [1, 8])])
+    custom["operator_codes"][0]["custom_code"] = "SignalRfft"
+    path = tmp_path / "m.tflite"
+    path.write_bytes(write(custom))
+    assert scan(path, "--out", tmp_path / "out", "--target", "cortex-m4") == 0
+    (each,) = rows(tmp_path / "out")[0]["per_target"]
+    assert (each["scratch"], each["arena"]) == (None, None)
 
 
 def test_a_chain_of_urls_goes_into_an_archive(tmp_path):

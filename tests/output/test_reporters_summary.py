@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
@@ -45,7 +46,7 @@ def test_summaries():
     check_golden("screens/summaries", render("full", a_run(*files, width=80)))
 
 
-def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
+def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path, capsys):
     """What a kernel of an audio front end asks for was never measured: no 0 stands beside an unknown arena."""
     model = one_operator("CUSTOM", [tensor("x", [1, 8]), tensor("y", [1, 8])])
     model["operator_codes"][0]["custom_code"] = "SignalRfft"
@@ -56,6 +57,9 @@ def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path):
     result = FileResult("m.tflite", (), Level.WARNING, summary=summary)
     (told,) = json.loads(render("json", a_run(result)))["files"]
     assert "scratch" not in told["summary"]["targets"][0]
+    assert "arena unknown; scratch unknown" in render("full", a_run(result))
+    assert main(["layers", "--isolated", "--target", "cortex-m4", str(path)]) == 0
+    assert capsys.readouterr().out.endswith("arena unknown, scratch unknown\n")
 
 
 def test_json_and_sarif_have_the_same_summary():
