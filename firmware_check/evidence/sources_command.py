@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _MOST_LINES = 14
 """Lines that a statement may take."""
-CLOSERS = {"(": ")"}
 
 
 class CSource(NamedTuple):

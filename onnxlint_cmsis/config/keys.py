@@ -179,7 +179,7 @@ class Key(NamedTuple):
     name: str
     """Name in the file."""
     kind: str
-    """Row of `kinds.KINDS`, which checks and describes the value."""
+    """Row of `SETTING_KINDS`, which checks and describes the value."""
     default: object
     """Value where nothing is given."""
     doc: str

@@ -43,8 +43,6 @@ Numbers = NDArray[np.int64]
 Channels = tuple[int, int]
 """Input and output channels of a call."""
 
-"""Entry points whose output has the channels of the input, lying along axis 1 (the last one below rank 3)."""
-
 
 class Site(NamedTuple):
     """A layer whose channel counts are known as axes."""
@@ -149,7 +147,7 @@ def _pointwise(call: KernelCall, channels: int) -> KernelCall:
 
 
 Kept = Mapping[int, tuple[int | None, ...]]
-"""Class id to the old lane that each new lane holds, None for a new zero lane (`algebra.axes.placement`)."""
+"""Class id to the old lane that each new lane holds, None for a new zero lane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +365,7 @@ def _same_work(routes: tuple[Route, ...]) -> list[list[int]]:
 Sizes = dict[int, int]
 """Variable to size."""
 Measures = tuple[int, ...]
-"""Hazards, instructions, bytes and the like, in the order of `measures.MeasureIndex`."""
+"""Hazards, instructions, bytes and the like, in the order of `MeasureIndex`."""
 Level = tuple[int, ...]
 """Weight of each measure in one level of an objective; an earlier level goes before every later one."""
 
@@ -911,48 +909,41 @@ class Policy(NamedTuple):
         return codes_of_policy(self.name)
 
 
-def _faster(index: MeasureIndex) -> tuple[Level, ...]:
-    return (index.level(hazards=1), index.level(unpriced=1), index.level(instructions=1), index.level(bytes=1))
-
-
-def _route(index: MeasureIndex) -> tuple[Level, ...]:
-    return (index.level(hazards=1), index.level(misses=1), index.level(bytes=1))
-
-
-def _align(index: MeasureIndex) -> tuple[Level, ...]:
-    return (index.level(hazards=1), index.level(unaligned=1), index.level(bytes=1))
-
-
-def _upward_from_live(_have: int, live: int, _align: int) -> range:
-    return range(live, live + REACH)
-
-
-def _upward(have: int, _live: int, _align: int) -> range:
-    return range(have, have + REACH)
-
-
-def _to_the_multiple(have: int, _live: int, align: int) -> range:
-    return range(have, -(-have // align) * align + 1)
-
-
-def _instructions(count: Count) -> int:
-    return sum(count.instructions)
-
-
-def _misses(count: Count) -> int:
-    return count.misses
-
-
-def _unaligned(count: Count) -> int:
-    return count.unaligned
-
-
 POLICIES: dict[str, Policy] = {
     policy.name: policy
     for policy in (
-        Policy("faster", _upward_from_live, _faster, 2, must_gain=True, named=True, lowers=_instructions),
-        Policy("route", _upward, _route, 1, must_gain=False, named=True, lowers=_misses),
-        Policy("align", _to_the_multiple, _align, 1, must_gain=False, named=False, lowers=_unaligned),
+        Policy(
+            "faster",
+            sizes=lambda _have, live, _align: range(live, live + REACH),
+            objective=lambda index: (
+                index.level(hazards=1),
+                index.level(unpriced=1),
+                index.level(instructions=1),
+                index.level(bytes=1),
+            ),
+            traded=2,
+            must_gain=True,
+            named=True,
+            lowers=lambda count: sum(count.instructions),
+        ),
+        Policy(
+            "route",
+            sizes=lambda have, _live, _align: range(have, have + REACH),
+            objective=lambda index: (index.level(hazards=1), index.level(misses=1), index.level(bytes=1)),
+            traded=1,
+            must_gain=False,
+            named=True,
+            lowers=lambda count: count.misses,
+        ),
+        Policy(
+            "align",
+            sizes=lambda have, _live, align: range(have, -(-have // align) * align + 1),
+            objective=lambda index: (index.level(hazards=1), index.level(unaligned=1), index.level(bytes=1)),
+            traded=1,
+            must_gain=False,
+            named=False,
+            lowers=lambda count: count.unaligned,
+        ),
     )
 }
 """Policies by name."""
