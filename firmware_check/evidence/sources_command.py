@@ -274,18 +274,14 @@ def wrapper_functions(release: str) -> Iterator[WrapperFunction]:
     for entry in ENTRIES:
         wrapper = wrapper_for(entry)
         if wrapper is not None:
-            yield from _functions(wrapper, release)
-
-
-def _functions(wrapper: Wrapper, release: str) -> Iterator[WrapperFunction]:
-    functions: dict[tuple[str, str], set[str]] = {}
-    for branch in wrapper.branches:
-        if branch.origin.spans(release) and branch.origin.function != branch.kernel:
-            cited = branch.origin.file, branch.origin.function
-            called = CALLED_AS.get(branch.kernel, branch.kernel)
-            functions.setdefault(cited, set()).update((branch.kernel, called))
-    for (file, function), kernels in functions.items():
-        yield WrapperFunction(Citation(f"routes/{wrapper.entry}", file, function, 0, TRUE), frozenset(kernels))
+            functions: dict[tuple[str, str], set[str]] = {}
+            for branch in wrapper.branches:
+                if branch.origin.spans(release) and branch.origin.function != branch.kernel:
+                    cited = branch.origin.file, branch.origin.function
+                    called = CALLED_AS.get(branch.kernel, branch.kernel)
+                    functions.setdefault(cited, set()).update((branch.kernel, called))
+            for (file, function), kernels in functions.items():
+                yield WrapperFunction(Citation(f"routes/{wrapper.entry}", file, function, 0, TRUE), frozenset(kernels))
 
 
 # Citations held against a tree: the file exists, the function is there, the line holds what the row says.

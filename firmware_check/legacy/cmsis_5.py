@@ -131,7 +131,13 @@ def q_computed(call: KernelCall, numbers: QNumbers, dsp: bool) -> Elements:
         low = -(1 << (numbers.bits - 1))
         return np.asarray(windows(call, numbers.source.astype(np.int64), low).max(axis=(3, 4)))
     if stem == "avgpool":
-        return _averaged(call, numbers.source.astype(np.int64), dsp)
+        data = numbers.source.astype(np.int64)
+        ones = windows(call, np.ones_like(data), 0)
+        seen = windows(call, data, 0)
+        if not dsp:
+            return _divided(seen.sum(axis=(3, 4)), ones.sum(axis=(3, 4)))
+        rows = _divided(seen.sum(axis=4), np.maximum(ones.sum(axis=4), 1))
+        return _divided(rows.sum(axis=3), ones.max(axis=4).sum(axis=3))
     operands = CallNumbers(numbers.source, numbers.weights, None, (), 0, 0, numbers.bits)
     sums = summed(stem_of_sums(stem), call, operands)
     half = (1 << numbers.out_shift) >> 1
@@ -144,15 +150,6 @@ def stem_of_sums(stem: str) -> str:
     if stem.startswith("depthwise"):
         return "depthwise"
     return "fully_connected" if stem.startswith("fully_connected") else "convolve"
-
-
-def _averaged(call: KernelCall, data: Elements, dsp: bool) -> Elements:
-    ones = windows(call, np.ones_like(data), 0)
-    seen = windows(call, data, 0)
-    if not dsp:
-        return _divided(seen.sum(axis=(3, 4)), ones.sum(axis=(3, 4)))
-    rows = _divided(seen.sum(axis=4), np.maximum(ones.sum(axis=4), 1))
-    return _divided(rows.sum(axis=3), ones.max(axis=4).sum(axis=3))
 
 
 def _divided(sums: Elements, counts: Elements) -> Elements:

@@ -197,7 +197,12 @@ class _Walk:
         elif node.index in self._absorbed or not node.inputs or self._space.stored.fixed(node.inputs[0]):
             return
         elif operator_of(node).quantizes:
-            self._quantize(node)
+            quantization = on_device(of_result(self._graph, node))
+            source = self._space.reals.get(node.inputs[0]) or self._quantized_alike(node)
+            if source is None:
+                self._space.integers[node.outputs[0]] = self._host_value(node.outputs[0], quantization)
+            else:
+                self._space.integers[node.outputs[0]] = replace(source, tensor=node.outputs[0], real=False)
         elif operator_of(node).dequantizes:
             self._dequantize(node)
 
@@ -220,14 +225,6 @@ class _Walk:
         if build is None:
             raise Unsupported(f"this firmware has no call of arm_{entry}")
         build(self._space, record, decision.reason if decision else "")
-
-    def _quantize(self, node: Node) -> None:
-        quantization = on_device(of_result(self._graph, node))
-        source = self._space.reals.get(node.inputs[0]) or self._quantized_alike(node)
-        if source is None:
-            self._space.integers[node.outputs[0]] = self._host_value(node.outputs[0], quantization)
-        else:
-            self._space.integers[node.outputs[0]] = replace(source, tensor=node.outputs[0], real=False)
 
     def _quantized_alike(self, node: Node) -> Value | None:
         """The integers that another node makes of the same tensor; lowering has them from the layer in front."""
