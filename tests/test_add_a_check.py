@@ -24,13 +24,14 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.rule import Subject
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN116",
     name="odd-channels",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A layer has an odd number of output channels.",
     docs=__doc__,
     bad=Example("""

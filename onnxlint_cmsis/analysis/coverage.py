@@ -14,8 +14,9 @@ from onnxlint_cmsis.analysis.memory import (
     plan_arena,
 )
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
+from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, TargetVerdict
 from onnxlint_cmsis.cmsis_nn.library import measured_build, parameters
-from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.layer import Verdict
@@ -23,11 +24,11 @@ from onnxlint_cmsis.model.graph import python_places
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
-    from onnxlint_cmsis.ground.findings import PythonPlace
+    from onnxlint_cmsis.ground.findings import Finding, PythonPlace
     from onnxlint_cmsis.ground.types import MemoryRoom
     from onnxlint_cmsis.lower.lowered import LoweredLayer
 
@@ -175,6 +176,94 @@ def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
 def _constants(record: LoweredLayer, target: Target) -> int:
     known = parameters(record.layer.call, target) if record.layer else None
     return known.total if known else 0
+
+
+# From facts and findings to a verdict. What the reader hides or accepts of the findings changes nothing here.
+
+
+ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
+"""What a model becomes that computes in float, in words."""
+
+
+def verdicts(model: ModelAnalysis, summary: FileSummary, findings: Sequence[Finding]) -> tuple[TargetVerdict, ...]:
+    """A verdict for each target; `findings` are all that there are, before any is hidden or accepted."""
+    pairs = zip(model.settings.targets, summary.targets, strict=True)
+    return tuple(_verdict(model, target, totals, summary, findings) for target, totals in pairs)
+
+
+def _conditions(model: ModelAnalysis) -> Iterator[str]:
+    """What has to come of the file before it runs."""
+    assume = model.settings.assume
+    kind = ASSUMED.get(assume, assume)
+    converted = model.settings.runtime.judges and not model.interpretation
+    if model.lowered.assumed:
+        yield f"as {kind}, once quantized{' and converted' if converted else ''}"
+    elif converted:
+        yield "once converted"
+    if model.settings.runtime.asked:
+        yield f"in {model.settings.runtime.title}, which reads such files"
+
+
+def _verdict(
+    model: ModelAnalysis, target: Target, totals: TargetSummary, summary: FileSummary, findings: Sequence[Finding]
+) -> TargetVerdict:
+    layers: dict[Effect, dict[str, None]] = {effect: {} for effect in WORDS}
+    facts = [*_facts(model, target)]
+    for label, effect, _ in facts:
+        if effect in layers:
+            layers[effect][label] = None
+    codes: dict[Effect, dict[str, None]] = {effect: {} for effect in WORDS}
+    for finding in findings:
+        if finding.effect in codes and (not finding.targets or target.label in finding.targets):
+            codes[finding.effect][finding.code] = None
+            layers[finding.effect].update(dict.fromkeys(filter(None, [finding.location.node])))
+    worst = next((effect for effect in WORDS if layers[effect] or codes[effect]), None)
+    order = {node.label: node.index for node in model.graph.nodes}
+    stops = worst is Effect.STOPS
+    conditions = [*_conditions(model)]
+    if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
+        conditions.append("in builds with checks")
+    known = not stops and totals.cost_known
+    arena = totals.arena_needed if model.interpretation else summary.arena
+    beside = totals.cmsis_nn_share if worst is Effect.BESIDE else None
+    return TargetVerdict(
+        totals.target,
+        WORDS[worst] if worst else RUNS,
+        tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
+        tuple(sorted(codes[worst])) if worst else (),
+        ", ".join(conditions),
+        every=sum(share.layers for share in (totals.cmsis_nn, totals.plain, totals.refused, totals.undecided)),
+        share=(1 - beside[1], 1 - beside[0]) if beside else None,
+        instructions=(totals.instructions_range or (totals.instructions, totals.instructions)) if known else None,
+        unknown_cost=totals.unknown_cost,
+        time=totals.time.range if known and totals.time and totals.time.milliseconds else "",
+        arena=None if stops else arena,
+        arena_exact=model.interpretation is not None,
+        flash=totals.constants,
+    )
+
+
+def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, bool]]:
+    """Operators of a `.tflite` file, and other layers that CMSIS-NN does not compute.
+
+    (label, effect, whether it halts, which builds with checks alone do)
+    """
+    computed = {record.node.index for record in model.repeated}
+    for operator in model.interpretation.operators(target) if model.interpretation else ():
+        effect, own = operator.row.effect, operator.row.own
+        if effect is Effect.BESIDE and (operator.node is None or operator.node.index not in computed):
+            continue
+        if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
+            yield operator.row.label, effect, operator.row.verdict is RuntimeVerdict.HALTS
+    for record in () if model.interpretation else model.repeated:
+        refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
+        if judged is not None and judged.row is not None:
+            effect = judged.effect(model.settings.runtime)
+            yield record.node.label, effect, judged.verdict is RuntimeVerdict.HALTS
+        elif refusal is not None and refusal.verdict is Verdict.PLAIN and judged is None:
+            yield record.node.label, Effect.BESIDE, False
+        elif refusal is not None:
+            yield record.node.label, Effect.UNKNOWN, False
 
 
 # What an ONNX model needs of RAM and flash, laid out as the firmware check lays it out.

@@ -14,6 +14,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.verdict import TargetVerdict
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
 
 
@@ -178,7 +179,7 @@ PLAN = "plan_"
 
 
 def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of one file, those of equal cause as one at the first's place.
+    """The findings of one file by what they do, the worst first; those of equal cause as one at the first's place.
 
     They have one rule, level, cause and set of targets, and a fix does the same about them.
     """
@@ -188,7 +189,7 @@ def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
         key = (finding.code, finding.level, finding.cause, finding.targets, promised, *alone)
         groups.setdefault(key, []).append(finding)
-    return tuple(_joint(group) for group in groups.values())
+    return tuple(sorted((_joint(group) for group in groups.values()), key=lambda finding: finding.effect.rank))
 
 
 def _joint(group: list[Finding]) -> Finding:
@@ -645,6 +646,8 @@ class FileResult(NamedTuple):
     """Codes of rules that did not run because the model is too large for them."""
     summary: FileSummary | None = None
     """What the model is and needs as a whole; None where it was not analysed."""
+    verdicts: tuple[TargetVerdict, ...] = ()
+    """Whether it runs on each target, and is right, whichever findings are shown; none for a file that is no model."""
     hidden: tuple[Finding, ...] = ()
     """Findings below the level that is shown."""
     names: Mapping[str, str] = {}

@@ -22,14 +22,14 @@ from onnxlint_cmsis.checks.rule import ModelSubject, Subject, freedom_text, with
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.library import Route, delegations_of, evidence
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin
-from onnxlint_cmsis.ground.findings import MEASURED, Content, Resize, Statement
+from onnxlint_cmsis.ground.findings import MEASURED, Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall, Level, Target
 from onnxlint_cmsis.lower.layer import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import node_location
-from onnxlint_cmsis.runtimes.runtime import RuntimeRemark, status_text
+from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeRemark, status_text, status_use
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -102,8 +102,17 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         remedy=" ".join(mending),
         brief=brief,
         level=None if sure else Level.WARNING,
+        effect=_effect(subject, hazard) if sure else None,
     )
     return with_resize(said, *repair) if repair else said
+
+
+def _effect(subject: Subject, hazard: Hazard) -> Effect | None:
+    """Wrong values where the runtime never looks at a status; elsewhere what the rule says."""
+    if hazard.kind != RETURNS_ERROR or subject.model.settings.runtime.name != TFLM:
+        return None
+    use = status_use(subject.layer.call.entry)
+    return Effect.WRONG if use is not None and use.unseen else None
 
 
 def _not_sure(target: Target) -> str:
@@ -186,6 +195,13 @@ class Offence(NamedTuple):
     """Labels of the targets whose release decides it; empty where the model's own facts do."""
 
 
+EFFECTS = {
+    Verdict.CMSIS_NN: Effect.NOTE,
+    Verdict.PLAIN: Effect.BESIDE,
+    Verdict.REFUSED: Effect.UNKNOWN,
+    Verdict.UNDECIDED: Effect.UNKNOWN,
+}
+"""What it does to whoever runs the model that a node is computed so; the application brings code that is not known."""
 Remedy = Callable[["Graph", Sequence[LoweredLayer]], str]
 """What to change about the quantization of some nodes, as sentences."""
 
@@ -259,7 +275,8 @@ def statements(
         said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
         less = _becomes(subject, record) or _instead(offence, share, brief=True)
         brief = f"{described(record.node)}: {decision.reason}. {less}"
-        yield replace(said, remedy=mending, brief=brief, brief_remedy=brief_advice(mending))
+        effect = consequence.effect if consequence else EFFECTS[decision.verdict]
+        yield replace(said, remedy=mending, brief=brief, brief_remedy=brief_advice(mending), effect=effect)
 
 
 def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
@@ -462,7 +479,7 @@ def report_remark(remark: RuntimeRemark) -> Iterator[Statement]:
     facts: dict[str, str | int | float | bool] = {"verdict": remark.verdict.value, "nodes": ", ".join(remark.nodes)}
     if remark.converter:
         facts[CONVERTER_DECIDES] = True
-    yield Statement(text, remark.location, remark.targets, properties=facts, level=remark.level)
+    yield Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
 
 
 # What `--fix` does about errors and wrong results, and at which price: told with the finding that it repairs.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.facts import FixAction
 from onnxlint_cmsis.cmsis_nn.library import Route, route, wrapper_of
-from onnxlint_cmsis.ground.findings import Content, Finding, Resize, Statement
+from onnxlint_cmsis.ground.findings import Content, Effect, Finding, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level, Source, Target
 from onnxlint_cmsis.lower.checks import on_release
@@ -66,6 +66,8 @@ class Rule(NamedTuple):
     """Kebab name; its module has it with underscores."""
     level: Level
     """Highest level it reports at; a finding may be milder."""
+    effect: Effect
+    """What it does to whoever runs the model; a finding may say another."""
     summary: str
     """What the rule is about, in one sentence."""
     docs: str | None
@@ -91,7 +93,15 @@ def stamped(rule: Rule, said: Statement) -> Finding:
     """The finding that a rule makes of a statement."""
     level = rule.level if said.level is None else min(rule.level, said.level)
     content = {field.name: getattr(said, field.name) for field in fields(Content)}
-    return Finding(rule.code, rule.name, level, asks=rule.asks, **content)
+    effect = said.effect or _left(rule.effect, rule.level, level)
+    return Finding(rule.code, rule.name, level, asks=rule.asks, effect=effect, **content)
+
+
+def _left(effect: Effect, worst: Level, level: Level) -> Effect:
+    """What is left of a rule's effect at a milder level, which says that it is not sure to happen."""
+    if level is worst or effect.rank > Effect.UNKNOWN.rank:
+        return effect
+    return Effect.UNKNOWN if level is Level.WARNING else Effect.NOTE
 
 
 # What checks look at: one layer on one target with its route and channel counts, or a whole model.

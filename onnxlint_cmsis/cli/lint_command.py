@@ -189,6 +189,7 @@ def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, le
         category=args.sarif_category,
         linted=_mode(args) in ("", "fix"),
         diff=args.diff,
+        verbose=args.verbose,
     )
 
 

@@ -64,7 +64,7 @@ class CommandParser(argparse.ArgumentParser):
             formatter_class=HelpFormatter,
             **more,  # type: ignore[arg-type]
         )
-        text = "tell standard error more: the configuration of each file, where an internal error happened"
+        text = "tell more of each file: how it was read, sums of each target, its configuration, internal errors"
         self.add_argument("-v", "--verbose", action="store_true", help=text)
 
     def takes_value(self, option: str) -> bool | None:

@@ -519,7 +519,8 @@ class Settings:
         """Whether a report in a format shows a finding."""
         if self.min_level is not None:
             return finding.level >= self.min_level
-        return finding.asks or finding.level > Level.NOTE or output_format not in READ_BY_PEOPLE
+        told = finding.asks or finding.decides or finding.level > Level.NOTE
+        return told or output_format not in READ_BY_PEOPLE
 
     @property
     def legacy(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Source
@@ -17,6 +18,33 @@ AFTER_PROOF = "fixable_after_proof"
 
 PROMISES = ("fixable", UNSAFELY, AFTER_PROOF)
 """Properties that say what a fix does about a finding."""
+
+
+class Effect(str, Enum):
+    """What a finding does to whoever runs the model, the worst first."""
+
+    STOPS = "stops"
+    """The model does not load, or a kernel returns an error."""
+    WRONG = "wrong results"
+    """No error is seen; values are wrong, or memory beside a buffer is read or written."""
+    DOES_NOT_FIT = "does not fit"
+    """RAM, flash or stack is too small."""
+    UNKNOWN = "unknown"
+    """What happens depends on what is not known: a size, a build, an input, code that the application has to bring."""
+    BESIDE = "beside CMSIS-NN"
+    """Plain or reference code computes it, slower than CMSIS-NN would."""
+    COSTS = "costs"
+    """It runs and is right, and could take less."""
+    NOTE = "note"
+    """Nothing happens on the device."""
+
+    @property
+    def rank(self) -> int:
+        """Place in this order, 0 for the worst."""
+        return _RANKS[self]
+
+
+_RANKS = {effect: rank for rank, effect in enumerate(Effect)}
 
 
 class Location(NamedTuple):
@@ -116,6 +144,8 @@ class Statement(Content):
 
     level: Level | None = None
     """A milder level than the rule's; None for the rule's."""
+    effect: Effect | None = None
+    """Another effect than the rule's; None for the rule's, or what is left of it at a milder level."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -138,6 +168,13 @@ class Finding(Content, RuleStamp):
     """Findings of equal cause at other places, which this one stands for as well."""
     asks: bool = False
     """Whether it asks the reader for something, so that reports for people show it though it is a note."""
+    effect: Effect = Effect.NOTE
+    """What it does to whoever runs the model."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the model does not run there or may not be right, so that the verdict is about it."""
+        return self.effect.rank <= Effect.UNKNOWN.rank
 
     @property
     def locked(self) -> bool:

@@ -37,13 +37,16 @@ def lint_file(
     `model` is the analysis of what the file holds, where it is at hand.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.verdict import not_analysed
 
     try:
         model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.facts import FileProblem
 
-        return _result(path, settings, None, [_problem(error.kind, FileProblem(error.message, Location(path)))])
+        problem = _problem(error.kind, FileProblem(error.message, Location(path)))
+        unknown = not_analysed(settings.targets, [problem])
+        return _result(path, settings, None, [problem])._replace(verdicts=unknown)
     graph, lowered = model.graph, model.lowered
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
@@ -61,10 +64,12 @@ def lint_file(
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.code for finding in result.findings if finding.properties.get("converter_decides")})
-    from onnxlint_cmsis.analysis.coverage import summarize
+    from onnxlint_cmsis.analysis.coverage import summarize, verdicts
 
+    summary = summarize(model)
     return result._replace(
-        summary=summarize(model),
+        summary=summary,
+        verdicts=verdicts(model, summary, findings),
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),

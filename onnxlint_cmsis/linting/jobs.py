@@ -327,7 +327,7 @@ def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
     new, about_baselines = _beyond_baseline(linted)
     folder = str(Path.cwd())
     models = [
-        (lint.file._replace(path=shown(lint.job.path, folder), findings=findings), lint.job.settings)
+        (_accepting(lint.file._replace(path=shown(lint.job.path, folder)), findings), lint.job.settings)
         for lint, findings in zip(linted, new, strict=True)
     ]
     every = [*models, *_grouped([*_unused_suppressions(linted), *about_baselines])]
@@ -335,6 +335,13 @@ def conclude(linted: list[Linted], output_format: str) -> RunOutcome:
     files = tuple(_visible(result, settings, output_format) for result, settings in joined)
     hidden = tuple(finding for file in files for finding in file.hidden)
     return RunOutcome(files, hidden, exit_code(files))
+
+
+def _accepting(result: FileResult, new: tuple[Finding, ...]) -> FileResult:
+    """The result with the findings that its baseline does not have; its verdicts say how many are accepted."""
+    accepted = dict(result.statistics).get("suppressed", 0) + len(result.findings) - len(new)
+    said = tuple(verdict._replace(accepted=accepted) for verdict in result.verdicts)
+    return result._replace(findings=new, verdicts=said)
 
 
 def exit_code(results: Iterable[FileResult]) -> int:

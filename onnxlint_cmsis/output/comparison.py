@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import grouped, identity
+from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -109,6 +110,17 @@ class Figure(NamedTuple):
         return None if self.before is None or self.after is None else self.after - self.before
 
 
+class VerdictPair(NamedTuple):
+    """The verdicts on both versions on some targets."""
+
+    targets: tuple[str, ...]
+    """CPUs."""
+    before: str
+    """Words on the first version, `RUNS (as int8, once quantized)`; `none` where it has no such CPU."""
+    after: str
+    """Words on the second."""
+
+
 class TimePair(NamedTuple):
     """How long both versions are predicted to take on one target that has a clock."""
 
@@ -158,6 +170,8 @@ class ModelDifference(NamedTuple):
     """Whether the arenas of both are known to the byte."""
     times: tuple[TimePair, ...] = ()
     """Predicted times; none where no clock is given."""
+    verdicts: tuple[VerdictPair, ...] = ()
+    """Verdicts, equal ones of several CPUs together."""
 
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
@@ -177,12 +191,16 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for version in (before, after) for total in version.layers.totals),
         tuple(_times(before.layers, after.layers, left_out)),
+        _verdicts(before.result, after.result),
     )
 
 
-def _cpu(label: str) -> str:
-    """CPU of a target's label: versions of two formats are judged for two releases."""
-    return label.partition(", ")[0]
+def _verdicts(before: FileResult, after: FileResult) -> tuple[VerdictPair, ...]:
+    old, new = ({cpu_of(said.target): VerdictLine((said,)).word for said in side.verdicts} for side in (before, after))
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for cpu in dict.fromkeys((*old, *new)):
+        pairs.setdefault((old.get(cpu, "none"), new.get(cpu, "none")), []).append(cpu)
+    return tuple(VerdictPair(tuple(cpus), *words) for words, cpus in pairs.items())
 
 
 def _library(layers: LayersReport) -> str:
@@ -237,7 +255,7 @@ def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[Left
 
 
 def _by_cpu(layers: LayersReport) -> dict[str, Total]:
-    return {_cpu(total.target): total for total in layers.totals}
+    return {cpu_of(total.target): total for total in layers.totals}
 
 
 def _times(
@@ -288,7 +306,7 @@ def _by_place(rows: Sequence[LayerReport], names: Mapping[str, str]) -> dict[tup
     for row in rows:
         if not row.computes:
             continue
-        name, cpu = row.tensor if row.operator else row.node, _cpu(row.target)
+        name, cpu = row.tensor if row.operator else row.node, cpu_of(row.target)
         name = names.get(name, name)
         number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in numbered)
         numbered[name, cpu, number] = row

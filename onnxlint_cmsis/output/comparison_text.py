@@ -12,7 +12,7 @@ from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair
+    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
 
 
 # A difference as text for a terminal.
@@ -40,7 +40,9 @@ EXACT_ARENA = "bytes of arena"
 def comparison_text(difference: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
     """Figures, findings and layers, each line no wider than `width`; 0 for any width."""
     title = (f"{difference.before} -> {difference.after}", *library_lines(difference))
-    lines = [*title, *_text_figures(difference, over), *_text_findings(difference), *_text_layers(difference)]
+    verdicts = [f"  {verdict_text(pair, '->')} on {', '.join(pair.targets)}" for pair in difference.verdicts]
+    figures, findings = _text_figures(difference, over), _text_findings(difference)
+    lines = [*title, *verdicts, *figures, *findings, *_text_layers(difference)]
     return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
 
 
@@ -89,6 +91,11 @@ def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
     rows = [f"{called(layer.layer)} ({_one_unknown(layer.before, layer.after)})" for layer in figure.left_out]
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     return f"; left out, with a cost that is known in one version alone: {', '.join(rows[:SHOWN])}{more}"
+
+
+def verdict_text(pair: VerdictPair, arrow: str) -> str:
+    """`WRONG RESULTS -> RUNS`; once where both are the same."""
+    return pair.before if pair.before == pair.after else f"{pair.before} {arrow} {pair.after}"
 
 
 def time_text(pair: TimePair) -> str:
@@ -193,6 +200,7 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
             }
             for figure in difference.figures
         ],
+        "verdicts": [pair._asdict() for pair in difference.verdicts],
         **({"times": times} if times else {}),
         "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],
         "went": [fields for finding in difference.went for fields in _json_findings(finding, difference.before)],
@@ -236,6 +244,8 @@ def comparison_markdown(difference: ModelDifference, over: tuple[Figure, ...]) -
 
 def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
     yield "| figure | target | change | |\n|---|---|---|---|"
+    for verdicts in difference.verdicts:
+        yield f"| verdict | {', '.join(verdicts.targets)} | {verdict_text(verdicts, '→')} | |"
     for figure in difference.figures:
         if figure.before or figure.after:
             mark = "over the limit" if figure in over else ""

@@ -1,9 +1,10 @@
-"""One line for each finding: `path: CODE level message`."""
+"""One line for each verdict and finding: `path: CODE level message`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, lines_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import paint, printable, wrapped
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
+
+
+STYLES = dict(zip((*WORDS.values(), RUNS), ("error", "error", "error", "warning", "note", "good"), strict=True))
+"""Style of each word of a verdict."""
 
 
 def render(run: Run) -> str:
@@ -25,8 +30,8 @@ def render(run: Run) -> str:
 
 
 def file_lines(file: FileResult, run: Run) -> list[str]:
-    """The lines of one file: its notes, then its findings."""
-    lines = [] if run.quiet else [note_line(file, note, run) for note in file.notes]
+    """The lines of one file: its verdicts, then its findings."""
+    lines = [] if run.quiet else verdict_lines(file, run)
     lines += list(fix_lines(file, run))[:1]
     return lines + [_finding(file, finding, run) for finding in file.findings]
 
@@ -34,21 +39,21 @@ def file_lines(file: FileResult, run: Run) -> list[str]:
 def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     """What is the matter, and where there is one what to do; all that a reader of one format gets."""
     remedy = with_short_names(finding.remedy, file, run)
-    return finding_line(file, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
+    return finding_line(file.path, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
 
 
-def finding_line(file: FileResult, finding: Finding, text: str, run: Run) -> str:
-    """`path: CODE level text`, with the targets where it does not hold for all of them."""
+def finding_line(path: str, finding: Finding, text: str, run: Run) -> str:
+    """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it."""
     level = finding.level.name.lower()
-    path = printable(file.path)
+    start = f"{printable(path)}: " if path else "  "
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    line = wrapped(f"{path}: {finding.code} {level} {text}{there}", run.width)
-    head = f"{path}: {finding.code} {level} "
+    line = wrapped(f"{start}{finding.code} {level} {text}{there}", run.width)
+    head = f"{start}{finding.code} {level} "
     if not run.color or not line.startswith(head):
         return line
-    words = [paint(text, style, True) for text, style in ((path, "path"), (finding.code, "code"), (level, level))]
-    return "{}: {} {} ".format(*words) + line[len(head) :]
+    begin = f"{paint(printable(path), 'path', True)}: " if path else start
+    return f"{begin}{paint(finding.code, 'code', True)} {paint(level, level, True)} {line[len(head) :]}"
 
 
 def _where(finding: Finding, run: Run) -> str:
@@ -58,6 +63,14 @@ def _where(finding: Finding, run: Run) -> str:
     return cpus if len(libraries) == 1 else targets_text(finding.targets)
 
 
-def note_line(file: FileResult, note: str, run: Run) -> str:
-    """`path: note`, a line without a code."""
-    return paint(wrapped(f"{file.path}: {note}", run.width), "faint", run.color)
+def verdict_lines(file: FileResult, run: Run) -> list[str]:
+    """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first."""
+    names = {} if run.full_names else file.names
+    lines = []
+    for verdict in lines_of(file.verdicts):
+        path, word = printable(file.path), verdict.verdicts[0].word
+        line, head = wrapped(f"{file.path}: {verdict.text(names)}", run.width), f"{path}: {word}"
+        if run.color and line.startswith(head):
+            line = f"{paint(path, 'path', True)}: {paint(word, STYLES[word], True)}{line[len(head) :]}"
+        lines.append(line)
+    return lines

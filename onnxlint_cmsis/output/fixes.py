@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import LITERT, PLAIN, shipped_text
+from onnxlint_cmsis.analysis.results import LITERT, shipped_text
+from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
-from onnxlint_cmsis.output.plain import counted, labelled, paint, printable, wrapped
+from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped
 from onnxlint_cmsis.output.run import with_short_names
 
 if TYPE_CHECKING:
@@ -29,26 +31,54 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
-# The summary of a file: what CMSIS-NN computes of it, and what it needs.
+# The sums behind the verdicts of a file: what CMSIS-NN computes of it, and what it needs.
 
 
 SHOWN = 3
 """Nodes that a line names before it only counts."""
+_HEADS = ("target", "CMSIS-NN", "beside", "refused", "open", "MACs", "instructions", "flash", "arena", "scratch")
 
 
-def summary_lines(file: FileResult) -> Iterator[tuple[str, str]]:
-    """(label, text) of each line of a file's summary; none where it was not analysed."""
+def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
+    """How a file was read, a table with a row for each target, and the layers beside CMSIS-NN; nothing unread."""
+    for note in file.notes:
+        yield labelled("note", with_short_names(note, file, run), run)
     summary = file.summary
     if summary is None or not summary.targets:
         return
-    for targets, first in _alike(summary):
-        yield from _layers(summary, first, targets)
+    fit = TableFit(max(run.width - INDENT, 0), spare=("MACs", "scratch"))
+    rows = [_row(target, summary) for target in summary.targets]
+    yield textwrap.indent(fitted(_HEADS, rows, _HEADS[1:], fit), " " * INDENT).rstrip()
+    measured = ", ".join(dict.fromkeys(target.measured_on for target in summary.targets))
+    yield labelled("cost", f"predicted instructions, not cycles, as measured on {measured}", run)
+    for target in summary.targets:
+        if target.time:
+            yield labelled("time", f"{_cpu(target)}: {target.time.text}", run)
+    for number, where in enumerate((f"in {summary.beside}", "in neither", "not decided"), 1):
+        for share in dict.fromkeys(_shares(target)[number] for target in summary.targets):
+            if share.layers:
+                names = with_short_names(_names(share.nodes, share.layers), file, run)
+                yield labelled("layers", f"{where}: {names}", run)
     if summary.copies:
-        yield "copies", _copies(summary)
-    yield "cost", _cost(summary)
-    yield from _times(summary)
-    yield "memory", _memory(summary)
-    yield "findings", f"{len(file.told)}, {fixable_text([file])}"
+        names = with_short_names(_names(summary.copies), file, run)
+        yield labelled("copies", f"{len(summary.copies)} to another memory order, in {summary.beside}: {names}", run)
+
+
+def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
+    """The cells of a target; `?` for a number that is not known."""
+    arena = summary.arena if target.arena_needed is None else target.arena_needed
+    numbers = (target.constants, arena, target.scratch)
+    return (
+        _cpu(target),
+        *(f"{share.layers}" for share in _shares(target)),
+        f"{summary.macs:,}",
+        cost_text(target) if target.cost_known else "?",
+        *("?" if number is None else f"{number:,}" for number in numbers),
+    )
+
+
+def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
+    return target.cmsis_nn, target.plain, target.refused, target.undecided
 
 
 def fixable_text(files: Sequence[FileResult]) -> str:
@@ -74,84 +104,22 @@ def summary_fields(file: FileResult) -> dict[str, object] | None:
     }
 
 
+def verdict_fields(file: FileResult) -> list[dict[str, object]]:
+    """The verdicts as plain data for JSON and SARIF, each with its words for people."""
+    return [{**verdict._asdict(), "text": VerdictLine((verdict,)).text(file.names)} for verdict in file.verdicts]
+
+
 def _target_fields(target: TargetSummary) -> dict[str, object]:
-    shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in _shares(target).items()}
+    names = ("cmsis_nn", "plain", "refused", "undecided")
+    pairs = zip(names, _shares(target), strict=True)
+    shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in pairs}
     known = {name: value for name, value in target._asdict().items() if value is not None}
     time = {"time": target.time.fields} if target.time else {}
     return {**known, **shares, **time}
 
 
-def _shares(target: TargetSummary) -> dict[str, LayerShare]:
-    return {
-        "cmsis_nn": target.cmsis_nn,
-        "plain": target.plain,
-        "refused": target.refused,
-        "undecided": target.undecided,
-    }
-
-
-def _alike(summary: FileSummary) -> list[tuple[str, TargetSummary]]:
-    """Targets whose layers have the same verdicts, with one of them; no name where all are alike."""
-    groups: dict[tuple[LayerShare, ...], list[TargetSummary]] = {}
-    for target in summary.targets:
-        groups.setdefault(tuple(_shares(target).values()), []).append(target)
-    if len(groups) == 1:
-        return [("", summary.targets[0])]
-    return [(f"{', '.join(_cpu(target) for target in group)}: ", group[0]) for group in groups.values()]
-
-
-def _layers(summary: FileSummary, target: TargetSummary, targets: str) -> Iterator[tuple[str, str]]:
-    shares = _shares(target)
-    every = sum(share.layers for share in shares.values())
-    more = f", {counted(summary.unknown_macs, 'layer')} of unknown size left out" if summary.unknown_macs else ""
-    work = f"{_part(target.cmsis_nn.macs, summary.macs)} of {summary.macs:,} MACs" if summary.macs else "no MACs known"
-    part = f", {_percents(target.cmsis_nn_share)} of the instructions" if target.cmsis_nn_share else ""
-    yield "layers", f"{targets}{target.cmsis_nn.layers} of {every} in CMSIS-NN ({work}{part}{more})"
-    words = (
-        ("plain" if summary.beside == PLAIN else "beside", target.plain, f"in {summary.beside}"),
-        ("refused", target.refused, "in neither"),
-    )
-    for label, share, where in (*words, ("open", target.undecided, "not decided")):
-        if share.layers:
-            names = _names(share.nodes, share.layers)
-            yield label, f"{targets}{share.layers} {where} ({_part(share.macs, summary.macs)} of MACs): {names}"
-
-
-def _part(macs: int, every: int) -> str:
-    """`97 %`; all and nothing are never rounded to."""
-    if not every or macs in (0, every):
-        return "100 %" if every and macs else "0 %"
-    return f"{min(max(round(100 * macs / every), 1), 99)} %"
-
-
-def _percents(parts: tuple[float, float]) -> str:
-    """`11 to 15 %`; all and nothing are never rounded to."""
-    low, high = (min(max(round(100 * part), 1), 99) for part in parts)
-    return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _copies(summary: FileSummary) -> str:
-    """Where the application copies from one memory order to another."""
-    from onnxlint_cmsis.lower.work import MAY_GO
-
-    count, names = len(summary.copies), _names(summary.copies)
-    return f"{count} to another memory order, in {summary.beside}: {names}; {MAY_GO}"
-
-
 def _cpu(target: TargetSummary) -> str:
-    return target.target.partition(", ")[0]
-
-
-def _cost(summary: FileSummary) -> str:
-    """Predicted instructions, builds of other targets that they were measured on, and the layers left out."""
-    told = [target for target in summary.targets if target.cost_known]
-    if not told:
-        return "unknown"
-    known = _by_target(summary, [cost_text(target) if target.cost_known else None for target in summary.targets])
-    others = dict.fromkeys(target.measured_on for target in told if not target.target.startswith(target.measured_on))
-    measured = f", as measured on {', '.join(others)}" if others else ""
-    left = _left_out(summary)
-    return f"{known} predicted instructions (not cycles){measured}{left and f', {left} left out'}"
+    return cpu_of(target.target)
 
 
 def cost_text(target: TargetSummary) -> str:
@@ -160,54 +128,6 @@ def cost_text(target: TargetSummary) -> str:
         return f"{target.instructions:,}"
     least, most = target.instructions_range
     return f"between {least:,} and {most:,}"
-
-
-def _left_out(summary: FileSummary) -> str:
-    """`2 layers of unknown cost on cortex-m4 and 1 on cortex-m55`; without CPUs where all have as many."""
-    cpus: dict[int, list[str]] = {}
-    told = [target for target in summary.targets if target.cost_known]
-    for target in told:
-        cpus.setdefault(target.unknown_cost, []).append(_cpu(target))
-    alike = len(cpus) == 1 and len(told) == len(summary.targets)
-    places = {number: "" if alike else f" on {', '.join(names)}" for number, names in cpus.items() if number}
-    words = [f"{counted(number, 'layer')} of unknown cost{where}" for number, where in places.items()][:1]
-    return " and ".join([*words, *(f"{number}{where}" for number, where in list(places.items())[1:])])
-
-
-def _times(summary: FileSummary) -> Iterator[tuple[str, str]]:
-    """A line for each target that has a clock."""
-    for target in summary.targets:
-        if target.time:
-            yield "time", f"{_cpu(target)}: {target.time.text}" if len(summary.targets) > 1 else target.time.text
-
-
-def _memory(summary: FileSummary) -> str:
-    """Constants, arena and scratch; numbers that differ between targets name these."""
-    arena = "arena unknown" if summary.arena is None else f"arena at least {summary.arena:,}"
-    taken = [(target.arena_used, target.arena_needed) for target in summary.targets]
-    if any(used is not None for used, _ in taken):
-        arena = f"arena {_by_target(summary, [_taken(*pair) for pair in taken])}"
-    constants = _by_target(summary, [target.constants for target in summary.targets])
-    sizes = [target.scratch for target in summary.targets]
-    unit = " bytes" if any(size is not None for size in sizes) else ""
-    return f"constants {constants}; {arena}; scratch {_by_target(summary, sizes)}{unit}"
-
-
-def _taken(used: int | None, needed: int | None) -> str:
-    """Bytes used, `100,708`; with the bytes to be given, where they are more."""
-    if used is None or needed is None:
-        return "unknown"
-    return f"{used:,} ({needed:,} to be given)" if needed > used else f"{used:,}"
-
-
-def _by_target(summary: FileSummary, numbers: Sequence[int | str | None]) -> str:
-    """The numbers of the targets, once where they are alike; None is an unknown one."""
-    texts = [
-        "unknown" if number is None else f"{number:,}" if isinstance(number, int) else number for number in numbers
-    ]
-    if len(set(texts)) == 1:
-        return texts[0]
-    return ", ".join(f"{text} on {_cpu(target)}" for text, target in zip(texts, summary.targets, strict=True))
 
 
 # What a proof compared, and what inexact repairs change, as text.

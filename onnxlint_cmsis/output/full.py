@@ -1,14 +1,29 @@
-"""Findings with their details, file by file, and a summary."""
+"""The verdict on each model and target, findings with their details file by file, and a summary."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, targets_text
+from onnxlint_cmsis.analysis.verdict import lines_of
+from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.concise import finding_line, note_line
+from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary, fixable_text, summary_lines
-from onnxlint_cmsis.output.plain import counted, fits, labelled, paint, wrapped
+from onnxlint_cmsis.output.plain import (
+    DO,
+    LABEL,
+    LABELS,
+    TableFit,
+    counted,
+    fits,
+    fitted,
+    labelled,
+    paint,
+    printable,
+    wrapped,
+)
 from onnxlint_cmsis.output.run import by_level, said, statistics_lines, with_short_names
 
 if TYPE_CHECKING:
@@ -19,16 +34,20 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
-_ONCE = ("why", "known", "help")
+_ONCE = ("why", "known")
 """Lines that say the same of every finding of a kind: told with the first of a file."""
 
 
 def render(run: Run) -> str:
-    """The report as text."""
-    blocks = [block for file in run.files if (block := "\n".join(_file(file, run)))]
+    """The report as text: verdicts of several files as a table, that of one file at the head of its findings."""
+    several = len(run.files) > 1
+    table = "" if run.quiet or not several else _verdicts(run)
+    blocks = [block for file in run.files if (block := "\n".join(_file(file, run, headed=not several)))]
+    blocks = [table, *blocks] if table else blocks
     if run.statistics:
         blocks.append("\n".join(statistics_lines(run)))
-    if not run.quiet:
+    clean = not several and not run.findings and all(file.verdicts and not file.fix for file in run.files)
+    if not run.quiet and not (clean and run.files):
         blocks.append(wrapped(summary(run), run.width, 0))
     return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{block}\n" for block in blocks[-1:])
 
@@ -51,9 +70,9 @@ def summary(run: Run) -> str:
         return f"{head}{verdict} in {counted(len(models), 'file')} for {targets}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
-    asked = len(models) > 1 and any(file.fixable or file.fixable_unsafely for file in models)
-    fixable = f"; {fixable_text(models)}" if asked else ""
-    return f"{head}{levels} in {touched} of {counted(len(models), 'file')} for {targets}{fixable}{tail}"
+    fixable = f"; {fixable_text(models)}" if any(file.fixable or file.fixable_unsafely for file in models) else ""
+    where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
+    return f"{head}{levels}{where} for {targets}{fixable}{tail}; onnxlint-cmsis rule CODE explains"
 
 
 def _hidden(findings: tuple[Finding, ...]) -> str:
@@ -67,53 +86,80 @@ def _hidden(findings: tuple[Finding, ...]) -> str:
     return f"; {counted(len(findings), noun)} not shown{apart} (--min-level {lowest})"
 
 
-def _file(file: FileResult, run: Run) -> Iterator[str]:
-    if not run.quiet:
-        yield from (note_line(file, note, run) for note in file.notes)
-    yield from fix_lines(file, run)
+def _verdicts(run: Run) -> str:
+    """A table of the files with a row for each verdict, the worst of a file first; files below their common folder."""
+    models = [file for file in run.files if file.verdicts]
+    folder = os.path.commonpath([Path(file.path).parent for file in models]) if models else ""
+    rows = []
+    for file in models:
+        for line in lines_of(file.verdicts):
+            on = "all" if len(line.verdicts) == len(file.verdicts) else line.targets.replace("cortex-", "")
+            condition = f" ({line.verdicts[0].condition.partition(',')[0]})" if line.verdicts[0].condition else ""
+            word = f"{line.verdicts[0].word}{condition}{f', {line.accepted}' if line.accepted else ''}"
+            figures = (line.brief_cost, line.arena.replace("at least ", ""), line.flash)
+            rows.append((os.path.relpath(file.path, folder or "."), word, on, *figures))
+    heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")
+    fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena"))
+    return fitted(heads, rows, fit=fit).rstrip() if rows else ""
+
+
+def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
+    """The verdicts of a file or, below a table of these, its path alone; then what is told of it."""
+    body = [*fix_lines(file, run)]
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
-        yield from _finding(finding, file, run, told)
-    if not run.quiet:
-        yield from _summary(file, run)
+        body += _finding(finding, file, run, told)
+    if run.verbose:
+        body += summary_lines(file, run)
+    verdicts = [] if run.quiet or not headed else verdict_lines(file, run)
+    if verdicts:
+        yield from verdicts
+    elif file.findings or (run.verbose and body):
+        yield paint(wrapped(file.path, run.width), "path", run.color)
+    yield from body
 
 
 def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, str]]) -> Iterator[str]:
-    """A finding and its details without those that were told; `help` ends the line before it where that has room."""
-    lines = [finding_line(file, finding, said(finding, file, run, brief=not run.explain), run)]
+    """A finding and its details without those that were told; what to do ends the line before where that has room."""
+    lines = [finding_line("", finding, said(finding, file, run, brief=not run.explain), run)]
     for label, text in _details(finding, file, run):
         if label in _ONCE and (label, text) in told:
             continue
         told.add((label, text))
-        line = labelled(label, text, run)
-        if label == "help" and not run.explain and fits(lines[-1], f" {label}: {text}", run):
-            lines[-1] += paint(f" {label}: {text}", "faint", run.color)
+        if label == "do" and not run.explain and fits(lines[-1], f" do: {text}", run):
+            lines[-1] += f"{paint(' do:', LABELS[label], run.color)} {printable(text)}"
         else:
-            lines.append(line)
+            lines.append(labelled(label, text, run, DO if label == "do" and not run.explain else LABEL))
     yield from lines
-
-
-def _summary(file: FileResult, run: Run) -> Iterator[str]:
-    lines = list(summary_lines(file))
-    if lines:
-        yield paint(wrapped(f"{file.path}: summary", run.width), "path", run.color)
-    yield from (labelled(label, with_short_names(text, file, run), run) for label, text in lines)
 
 
 def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
-    remedy = what_to_do(finding, brief=not run.explain)
-    if remedy:
-        yield "do", with_short_names(remedy, file, run)
+    yield "do", with_short_names(what_to_do(finding, brief=not run.explain), file, run)
     if run.explain and "option" in finding.properties:
         yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
         yield from _explanation(finding, file, run)
-    yield "help", f"onnxlint-cmsis rule {finding.code}"
+
+
+_NO_REMEDY = {
+    Effect.STOPS: "give the layer a form that the reason allows.",
+    Effect.WRONG: "give the layer a form that the reason allows.",
+    Effect.DOES_NOT_FIT: "make the model smaller, or take a larger device.",
+    Effect.UNKNOWN: "see onnxlint-cmsis rule {code}.",
+    Effect.BESIDE: "nothing: it runs, beside CMSIS-NN.",
+    Effect.COSTS: "nothing: it runs and is right.",
+    Effect.NOTE: "nothing: it changes nothing on the device.",
+}
+"""What to do about a finding whose rule names no remedy."""
 
 
 def what_to_do(finding: Finding, *, brief: bool = False) -> str:
-    """The remedy, and that a fix applies it."""
+    """The remedy, and that a fix applies it; where there is none, that there is nothing to do."""
+    return _remedy(finding, brief) or _NO_REMEDY[finding.effect].format(code=finding.code)
+
+
+def _remedy(finding: Finding, brief: bool) -> str:
     remedy = (brief and finding.brief_remedy) or finding.remedy
     if finding.properties.get(AFTER_PROOF):
         return f"{remedy} --fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes.".strip()

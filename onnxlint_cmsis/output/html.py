@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import WIDEST, cut, grouped
+from onnxlint_cmsis.analysis.verdict import lines_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import MEASURED, targets_text
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -387,7 +388,7 @@ PROPERTIES = ("option", "runtime", "sizes", "why", "known")
 
 def all_findings(findings: Sequence[Finding], names: Mapping[str, str]) -> tuple[FindingBlock, ...]:
     """Findings of equal cause as one, the worst first."""
-    return finding_blocks(sorted(grouped(findings), key=lambda finding: -finding.level), names)
+    return finding_blocks(grouped(findings), names)
 
 
 def finding_blocks(findings: Iterable[Finding], names: Mapping[str, str]) -> tuple[FindingBlock, ...]:
@@ -645,6 +646,10 @@ def compared_page(
         compared.before,
         compared.after,
         (
+            *(
+                FigurePair(f"Verdict on {', '.join(pair.targets)}", pair.before, pair.after, "", "same")
+                for pair in compared.verdicts
+            ),
             *(_figure(figure) for figure in compared.figures if not figure.before == figure.after == 0),
             *map(_time, compared.times),
         ),
@@ -729,6 +734,8 @@ class ReportPage(NamedTuple):
     """Name of the model's file."""
     path: str
     """As the user named it."""
+    verdicts: tuple[str, ...]
+    """Whether it runs and is right, a line for equal verdicts."""
     sections: tuple[TargetSection, ...]
     """The targets."""
     graph: GraphDrawing
@@ -752,6 +759,7 @@ def report_page(given: ReportInput, against: ReportInput | None = None) -> Repor
     return ReportPage(
         Path(given.model.path).name,
         given.version.name,
+        tuple(line.text(given.names) for line in lines_of(result.verdicts)),
         sections,
         graph_drawing(given.model, given.names, result.summary),
         all_findings(result.told, given.names),

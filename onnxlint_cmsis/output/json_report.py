@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import fingerprints
 from onnxlint_cmsis.ground.version import __version__
-from onnxlint_cmsis.output.fixes import summary_fields
+from onnxlint_cmsis.output.fixes import summary_fields, verdict_fields
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.run import by_code, by_level, finding_fields, finite, location_fields, resize_fields
 
@@ -59,6 +59,7 @@ def report(run: Run) -> dict[str, object]:
                 "error": file.error,
                 "notes": list(file.notes),
                 "statistics": dict(file.statistics),
+                "verdicts": verdict_fields(file),
                 "summary": summary_fields(file),
                 "fix": fix_fields(file.fix) if file.fix else None,
             }

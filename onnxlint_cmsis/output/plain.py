@@ -188,10 +188,16 @@ def fits(lines: str, more: str, run: Run) -> bool:
     return run.width > 0 and len(unpainted(lines.rpartition("\n")[2])) + len(more) <= run.width
 
 
-def labelled(label: str, text: str, run: Run) -> str:
+LABEL = 8
+"""Columns of a label."""
+DO = 2
+"""Columns of the label `do` where no other stands below it."""
+
+
+def labelled(label: str, text: str, run: Run, columns: int = LABEL) -> str:
     """A line under a finding or file: a label in a column, then the text, the lines after the first below it."""
-    line = wrapped(f"{' ' * INDENT}{label:<8} {text}", run.width, INDENT + 9)
-    start = INDENT + 8
+    line = wrapped(f"{' ' * INDENT}{label:<{columns}} {text}", run.width, INDENT + columns + 1)
+    start = INDENT + columns
     return f"{' ' * INDENT}{paint(line[INDENT:start], LABELS.get(label, 'faint'), run.color)}{line[start:]}"
 
 

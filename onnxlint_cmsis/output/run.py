@@ -49,6 +49,8 @@ class Run(NamedTuple):
     """Tell source, reason and evidence of findings."""
     diff: bool = False
     """Tell all details of fixes that were only worked out."""
+    verbose: bool = False
+    """Tell how files were read, and the sums behind the verdicts."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -81,6 +83,7 @@ def finding_fields(finding: Finding) -> dict[str, object]:
         "code": finding.code,
         "name": finding.name,
         "level": finding.level.name.lower(),
+        "effect": finding.effect.value,
         "message": finding.text,
         "remedy": finding.remedy,
         "cause": finding.cause,

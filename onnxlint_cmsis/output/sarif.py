@@ -9,7 +9,7 @@ import sarif_om as om
 
 from onnxlint_cmsis.analysis.results import fingerprints
 from onnxlint_cmsis.ground.version import __version__
-from onnxlint_cmsis.output.fixes import fix_heads, summary_fields
+from onnxlint_cmsis.output.fixes import fix_heads, summary_fields, verdict_fields
 from onnxlint_cmsis.output.json_report import fix_fields
 from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
 from onnxlint_cmsis.output.run import HOME, below, below_root, finding_fields, root, rule_page
@@ -138,6 +138,7 @@ def _run(run: Run) -> Any:
     )
     index = {rule.id: number for number, rule in enumerate(rules)}
     summaries = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
+    verdicts = [{"path": printable(file.path), **fields} for file in run.files for fields in verdict_fields(file)]
     return om.Run(
         tool=om.Tool(driver=driver),
         # GitHub takes the text before the last slash as the category
@@ -147,7 +148,7 @@ def _run(run: Run) -> Any:
         artifacts=[_artifact(file, run) for file in run.files],
         results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
         column_kind="unicodeCodePoints",
-        properties={"summaries": summaries} if summaries else None,
+        properties={"verdicts": verdicts, "summaries": summaries} if verdicts or summaries else None,
         newline_sequences=None,
     )
 

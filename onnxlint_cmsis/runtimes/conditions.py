@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level
 from onnxlint_cmsis.lower.layer import Cause, Verdict
@@ -400,6 +401,10 @@ class JudgedLayer(NamedTuple):
     padded: bool = False
     """Whether its padding becomes a PAD operator."""
 
+    def effect(self, runtime: Runtime) -> Effect:
+        """What it does to whoever runs the model."""
+        return self.verdict.effect(sure=runtime.ran and (self.row is None or self.row.sure))
+
 
 class Consequence(NamedTuple):
     """What a runtime makes of a layer for the cause for which CMSIS-NN refuses it."""
@@ -410,6 +415,8 @@ class Consequence(NamedTuple):
     """Why, and where its source says so."""
     level: Level | None
     """A milder level than an error."""
+    effect: Effect
+    """What it does to whoever runs the model."""
 
 
 class Judged(NamedTuple):
@@ -482,7 +489,8 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
 def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Consequence:
     text = _phrase(row, runtime)
     level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
-    return Consequence(f"{text[0].upper()}{text[1:]}.", f"{runtime.title}: {layer.reason} ({row.source})", level)
+    reason = f"{runtime.title}: {layer.reason} ({row.source})"
+    return Consequence(f"{text[0].upper()}{text[1:]}.", reason, level, layer.effect(runtime))
 
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
@@ -503,6 +511,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
             converter=runtime.name == TFLM and not row.sure,
+            sure=row.sure and runtime.ran,
         )
         for (op, row, reason), nodes in groups.items()
     ]

@@ -10,7 +10,7 @@ from typing import Literal
 from onnxlint_cmsis.formats.format import Format, format_read_by
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.errors import did_you_mean
-from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target, entry_parts
 from onnxlint_cmsis.lower.layer import Cause, activations_of, operands_of
@@ -230,6 +230,21 @@ class RuntimeVerdict(str, Enum):
     UNDECIDED = "undecided"
     """What decides it is not known."""
 
+    def effect(self, *, sure: bool = True) -> Effect:
+        """What it does to whoever runs the model; `sure` is False where the operator may meet it."""
+        effect = _EFFECTS[self]
+        return effect if sure or effect.rank > Effect.UNKNOWN.rank else Effect.UNKNOWN
+
+
+_EFFECTS = {
+    RuntimeVerdict.CMSIS_NN: Effect.NOTE,
+    RuntimeVerdict.REFERENCE: Effect.BESIDE,
+    RuntimeVerdict.REFUSED: Effect.STOPS,
+    RuntimeVerdict.HALTS: Effect.STOPS,
+    RuntimeVerdict.WRONG: Effect.WRONG,
+    RuntimeVerdict.UNDECIDED: Effect.UNKNOWN,
+}
+
 
 # What is to be said of a runtime and some layers of a model, before a rule makes findings of it.
 
@@ -261,6 +276,13 @@ class RuntimeRemark(NamedTuple):
     """Causes for which CMSIS-NN refuses the layers too: the rule that claims them tells of both."""
     converter: bool = False
     """Whether what a converter makes of an ONNX model decides."""
+    sure: bool = True
+    """Whether the layers are known to meet it, in a runtime that was run."""
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to whoever runs the model."""
+        return self.verdict.effect(sure=self.sure)
 
 
 def named(labels: tuple[str, ...]) -> str:
@@ -367,6 +389,11 @@ class StatusUse(NamedTuple):
     """File and lines."""
     halts: bool = False
     """Whether a build with checks halts."""
+
+    @property
+    def unseen(self) -> bool:
+        """Whether no build looks at the status, so that wrong values go on."""
+        return self.text == _UNSEEN
 
 
 _DROPPED = (

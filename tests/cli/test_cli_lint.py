@@ -174,13 +174,16 @@ def test_standard_input(capsys, monkeypatch):
 
 def test_quiet_leaves_only_findings(capsys):
     assert lint(capsys, "-q", "clean.onnx", "float.onnx") == (0, "", "")
-    assert lint(capsys, "float.onnx")[1].startswith("float.onnx: analysed as s8\n")
+    assert "note     analysed as s8\n" in lint(capsys, "-v", "float.onnx")[1]
 
 
 def test_min_level_hides_and_says_so(capsys):
     _, out, _ = lint(capsys, "note.onnx", "miss.onnx")
     assert "CNN111" not in out
-    assert "; 1 note not shown, 1 of them about LOCKED channels (--min-level note)\n" in out
+    assert (
+        "; 1 note not shown, 1 of them about LOCKED channels (--min-level note); onnxlint-cmsis rule CODE explains\n"
+        in out
+    )
     _, out, _ = lint(capsys, "note.onnx", "miss.onnx", "--min-level", "error")
     assert "; 2 findings not shown, 1 of them about LOCKED channels (--min-level note)\n" in out
 

@@ -60,7 +60,7 @@ def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, made, mode
     (tmp_path / "other.onnx").write_bytes(nothing())
     done = at_once(tmp_path, *mode, "x.onnx", "other.onnx")
     assert done.returncode == 2
-    assert "x.onnx: CNN001 error is not a regular file; a model is one file, or - for standard input" in text(done)
+    assert "x.onnx\n  CNN001 error is not a regular file; a model is one file, or - for standard input" in text(done)
     assert done.stderr == b""
 
 
@@ -69,7 +69,7 @@ def test_a_folder_with_a_models_name_and_no_model_is_told(tmp_path, mode):
     (tmp_path / "x.onnx").mkdir()
     done = at_once(tmp_path, *mode, "x.onnx")
     assert done.returncode == 2
-    assert "x.onnx: CNN001 error is a folder; a model is one file, or - for standard input" in text(done)
+    assert "CNN001 error is a folder; a model is one file, or - for standard input" in text(done)
 
 
 def test_a_folder_with_a_models_name_and_models_in_it_is_searched(tmp_path):
@@ -84,7 +84,7 @@ def test_a_search_meets_a_pipe_and_goes_on(tmp_path):
     (tmp_path / "folder.onnx").mkdir()
     done = at_once(tmp_path, "--fix", ".")
     assert done.returncode == 2
-    assert "x.onnx: CNN001 error is not a regular file" in text(done)
+    assert "x.onnx\n  CNN001 error is not a regular file" in text(done)
     assert "other.onnx: left as it is" in text(done)
     assert "folder.onnx" not in text(done)
 

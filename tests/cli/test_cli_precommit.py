@@ -128,9 +128,9 @@ def test_try_repo_lints_what_is_named_onnx_and_touches_nothing(project, models):
     report = done.stdout
     assert done.returncode == 1, done.stdout + done.stderr
     assert "exit code: 2" in report
-    assert "models/cut.onnx: CNN002 error" in report
-    assert "models/pointer.onnx: CNN003 error" in report
-    assert "models/good.onnx: CNN" not in report
+    assert "models/cut.onnx\n  CNN002 error" in report
+    assert "models/pointer.onnx\n  CNN003 error" in report
+    assert "models/good.onnx\n" not in report
     assert "README.md" not in report
     assert "in 2 of 3 files" in report
     assert "files were modified" not in report

@@ -93,8 +93,8 @@ def test_a_runtime_that_is_not_reviewed_is_refused(run, runtime, says):
 )
 def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
     (tmp_path / "a.onnx").write_bytes(one_node("MaxPool", [1, 8, 9, 9], {}, kernel_shape=[2, 2]).SerializeToString())
-    code, out, err = run("--runtime", revision, "a.onnx")
-    assert (code, err) == (0, "")
+    code, out, err = run("-v", "--runtime", revision, "a.onnx")
+    assert (code, err) == (0, "a.onnx: settings from defaults\n")
     assert "Judged for " in out
 
 
@@ -109,12 +109,14 @@ def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path
 @pytest.mark.parametrize(("runtime", "label"), [("direct", "direct"), ("executorch", "executorch@"), ("tflm", "")])
 def test_a_tflite_file_that_another_runtime_was_asked_for_says_so(run, tmp_path, command, runtime, label):
     (tmp_path / "a.tflite").write_bytes(broadcast())
-    _, out, err = run(command, "--runtime", runtime, "a.tflite")
+    verbose = ["-v"] if command == "lint" else []
+    _, out, err = run(command, *verbose, "--runtime", runtime, "a.tflite")
     said = " ".join(out.split())
     assert "Judged for TensorFlow Lite Micro" in said
+    assert ("(in TensorFlow Lite Micro, which reads such files)" in said) == (bool(label) and command == "lint")
     assert (f"Not judged for {label}" in said) == bool(label)
     assert ("which was asked for: .tflite files are judged for tflm alone" in said) == bool(label)
-    assert err == ""
+    assert err == ("a.tflite: settings from defaults\n" if verbose else "")
 
 
 def test_a_tensor_of_fused_layers_has_one_short_name_everywhere(run, tmp_path):
@@ -279,8 +281,9 @@ def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
         options = ("--target", "m4", "--cmsis-nn-build", build, "--output-format", "json", "a.tflite")
         assert json.loads(run("layers", *options)[1])["layers"][0]["functions"] == functions
         assert json.loads(run("memory", *options)[1])["cmsis_nn_build"] == build
-    out = run("--cmsis-nn-build", "NONE", "a.tflite")[1]
-    assert "reference kernels alone" in out
+    out = run("-v", "--cmsis-nn-build", "NONE", "a.tflite")[1]
+    assert "reference kernels alone" in " ".join(out.split())
+    assert out.startswith("a.tflite: RUNS, partly on ")
     assert "CNN4" not in out
 
 

@@ -43,7 +43,7 @@ SUMMARIES = {
 
 def test_summaries():
     files = [FileResult(name, (), Level.WARNING, summary=summary) for name, summary in SUMMARIES.items()]
-    check_golden("screens/summaries", render("full", a_run(*files, width=80)))
+    check_golden("screens/summaries", render("full", a_run(*files, width=80, verbose=True)))
 
 
 def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path, capsys):

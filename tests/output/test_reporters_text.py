@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.results import FileResult, grouped
+from onnxlint_cmsis.analysis.verdict import TargetVerdict
 from onnxlint_cmsis.config.keys import FORMATS
-from onnxlint_cmsis.ground.findings import UNSAFELY
+from onnxlint_cmsis.ground.findings import UNSAFELY, Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.formats import MODULES, render
 from onnxlint_cmsis.output.plain import printable, unpainted
-from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
+from support.cli_fakes import NASTY, TARGET, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden
 
 
@@ -27,10 +28,13 @@ def result(path, *findings, **more):
 
 
 def everything(**more):
+    figures = {"every": 7, "instructions": (311_844, 402_115), "arena": 2048, "flash": 640}
+    wrong = TargetVerdict(TARGET, "WRONG RESULTS", ("Conv_2", NASTY), ("CNN302",), accepted=2, **figures)
+    findings = (routing_miss(), routing_miss(), wrong_result(), note())
     return a_run(
-        result("models/kws.onnx", routing_miss(), routing_miss(), wrong_result(), note(), statistics=(("nodes", 7),)),
+        result("models/kws.onnx", *findings, statistics=(("nodes", 7),), verdicts=(wrong,)),
         result("models/with space.onnx", routing_miss(node=NASTY), notes=("analysed as the s8 model it will become",)),
-        result("clean.onnx"),
+        result("clean.onnx", verdicts=(TargetVerdict(TARGET, "RUNS", condition="as int8, once quantized", **figures),)),
         result("bad.onnx", unreadable(), readable=False),
         result("odd.onnx", error="RuntimeError: broke"),
         **{"exit_code": 2, "hidden": (note(),), "statistics": True, **more},
@@ -55,7 +59,7 @@ def test_what_holds_for_all_findings_of_a_kind_is_told_once():
     facts = {"why": "The strip is too short.", "known": "reproduced"}
     first, second = (replace(wrong_result(node=node), properties=facts) for node in ("a", "b"))
     text = render("full", a_run([first, second], explain=True))
-    assert [text.count(part) for part in ("The strip is too short.", "reproduced", "rule CNN302")] == [1, 1, 1]
+    assert [text.count(part) for part in ("The strip is too short.", "reproduced")] == [1, 1]
     assert text.count("returns wrong values") == 2
 
 
@@ -66,32 +70,43 @@ def test_an_option_to_pass_is_shown_as_it_has_to_be_written():
     assert "option   " not in render("full", a_run([finding]))
 
 
-def test_a_finding_is_three_parts_unless_asked_to_explain():
+def test_a_finding_is_two_parts_unless_asked_to_explain():
     brief = "Conv 'a': wrong."
     finding = replace(wrong_result(), message=f"{brief} Present since 1.0.", brief=brief, remedy="Do it.")
-    where, do, help_ = render("full", a_run([finding], quiet=True)).splitlines()
-    assert (where.endswith(brief), "Do it." in do, "rule CNN" in help_) == (True, True, True)
+    path, what, do = render("full", a_run([finding], quiet=True)).splitlines()
+    assert (path, what.endswith(brief), do) == ("m.onnx", True, "    do Do it.")
     assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
 
 
 @pytest.mark.parametrize("color", [False, True])
-def test_help_ends_the_line_before_it_where_that_has_room(color):
-    help_ = "onnxlint-cmsis rule CNN302"
-    texts = ("Do it.", "x" * 34, "x" * 35)  # 13 columns of label, 33 of help: 34 fill the line
+def test_what_to_do_ends_the_line_before_it_where_that_has_room(color):
+    brief = "Conv 'a': wrong."  # ends in column 31; ` do: ` takes five
+    texts = ("Do it.", "x" * 44, "x" * 45)
     first, last, over = (
-        unpainted(render("full", a_run([replace(wrong_result(), remedy=text)], quiet=True, width=80, color=color)))
-        for text in texts
+        unpainted(render("full", a_run([finding], quiet=True, width=80, color=color))).splitlines()[1:]
+        for finding in (replace(wrong_result(), message=brief, remedy=text) for text in texts)
     )
-    assert first.splitlines()[1] == f"    do       Do it. help: {help_}"
-    assert [len(line) for line in last.splitlines()][1:] == [80]
-    assert over.splitlines()[1:] == [f"    do       {texts[2]}", f"    help     {help_}"]
-    assert render("full", a_run([wrong_result()], quiet=True, width=120)).count("\n") == 1
+    assert first == [f"  CNN302 error {brief} do: Do it."]
+    assert [len(line) for line in last] == [80]
+    assert over == [f"  CNN302 error {brief}", f"    do {texts[2]}"]
 
 
 @pytest.mark.parametrize("more", [{"width": 0}, {"width": 80, "explain": True}])
-def test_help_stands_alone_in_lines_without_end_and_in_explanations(more):
+def test_what_to_do_stands_alone_in_lines_without_end_and_in_explanations(more):
     text = render("full", a_run([replace(wrong_result(), remedy="Do it.")], quiet=True, **more))
-    assert text.splitlines()[-2:] == ["    do       Do it.", "    help     onnxlint-cmsis rule CNN302"]
+    assert text.splitlines()[2].split() == ["do", "Do", "it."]
+
+
+@pytest.mark.parametrize("effect", Effect)
+def test_a_finding_without_a_remedy_says_so(effect):
+    text = render("full", a_run([replace(wrong_result(), effect=effect)], quiet=True))
+    assert text.splitlines()[-1].startswith("    do ")
+    assert ("nothing: " in text) is (effect in (Effect.BESIDE, Effect.COSTS, Effect.NOTE))
+
+
+def test_findings_stand_in_the_order_of_what_they_do():
+    given = [replace(wrong_result(node=str(n)), effect=effect) for n, effect in enumerate(reversed(Effect))]
+    assert [finding.effect for finding in grouped(given)] == list(Effect)
 
 
 def test_the_default_text_takes_the_short_remedy():
@@ -108,7 +123,7 @@ def test_the_default_text_takes_the_short_remedy():
 def test_other_places_are_named_in_few_words():
     same = replace(wrong_result(node="a"), cause="c", brief="Conv 'a': wrong.")
     (one,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
-    assert "m.onnx: CNN302 error Conv 'a': wrong. Also 'b', 'c', 'd' and 1 more.\n" in render("full", a_run([one]))
+    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c', 'd' and 1 more.\n" in render("full", a_run([one]))
     assert "The same holds for 'b', 'c', 'd' and 1 more." in render("concise", a_run([one]))
 
 

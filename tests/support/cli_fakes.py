@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.ground.findings import Finding, Location, Resize
+from onnxlint_cmsis.ground.findings import Effect, Finding, Location, Resize
 from onnxlint_cmsis.ground.types import Freedom, Level, Source
 from onnxlint_cmsis.output.run import Run
 
@@ -24,22 +24,27 @@ def routing_miss(path="m.onnx", node="Conv_1", level=Level.WARNING, want=12):
         "arm_convolve_1x1_s8_fast",
         (Source("7.0.0", "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c", "arm_convolve_wrapper_s8", 61),),
         {"macs": 1200, "ratio": float("nan")},
+        effect=Effect.COSTS,
     )
 
 
 def wrong_result(path="m.onnx", node="Conv_2"):
     message = f"Conv '{node}' returns wrong values with status SUCCESS"
-    return Finding("CNN302", "wrong-result", Level.ERROR, message, Location(path, node, "Conv", "", "If_0/then_branch"))
+    where = Location(path, node, "Conv", "", "If_0/then_branch")
+    return Finding("CNN302", "wrong-result", Level.ERROR, message, where, effect=Effect.WRONG)
 
 
 def note(path="m.onnx", node="Conv_4"):
     resize = Resize("output_dims.c", "y", 1, 3, 4, Freedom.LOCKED, (), "graph output 'y'")
     where = Location(path, node, "Conv", "y", "", 0, 9)
-    return Finding("CNN111", "depthwise-3x3", Level.NOTE, f"Conv '{node}' misses it", where, (TARGET,), resize)
+    return Finding(
+        "CNN111", "depthwise-3x3", Level.NOTE, f"Conv '{node}' misses it", where, (TARGET,), resize, effect=Effect.COSTS
+    )
 
 
 def unreadable(path="bad.onnx"):
-    return Finding("CNN002", "not-onnx", Level.ERROR, f"{path} is not an ONNX model: it is empty", Location(path))
+    message = f"{path} is not an ONNX model: it is empty"
+    return Finding("CNN002", "not-onnx", Level.ERROR, message, Location(path), effect=Effect.UNKNOWN)
 
 
 def a_run(*files, **more):

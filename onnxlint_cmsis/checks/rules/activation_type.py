@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -35,6 +36,7 @@ RULE = Rule(
     code="CNN506",
     name="activation-type",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Activations are of a type that CMSIS-NN does not take.",
     docs=__doc__,
     bad=Example(_MODEL.replace("TYPE", "uint16")),

@@ -13,11 +13,12 @@ unless `extra_options={"QuantizeBias": False}` leaves it in float.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import BiasNumbers, bias_of
 from onnxlint_cmsis.model.graph import node_location
@@ -42,6 +43,7 @@ RULE = Rule(
     code="CNN508",
     name="bias-scale",
     level=Level.WARNING,
+    effect=Effect.WRONG,
     summary="A bias has another type, scale or zero-point than the sums it is added to.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.02")),
@@ -59,7 +61,9 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         for level, cause, text in _said(bias):
             wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
             where = node_location(graph.path, record.node)
-            yield Statement(f"{described(record.node)}: {text}", where, level=level, cause=cause, remedy=wanted)
+            said = Statement(f"{described(record.node)}: {text}", where, level=level, cause=cause, remedy=wanted)
+            rewritten = level is Level.WARNING and subject.model.interpretation is None  # by a converter, it may be
+            yield replace(said, effect=Effect.UNKNOWN) if rewritten else said
 
 
 def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice, overrides
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -39,6 +40,7 @@ RULE = Rule(
     code="CNN511",
     name="clamp-scale",
     level=Level.WARNING,
+    effect=Effect.UNKNOWN,
     summary="A clamp stands behind a change of scale.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.2")),

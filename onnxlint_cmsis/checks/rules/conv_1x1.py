@@ -18,12 +18,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN101",
     name="conv-1x1",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A 1x1 convolution misses the 1x1 kernels.",
     docs=__doc__,
     bad=Example("""

@@ -15,12 +15,14 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION, all_of
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN102",
     name="conv-1x1-fast",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A 1x1 convolution misses the fast 1x1 kernel.",
     docs=__doc__,
     bad=Example("""

@@ -39,12 +39,14 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     greater,
     var,
 )
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN103",
     name="conv-1xn",
     level=Level.WARNING,
+    effect=Effect.COSTS,
     summary="A one-dimensional convolution misses the 1xN kernel.",
     docs=__doc__,
     bad=Example(

@@ -35,6 +35,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     var,
 )
 from onnxlint_cmsis.cmsis_nn.library import runs_dsp_body
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 _WANTED_IN, _WANTED_OUT = var("want.input_dims.c"), var("want.output_dims.c")
@@ -43,6 +44,7 @@ RULE = Rule(
     code="CNN106",
     name="conv-legacy-fast",
     level=Level.WARNING,
+    effect=Effect.COSTS,
     summary="A q7 or q15 convolution misses the fast function of the legacy API.",
     docs=__doc__,
     bad=Example(

@@ -12,12 +12,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN104",
     name="conv-s16-fast",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="An s16 convolution misses the fast s16 kernel.",
     docs=__doc__,
     bad=Example(

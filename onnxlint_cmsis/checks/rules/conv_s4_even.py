@@ -13,12 +13,14 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN105",
     name="conv-s4-even",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="An s4 convolution misses the kernel for even column counts.",
     docs=__doc__,
     bad=Example(

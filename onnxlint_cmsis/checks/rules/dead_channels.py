@@ -23,13 +23,14 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import REMOVE, ClassFact, about_class, about_size, dead_text
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Freedom, Level
 
 RULE = Rule(
     code="CNN202",
     name="dead-channels",
     level=Level.WARNING,
+    effect=Effect.COSTS,
     summary="Channels are constant or unread.",
     docs=__doc__,
     bad=Example("""

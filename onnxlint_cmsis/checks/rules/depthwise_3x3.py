@@ -13,12 +13,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, FILTER_H, FILTER_W, all_of, equal
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN111",
     name="depthwise-3x3",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A 3x3 depthwise layer misses the 3x3 kernel.",
     docs=__doc__,
     bad=Example("""

@@ -18,12 +18,14 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, FILTER_H, FILTER_W, all_of, at_most, greater
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN113",
     name="depthwise-multiplier-tile",
     level=Level.WARNING,
+    effect=Effect.COSTS,
     summary="A depthwise multiplier misses the tile of four.",
     docs=__doc__,
     bad=Example("""

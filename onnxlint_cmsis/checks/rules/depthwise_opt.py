@@ -12,12 +12,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, equal
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN112",
     name="depthwise-opt",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A depthwise layer misses the optimized kernel.",
     docs=__doc__,
     bad=Example(

@@ -16,12 +16,14 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import IN_C, equal
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN114",
     name="depthwise-to-conv",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A depthwise layer of one channel is not run as a convolution.",
     docs=__doc__,
     bad=Example(

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory import FlashNeed, listed
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 _MODEL = """
@@ -29,6 +29,7 @@ RULE = Rule(
     code="CNN602",
     name="does-not-fit-flash",
     level=Level.ERROR,
+    effect=Effect.DOES_NOT_FIT,
     summary="The model's constants need more flash than the device has.",
     docs=__doc__,
     bad=Example(_MODEL, options="--flash 32K"),

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory import RamNeed, listed
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 _MODEL = """
@@ -35,6 +35,7 @@ RULE = Rule(
     code="CNN601",
     name="does-not-fit-ram",
     level=Level.ERROR,
+    effect=Effect.DOES_NOT_FIT,
     summary="The model needs more RAM than the device has.",
     docs=__doc__,
     bad=Example(_MODEL, options="--ram 16K"),

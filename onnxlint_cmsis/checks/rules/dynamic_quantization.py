@@ -16,7 +16,7 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import offences, statements
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -27,6 +27,7 @@ RULE = Rule(
     code="CNN507",
     name="dynamic-quantization",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Scales are known only at run time.",
     docs=__doc__,
     bad=Example("""

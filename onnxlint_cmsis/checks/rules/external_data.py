@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN006",
     name="external-data",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="External data is missing, short or outside the model's folder.",
     docs=__doc__,
     bad=Example("""

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import advice, float_name
-from onnxlint_cmsis.checks.kinds import described, is_much, share_of_macs
+from onnxlint_cmsis.checks.kinds import EFFECTS, described, is_much, share_of_macs
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.work import SMALLEST, FloatIsland, islands, percent
@@ -48,6 +48,7 @@ RULE = Rule(
     code="CNN513",
     name="float-island",
     level=Level.WARNING,
+    effect=Effect.BESIDE,
     summary="Layers compute in float in a quantized model.",
     docs=__doc__,
     bad=Example(_MODEL.replace("BETWEEN", "e = Sqrt(c)")),
@@ -83,6 +84,7 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
         properties={"nodes": len(island.records), "share": round(share, 4)},
         cause=cause,
         remedy=_remedy(graph, island),
+        effect=min((EFFECTS[record.verdict] for record in island.records), key=lambda effect: effect.rank),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.layer import Cause
 
@@ -21,6 +21,7 @@ RULE = Rule(
     code="CNN131",
     name="fully-connected-per-channel",
     level=Level.NOTE,
+    effect=Effect.BESIDE,
     summary="Per-channel fully connected weights have no kernel in the release.",
     docs=__doc__,
     bad=Example(

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN003",
     name="git-lfs-pointer",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="The file is a Git LFS pointer, not the model.",
     docs=__doc__,
     bad=Example(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n"),

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -34,6 +35,7 @@ RULE = Rule(
     code="CNN505",
     name="int16-zero-point",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="int16 activations have a zero-point.",
     docs=__doc__,
     bad=Example(_MODEL.replace("ZERO", "12")),

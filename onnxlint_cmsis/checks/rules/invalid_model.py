@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN004",
     name="invalid-model",
     level=Level.WARNING,
+    effect=Effect.UNKNOWN,
     summary="The model breaks a rule of ONNX.",
     docs=__doc__,
     bad=Example("""

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.cmsis_nn.library import adds_in_blocks
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.checks import FAST_COLUMNS
 
@@ -35,6 +35,7 @@ RULE = Rule(
     code="CNN516",
     name="long-sums-s16",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="An int16 layer adds more than 512 products at a time.",
     docs=__doc__,
     bad=Example(_MODEL.replace("COLUMNS", "520")),

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN405",
     name="mean-for-average-pool",
     level=Level.WARNING,
+    effect=Effect.BESIDE,
     summary="An average over a plane becomes MEAN, which has no CMSIS-NN kernel.",
     docs=__doc__,
     bad=Example(

@@ -26,13 +26,14 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.facts import GROW, ClassFact, about_size
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN201",
     name="more-channels",
     level=Level.WARNING,
+    effect=Effect.COSTS,
     summary="The same kernel runs fewer instructions with more channels.",
     docs=__doc__,
     bad=Example("""

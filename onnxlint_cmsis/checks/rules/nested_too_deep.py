@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 
@@ -25,6 +26,7 @@ RULE = Rule(
     code="CNN007",
     name="nested-too-deep",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Subgraphs are nested deeper than protobuf reads.",
     docs=__doc__,
     bad=Example(_nested(31), shown="31 If nodes, each in a branch of another"),

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.checks.kinds import EFFECTS
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause, Decision
@@ -36,6 +37,7 @@ RULE = Rule(
     code="CNN190",
     name="no-entry-point",
     level=Level.WARNING,
+    effect=Effect.BESIDE,
     summary="The release has no kernel for a layer.",
     docs=__doc__,
     bad=Example("""
@@ -144,4 +146,5 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
         properties=facts,
         cause=reason,
         brief=f"{text}{weight.brief}",
+        effect=EFFECTS[missing.decision.verdict],
     )

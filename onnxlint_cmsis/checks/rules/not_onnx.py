@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN002",
     name="not-onnx",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="The file is not an ONNX model.",
     docs=__doc__,
     bad=Example(b"A text, no model.\n"),

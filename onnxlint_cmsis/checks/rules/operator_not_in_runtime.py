@@ -12,6 +12,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.rules.operator_version import KNOWN
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 POWER = KNOWN.replace(bytes([18, 0, 0, 0]), bytes([78, 0, 0, 0]))
@@ -21,6 +22,7 @@ RULE = Rule(
     code="CNN412",
     name="operator-not-in-runtime",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="The runtime does not have the operator.",
     docs=__doc__,
     bad=Example(POWER, name="model.tflite", shown="a .tflite file with one operator: y = POW(a, b)"),

@@ -19,6 +19,7 @@ from zlib import decompress
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 NEWER = decompress(
@@ -36,6 +37,7 @@ RULE = Rule(
     code="CNN413",
     name="operator-version",
     level=Level.WARNING,
+    effect=Effect.UNKNOWN,
     summary="The file asks for a version of an operator that nobody knew when the runtime was reviewed.",
     docs=__doc__,
     bad=Example(NEWER, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b), of version 201"),

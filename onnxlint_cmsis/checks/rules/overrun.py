@@ -12,12 +12,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import REPAIR
 from onnxlint_cmsis.checks.kinds import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN303",
     name="overrun",
     level=Level.ERROR,
+    effect=Effect.WRONG,
     summary="A kernel will read or write past a buffer.",
     docs=__doc__,
     bad=Example(

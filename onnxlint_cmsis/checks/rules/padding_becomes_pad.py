@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN411",
     name="padding-becomes-pad",
     level=Level.NOTE,
+    effect=Effect.NOTE,
     summary="Padding that TensorFlow Lite cannot express becomes an operator.",
     docs=__doc__,
     bad=Example(

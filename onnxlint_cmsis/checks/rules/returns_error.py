@@ -15,12 +15,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import REPAIR
 from onnxlint_cmsis.checks.kinds import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN301",
     name="returns-error",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="A kernel will return an error.",
     docs=__doc__,
     bad=Example(

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN408",
     name="runtime-batch",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="The runtime takes one image at a time for this layer.",
     docs=__doc__,
     bad=Example(

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN404",
     name="runtime-broadcast",
     level=Level.WARNING,
+    effect=Effect.BESIDE,
     summary="A runtime adds or multiplies tensors of different shapes in reference code.",
     docs=__doc__,
     bad=Example(

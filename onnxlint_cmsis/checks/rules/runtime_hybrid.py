@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN406",
     name="runtime-hybrid",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="The runtime takes no layer of float activations and integer weights.",
     docs=__doc__,
     bad=Example(

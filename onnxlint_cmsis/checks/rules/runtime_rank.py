@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN409",
     name="runtime-rank",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="The runtime has no kernel for so many dimensions.",
     docs=__doc__,
     bad=Example(

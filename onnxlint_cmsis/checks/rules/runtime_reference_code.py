@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN403",
     name="runtime-reference-code",
     level=Level.WARNING,
+    effect=Effect.BESIDE,
     summary="The runtime runs reference code, not CMSIS-NN.",
     docs=__doc__,
     bad=Example(

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN401",
     name="runtime-stops",
     level=Level.ERROR,
+    effect=Effect.STOPS,
     summary="The runtime refuses a layer, or halts.",
     docs=__doc__,
     bad=Example(

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import report_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN402",
     name="runtime-wrong",
     level=Level.ERROR,
+    effect=Effect.WRONG,
     summary="The runtime computes a layer wrongly and reports success.",
     docs=__doc__,
     bad=Example(

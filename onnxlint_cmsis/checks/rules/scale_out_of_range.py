@@ -28,7 +28,7 @@ from math import isfinite
 from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
 from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import vanished
@@ -50,6 +50,7 @@ RULE = Rule(
     code="CNN512",
     name="scale-out-of-range",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="A scale cannot be computed with.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.0")),

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 _MODEL = """
@@ -27,6 +27,7 @@ RULE = Rule(
     code="CNN603",
     name="scratch-exceeds-stack",
     level=Level.WARNING,
+    effect=Effect.DOES_NOT_FIT,
     summary="A layer's scratch buffer is larger than the stack that is left for it.",
     docs=__doc__,
     bad=Example(_MODEL, options="--target cortex-m4 --stack 1K"),

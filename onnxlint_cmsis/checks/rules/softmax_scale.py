@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import RESCALE, advice, overrides
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import function_output
 from onnxlint_cmsis.lower.layer import Cause
@@ -38,6 +39,7 @@ RULE = Rule(
     code="CNN509",
     name="softmax-scale",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Softmax's result has another scale or zero-point than CMSIS-NN gives it.",
     docs=__doc__,
     action=RESCALE,

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.cmsis_nn.library import sums_in_32_bits
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import SumBound, overflow_of
 
@@ -45,6 +45,7 @@ RULE = Rule(
     code="CNN515",
     name="sum-overflow",
     level=Level.WARNING,
+    effect=Effect.UNKNOWN,
     summary="A layer's sums can overflow for some input.",
     docs=__doc__,
     bad=Example(_MODEL.replace("BIAS", "2147483000")),

@@ -13,12 +13,14 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import REPAIR
 from onnxlint_cmsis.checks.kinds import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN304",
     name="too-large",
     level=Level.ERROR,
+    effect=Effect.WRONG,
     summary="A dimension does not fit the kernel's variables.",
     docs=__doc__,
     bad=Example("""

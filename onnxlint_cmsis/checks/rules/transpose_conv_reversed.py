@@ -17,12 +17,14 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN121",
     name="transpose-conv-reversed",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A transpose convolution misses the reversed-convolution route.",
     docs=__doc__,
     bad=Example("""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import FileProblem, report
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
-from onnxlint_cmsis.ground.findings import Location, Statement
+from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import Graph
@@ -28,6 +28,7 @@ RULE = Rule(
     code="CNN005",
     name="undecided",
     level=Level.NOTE,
+    effect=Effect.UNKNOWN,
     summary="Symbolic sizes leave questions about layers open.",
     docs=__doc__,
     asks=True,

@@ -22,7 +22,7 @@ from onnxlint_cmsis.checks.facts import RESCALE, advice, float_name, overrides
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.checks import one_scale
 from onnxlint_cmsis.lower.layer import Cause
@@ -49,6 +49,7 @@ RULE = Rule(
     code="CNN510",
     name="unequal-scales",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Input and output have different scales where a function copies integers.",
     docs=__doc__,
     action=RESCALE,

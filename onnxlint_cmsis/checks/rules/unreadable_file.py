@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN001",
     name="unreadable-file",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="The file cannot be read.",
     docs=__doc__,
     bad=Example(None),

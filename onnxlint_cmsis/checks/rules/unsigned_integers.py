@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.facts import REWRITE, advice
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import node_location
@@ -34,6 +34,7 @@ RULE = Rule(
     code="CNN504",
     name="unsigned-integers",
     level=Level.NOTE,
+    effect=Effect.NOTE,
     summary="Activations or weights are uint8.",
     docs=__doc__,
     action=REWRITE,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN091",
     name="unused-baseline-entry",
     level=Level.NOTE,
+    effect=Effect.NOTE,
     summary="A baseline entry matches no finding.",
     docs=__doc__,
     asks=True,

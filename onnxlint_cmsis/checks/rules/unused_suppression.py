@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN090",
     name="unused-suppression",
     level=Level.NOTE,
+    effect=Effect.NOTE,
     summary="A suppression matches no finding.",
     docs=__doc__,
     asks=True,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.facts import REWRITE
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.ground.findings import Statement
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.quantization import useless_pairs
 from onnxlint_cmsis.model.graph import node_location
@@ -32,6 +32,7 @@ RULE = Rule(
     code="CNN514",
     name="useless-quantization",
     level=Level.NOTE,
+    effect=Effect.COSTS,
     summary="A DequantizeLinear and QuantizeLinear pair does nothing.",
     docs=__doc__,
     action=REWRITE,

@@ -20,6 +20,7 @@ from onnxlint_cmsis.checks.facts import advice, float_name
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -39,6 +40,7 @@ RULE = Rule(
     code="CNN502",
     name="weight-scales",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Weights have other scales than one for each output channel.",
     docs=__doc__,
     bad=Example(_MODEL.replace("AXIS", "1")),

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.kinds import QuantizationCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -37,6 +38,7 @@ RULE = Rule(
     code="CNN501",
     name="weight-zero-point",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="Weights have a zero-point that CMSIS-NN does not take.",
     docs=__doc__,
     bad=Example(_MODEL.replace("ZERO", "3")),

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.facts import report
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 
 RULE = Rule(
     code="CNN008",
     name="wrong-input-shape",
     level=Level.ERROR,
+    effect=Effect.UNKNOWN,
     summary="A given input shape does not fit the model.",
     docs=__doc__,
     bad=Example(

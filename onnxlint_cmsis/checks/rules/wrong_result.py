@@ -16,6 +16,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.facts import REPAIR
 from onnxlint_cmsis.checks.kinds import HazardCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 
@@ -23,6 +24,7 @@ RULE = Rule(
     code="CNN302",
     name="wrong-result",
     level=Level.ERROR,
+    effect=Effect.WRONG,
     summary="A kernel will return wrong values with status SUCCESS.",
     docs=__doc__,
     bad=Example("""

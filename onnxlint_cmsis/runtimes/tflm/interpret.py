@@ -206,7 +206,8 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
 def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
     labels = tuple(place.node for place in places)
     message = f"{named(labels)}: {said.text}"
-    return RuntimeRemark(said.kind, said.verdict, message, places[0], labels, (target,), said.level)
+    sure = said.kind != "runtime-operator" or said.level is None  # a custom one
+    return RuntimeRemark(said.kind, said.verdict, message, places[0], labels, (target,), said.level, sure=sure)
 
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
@@ -231,7 +232,7 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
 
 def _unregistered(row: TflmOperator) -> Said:
     """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
-    if row.reason.endswith("the application would have to register"):
+    if not row.sure:
         text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
         return Said("runtime-operator", row.verdict, text, Level.WARNING)
     return Said("runtime-operator", row.verdict, f"{_refusal(row)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, operator_label
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
@@ -52,6 +53,13 @@ class TflmOperator:
     """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
     kind: str = ""
     """Kind of the remark on it; empty for the usual one of its verdict."""
+    sure: bool = True
+    """False for a custom operator, which the application may register."""
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to whoever runs the model."""
+        return self.verdict.effect(sure=self.sure)
 
     @property
     def label(self) -> str:
@@ -95,8 +103,9 @@ def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmO
     reason = f"TensorFlow Lite Micro has no operator {operator.title}"
     if operator.op == "CUSTOM":
         reason = f"{operator.title} is a custom operator, which the application would have to register"
-    message = f"Failed to get registration from op code {operator.op}"
-    return TflmOperator(*owner, (), (), RuntimeVerdict.REFUSED, reason, (), message, "registration", (), None, None)
+    message, verdict = f"Failed to get registration from op code {operator.op}", RuntimeVerdict.REFUSED
+    sure = operator.op != "CUSTOM"
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, sure=sure)
 
 
 def decided(p: Preparation, number: int) -> TflmOperator:

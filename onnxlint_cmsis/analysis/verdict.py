@@ -1,0 +1,202 @@
+"""The verdict on a model on each target: whether it runs there, and is right. Every output says it in these words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import Target
+
+
+RUNS = "RUNS"
+WORDS: Mapping[Effect, str] = {
+    Effect.STOPS: "STOPS",
+    Effect.WRONG: "WRONG RESULTS",
+    Effect.DOES_NOT_FIT: "DOES NOT FIT",
+    Effect.UNKNOWN: "UNKNOWN",
+    Effect.BESIDE: "RUNS, partly",
+}
+"""The word for the worst effect, the worst first; without any of these it RUNS."""
+
+
+class TargetVerdict(NamedTuple):
+    """The verdict on a model on one target."""
+
+    target: str
+    """Label of the target."""
+    word: str
+    """`RUNS`, or one of WORDS."""
+    layers: tuple[str, ...] = ()
+    """Labels of the layers that decide the word, in file order; none for RUNS, and where it is about the whole file."""
+    codes: tuple[str, ...] = ()
+    """Codes of the rules whose findings decide the word."""
+    condition: str = ""
+    """Under which it holds: `as int8, once quantized`, `in builds with checks`; empty where it always does."""
+    every: int = 0
+    """Layers that compute something in each run."""
+    share: tuple[float, float] | None = None
+    """Least and most part of the instructions that run beside CMSIS-NN; None where that is not known."""
+    instructions: tuple[int, int] | None = None
+    """Least and most predicted instructions (not cycles) of the layers whose cost is known; None where none is."""
+    unknown_cost: int = 0
+    """Layers that the instructions leave out."""
+    time: str = ""
+    """Range of milliseconds of the layers whose cost is known; empty where no clock is given."""
+    arena: int | None = None
+    """Bytes to give for activations; None where a size is unknown."""
+    arena_exact: bool = False
+    """Whether that is to the byte; otherwise it takes at least as many."""
+    flash: int | None = None
+    """Bytes of constants, beside which code comes on top; None where the file was not analysed."""
+    accepted: int = 0
+    """Findings that suppressions and a baseline accept in the file."""
+
+
+def not_analysed(targets: Iterable[Target], findings: Sequence[Finding]) -> tuple[TargetVerdict, ...]:
+    """The verdicts on a file of which nothing is known."""
+    codes = tuple(dict.fromkeys(finding.code for finding in findings))
+    return tuple(TargetVerdict(target.label, WORDS[Effect.UNKNOWN], codes=codes) for target in targets)
+
+
+# A verdict as text, the same wherever one is shown.
+
+
+SHOWN = 3
+"""Layers that a line names before it only counts."""
+
+
+class VerdictLine(NamedTuple):
+    """Equal verdicts of several targets."""
+
+    verdicts: tuple[TargetVerdict, ...]
+    """One for each target."""
+
+    @property
+    def targets(self) -> str:
+        """`cortex-m0, cortex-m4`."""
+        return ", ".join(cpu_of(verdict.target) for verdict in self.verdicts)
+
+    @property
+    def word(self) -> str:
+        """`RUNS (as int8, once quantized)`."""
+        first = self.verdicts[0]
+        return f"{first.word} ({first.condition})" if first.condition else first.word
+
+    def reason(self, names: Mapping[str, str]) -> str:
+        """`'conv' and 'dense' (CNN302)`, `2 of 12 layers beside CMSIS-NN, 11 to 15 % of the instructions`."""
+        first = self.verdicts[0]
+        if first.word == WORDS[Effect.BESIDE]:
+            layers = "layer" if first.every == 1 else "layers"
+            return f"{len(first.layers)} of {first.every} {layers} beside CMSIS-NN{self._share()}"
+        shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
+        more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
+        codes = f"({', '.join(first.codes)})" if first.codes else ""
+        return " ".join(filter(None, (f"{', '.join(shown)}{more}", codes)))
+
+    def _share(self) -> str:
+        """`, 11 to 15 % of the instructions`; all and nothing are never rounded to."""
+        shares = [verdict.share for verdict in self.verdicts if verdict.share]
+        if len(shares) < len(self.verdicts):
+            return ""
+        least, most = (min(max(round(100 * part), 1), 99) for part in (min(shares)[0], max(s[1] for s in shares)))
+        return f", {least} % of the instructions" if least == most else f", {least} to {most} % of the instructions"
+
+    @property
+    def cost(self) -> str:
+        """Milliseconds where a clock is given, else predicted instructions; those of several targets in their order."""
+        if any(verdict.time for verdict in self.verdicts):
+            return _each([verdict.time or "unknown" for verdict in self.verdicts])
+        least = "at least " if any(verdict.unknown_cost and verdict.instructions for verdict in self.verdicts) else ""
+        return least + _each([_range(verdict) for verdict in self.verdicts])
+
+    @property
+    def brief_cost(self) -> str:
+        """The same as a table has it: `196k+` for what is known at least, `<43.3M` for the end of a range."""
+        if any(verdict.time for verdict in self.verdicts):
+            return self.cost.replace("predicted ", "")
+        more = ["+" if verdict.unknown_cost and verdict.instructions else "" for verdict in self.verdicts]
+        costs = [_range(verdict) for verdict in self.verdicts]
+        costs = [f"<{cost.partition(' to ')[2]}" if " to " in cost else cost for cost in costs]
+        return _each([f"{cost}{plus}" for cost, plus in zip(costs, more, strict=True)])
+
+    @property
+    def arena(self) -> str:
+        """Bytes of the arena."""
+        least = "" if self.verdicts[0].arena_exact else "at least "
+        known = [verdict.arena for verdict in self.verdicts]
+        return f"{least if None not in known else ''}{_each([_number(size) for size in known])}"
+
+    @property
+    def flash(self) -> str:
+        """Bytes of constants."""
+        return _each([_number(verdict.flash) for verdict in self.verdicts])
+
+    @property
+    def accepted(self) -> str:
+        """`2 findings accepted`; empty where none is."""
+        number = self.verdicts[0].accepted
+        return f"{number} finding{'s' if number > 1 else ''} accepted" if number else ""
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """The whole line, without the file."""
+        first = self.verdicts[0]
+        figures: list[str] = []
+        if first.flash is not None and first.word != WORDS[Effect.STOPS]:
+            timed = any(verdict.time for verdict in self.verdicts)
+            cost = self.cost if timed else f"{self.cost} instructions" if self.cost != "unknown" else "cost unknown"
+            figures = [cost, f"arena {self.arena}", f"flash {self.flash} + code"]
+            figures = [figure for figure in figures if not figure.startswith("arena unknown")]
+        parts = [self.reason(names), ", ".join(figures), self.accepted]
+        return ": ".join(filter(None, (f"{self.word} on {self.targets}", "; ".join(filter(None, parts)))))
+
+
+def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
+    """Equal verdicts together, the worst first."""
+    groups: dict[tuple[object, ...], list[TargetVerdict]] = {}
+    for verdict in given:
+        key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time))
+        groups.setdefault(key, []).append(verdict)
+    return tuple(
+        sorted((VerdictLine(tuple(group)) for group in groups.values()), key=lambda line: _rank(line.verdicts[0]))
+    )
+
+
+def _rank(verdict: TargetVerdict) -> int:
+    words = [*WORDS.values(), RUNS]
+    return words.index(verdict.word)
+
+
+def cpu_of(label: str) -> str:
+    """CPU of a target's label."""
+    return label.partition(", ")[0]
+
+
+def _each(texts: Sequence[str]) -> str:
+    """The texts of several targets in their order, once where they are alike."""
+    return texts[0] if len({*texts}) == 1 else " / ".join(texts)
+
+
+def _number(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _range(verdict: TargetVerdict) -> str:
+    """Instructions, of which the least alone is known where layers are left out."""
+    if verdict.instructions is None:
+        return "unknown"
+    least, most = map(_rounded, verdict.instructions)
+    return least if least == most or verdict.unknown_cost else f"{least} to {most}"
+
+
+def _rounded(number: int) -> str:
+    """Three digits of a prediction: `952k`, `1.38M`."""
+    kept = int(float(f"{number:.3g}"))
+    for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if kept >= unit:
+            return f"{kept / unit:.{max(3 - len(str(kept // unit)), 0)}f}{name}"
+    return str(number)

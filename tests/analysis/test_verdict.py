@@ -1,0 +1,147 @@
+"""The words of a verdict: what decides them, and what does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, TargetVerdict, lines_of
+from onnxlint_cmsis.api import lint
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.ground.findings import Effect
+from support.models import text as model_text
+
+ROW = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (int8[1, 4, 1, WIDTH] x) => (int8[N, C, H, W] y)
+    <float s = {0.1}, int8 z = {0}, int8[8, 4, 1, 3] w = {1}> {
+        a = DequantizeLinear(x, s, z)
+        b = DequantizeLinear(w, s, z)
+        [row] c = Conv<strides = [1, 2], pads = [0, 1, 0, 2]>(a, b)
+        y = QuantizeLinear(c, s, z)
+    }
+"""
+"""A layer whose values are wrong on Cortex-M55 alone."""
+CURVE = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) {
+        [curve] y = OPERATOR(x)
+    }
+"""
+"""One layer that CMSIS-NN has no function for."""
+
+
+def model(source: str, **words: object) -> bytes:
+    for name, value in words.items():
+        source = source.replace(name, str(value))
+    data: bytes = model_text(source).SerializeToString()
+    return data
+
+
+def words(data: bytes, **settings: Any) -> list[str]:
+    settings = {"targets": ["cortex-m4", "cortex-m55"], **settings}
+    return [verdict.word for verdict in lint(data, **settings).verdicts]
+
+
+def test_each_target_has_its_own_word() -> None:
+    assert words(model(ROW, WIDTH=32)) == [RUNS, WORDS[Effect.WRONG]]
+
+
+@pytest.mark.parametrize("hidden", [{"ignore": ["CNN302"]}, {"min_level": "error"}, {"select": ["CNN1"]}])
+def test_no_word_depends_on_what_is_hidden(hidden: dict[str, Any]) -> None:
+    assert words(model(ROW, WIDTH=32), **hidden) == [RUNS, WORDS[Effect.WRONG]]
+
+
+def test_an_accepted_finding_changes_no_word_and_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, baseline = tmp_path / "m.onnx", tmp_path / "accepted.json"
+    path.write_bytes(model(ROW, WIDTH=32))
+    assert main(["--isolated", "--write-baseline", str(baseline), "--target", "cortex-m55", str(path)]) == 0
+    capsys.readouterr()
+    options = ["--isolated", "--baseline", str(baseline), "--target", "cortex-m55", str(path)]
+    assert main(options) == 0
+    out = capsys.readouterr().out
+    flat = " ".join(out.split())
+    assert ": WRONG RESULTS on cortex-m55: 'row' (CNN302); " in flat
+    assert flat.endswith("1 finding accepted")
+    assert main([*options, "--output-format", "json"]) == 0
+    (verdict,) = json.loads(capsys.readouterr().out)["files"][0]["verdicts"]
+    assert (verdict["word"], verdict["accepted"]) == ("WRONG RESULTS", 1)
+
+
+def test_a_size_that_is_not_known_leaves_the_word_open() -> None:
+    assert words(model(ROW, WIDTH="W2")) == [WORDS[Effect.UNKNOWN]] * 2
+    assert words(model(ROW, WIDTH="W2"), input_shapes={"x": [1, 4, 1, 32]}) == [RUNS, WORDS[Effect.WRONG]]
+
+
+@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WORDS[Effect.BESIDE]), ("Erf", WORDS[Effect.UNKNOWN])])
+def test_code_that_is_not_known_leaves_it_open_and_known_code_runs(operator: str, word: str) -> None:
+    (verdict,) = lint(model(CURVE, OPERATOR=operator), targets=["cortex-m4"]).verdicts
+    assert (verdict.word, verdict.layers) == (word, ("curve",))
+
+
+def test_a_model_in_float_says_what_it_has_to_become() -> None:
+    given = model(CURVE, OPERATOR="Relu")
+    (direct,) = lint(given, targets=["cortex-m4"]).verdicts
+    (runtime,) = lint(given, targets=["cortex-m4"], runtime="tflm").verdicts
+    assert (direct.condition, runtime.condition) in (
+        ("as int8, once quantized", "as int8, once quantized and converted"),
+        ("", "once converted"),
+    )
+
+
+def test_too_little_memory_is_a_word() -> None:
+    given = model(ROW, WIDTH=32)
+    assert words(given, targets=["cortex-m4"], ram={"cortex-m4": "64"}) == [WORDS[Effect.DOES_NOT_FIT]]
+    assert words(given, targets=["cortex-m4"], ram={"cortex-m4": "64K"}) == [RUNS]
+
+
+def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"no model")
+    assert main(["--isolated", "--target", "cortex-m4", str(path)]) == 2
+    assert capsys.readouterr().out.startswith(f"{path}: UNKNOWN on cortex-m4: (CNN002)\n")
+
+
+def test_equal_verdicts_share_a_line_with_figures_in_their_order() -> None:
+    figures = {"every": 3, "arena": 768, "arena_exact": True, "flash": 1000}
+    given = [
+        TargetVerdict("cortex-m4, x", RUNS, instructions=(578_409, 578_409), **figures),
+        TargetVerdict("cortex-m55, x", RUNS, instructions=(187_342, 212_000), unknown_cost=0, **figures),
+        TargetVerdict("cortex-m0, x", WORDS[Effect.WRONG], ("conv",), ("CNN302",), **figures),
+    ]
+    worst, shared = lines_of(given)
+    assert worst.text({"conv": "c"}) == (
+        "WRONG RESULTS on cortex-m0: 'c' (CNN302); cost unknown, arena 768, flash 1,000 + code"
+    )
+    assert shared.text({}) == (
+        "RUNS on cortex-m4, cortex-m55: 578k / 187k to 212k instructions, arena 768, flash 1,000 + code"
+    )
+    assert shared.brief_cost == "578k / <212k"
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (999, "999"), (1000, "1.00k"), (9_999, "10.0k"), (999_999, "1.00M"), (10**9, "1.00G")],
+)
+def test_instructions_have_three_digits(number: int, shown: str) -> None:
+    verdict = TargetVerdict("cortex-m4, x", RUNS, instructions=(number, number), flash=0)
+    assert lines_of([verdict])[0].brief_cost == shown
+
+
+def test_a_folder_is_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("models").mkdir()
+    for name, width in (("clean", 31), ("fails", 32)):
+        Path("models", f"{name}.onnx").write_bytes(model(ROW, WIDTH=width))
+    main(["--isolated", "--target", "cortex-m4,cortex-m55", "models"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["file", "in", "models", "verdict", "on", "cost", "arena", "flash"]
+    assert [line[:3] for line in lines[1:4]] == [
+        ["clean.onnx", "RUNS", "all"], ["fails.onnx", "WRONG", "RESULTS"], ["fails.onnx", "RUNS", "m4"]
+    ]  # fmt: skip

@@ -1,0 +1,112 @@
+"""The first line against what devices did: firmware of TensorFlow Lite Micro, its own build, and functions under QEMU.
+
+A device tells one of three: the model stops, it gives wrong values or writes past a buffer, or it is right.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.analysis.verdict import RUNS, WORDS
+from onnxlint_cmsis.api import lint
+from onnxlint_cmsis.ground.findings import Effect
+from support import paths
+
+pytestmark = pytest.mark.skipif(not paths.SHARED.exists(), reason="needs what devices did in a folder `shared`")
+STOPS, WRONG, UNKNOWN = (WORDS[effect] for effect in (Effect.STOPS, Effect.WRONG, Effect.UNKNOWN))
+CHECKS = "in builds with checks"
+RIGHT = (RUNS, WORDS[Effect.BESIDE])
+TYPES, DEVICE = (paths.SHARED / "cases" / name for name in ("tflite_types", "device"))
+FLOAT_STEPS = {"pretrainedResnet.tflite"}
+"""Float models whose last bits differ between C libraries."""
+AGREED_TRAPS = {"c_wzp5.tflite", "x_max_unequal.tflite"}
+"""Wrong in TensorFlow Lite Micro's reference kernels also."""
+
+
+@cache
+def word(path: str, **settings: str) -> str:
+    """The word for the only target; with its condition where it holds for builds with checks alone."""
+    given: dict[str, Any] = {**settings, "targets": [settings["targets"]]}
+    (verdict,) = lint(paths.SHARED / path, **given).verdicts
+    return f"{verdict.word} {CHECKS}" if verdict.condition == CHECKS else verdict.word
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    with gzip.open(paths.SHARED / "vectors" / "tflm" / f"{name}.jsonl.gz", "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+def folder_of(name: str) -> str:
+    return "models/tflite" if (paths.SHARED / "models" / "tflite" / name).exists() else "cases/tflite"
+
+
+def firmware_rows() -> Iterator[tuple[dict[str, Any], str]]:
+    """Every row, and the word for the same build."""
+    for row in (*rows("models"), *rows("synthetic")):
+        settings = {"targets": row["cpu"], "compiler": "gcc@12.2", "cmsis_nn_build": row["optimized_for"]}
+        if row["kernels"] != "cmsis_nn":
+            settings["cmsis_nn_build"] = "NONE"
+        if row["cmsis_nn"] == "v7.0.0":
+            settings["release"] = "7.0.0"
+        yield row, word(f"{folder_of(row['model'])}/{row['model']}", **settings)
+
+
+def test_firmware_of_tensorflow_lite_micro() -> None:
+    seen = dict.fromkeys(("stops", "wrong", "right", "other build", "own operator", "reference"), 0)
+    for row, said in firmware_rows():
+        where = row["model"], row["cpu"], row["build"], row["optimized_for"], said
+        wrong = row["status"] == "ok" and not row.get("equals_reference_kernels", True)
+        if "CUSTOM" in row["message"]:  # the firmware registers none, an application may
+            assert said in (UNKNOWN, WORDS[Effect.BESIDE]), where
+            what = "own operator"
+        elif row["build"] == "release" and said == f"{STOPS} {CHECKS}":  # of which the line says nothing
+            what = "other build"
+        elif row["status"] != "ok":
+            assert said.startswith(STOPS), where
+            what = "stops"
+        elif row["kernels"] != "cmsis_nn":  # which is what others are compared with
+            assert not said.startswith(STOPS), where
+            what = "reference"
+        elif row["model"] in AGREED_TRAPS or (wrong and row["model"] not in FLOAT_STEPS):
+            assert said == WRONG, where
+            what = "wrong"
+        else:
+            assert said in RIGHT, where
+            what = "right"
+        seen[what] += 1
+    assert seen == {
+        "stops": 144, "wrong": 163, "right": 1810, "other build": 80, "own operator": 30, "reference": 197
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("build", ["NONE", "SPEED"])
+def test_files_of_a_stock_converter(build: str) -> None:
+    """The truth is that of a build without CMSIS-NN, whose kernels may refuse more, and never less."""
+    refused_too = 0
+    lines = (TYPES / "truth.jsonl").read_text(encoding="utf-8").splitlines()
+    for row in map(json.loads, lines):
+        said = word(f"cases/tflite_types/{row['file']}", targets="cortex-m4", cmsis_nn_build=build)
+        if row["tflm"] != "runs":
+            assert said.startswith(STOPS), row
+        elif said.startswith(STOPS):
+            refused_too += 1
+        else:
+            assert said != UNKNOWN, row
+    assert (len(lines), refused_too) == (168, {"NONE": 0, "SPEED": 6}[build])
+
+
+def test_functions_under_qemu() -> None:
+    seen = dict.fromkeys(("stops", "wrong", "right"), 0)
+    for row in map(json.loads, (DEVICE / "truth.jsonl").read_text(encoding="utf-8").splitlines()):
+        path = f"cases/device/models/{row['model']}"
+        said = word(path, targets=row["cpu"], release=row["release"], compiler="gcc@12.2")
+        what = "stops" if row["status"] else "wrong" if row["wrong"] or row["overrun"] else "right"
+        assert said in {"stops": (STOPS,), "wrong": (WRONG,), "right": RIGHT}[what], (row, said)
+        seen[what] += 1
+    assert seen == {"stops": 48, "wrong": 172, "right": 579}
