@@ -98,11 +98,12 @@ the calls; `python -m firmware_check sweep --plain=-Os --target CPU --like FILE`
 {plain}
 A layer may want its input in another memory order than the layer in front left it in: CMSIS-NN has channels last, and
 a Reshape counts channels first. No node stands for the copy that the application then makes, such as those of a channel
-shuffle. It is a row of `layers` with the operator Transpose and the cause `layout`, and a line of the summary. A
+shuffle. It is a row of `layers` with the operator Transpose and the cause `layout`, and a line under `-v`. A
 Transpose between NCHW and NHWC at the border of a model costs nothing, as the host may write and read either order.
 Converters such as onnx2tf may remove copies. With a range among the costs, totals are `between` two numbers,
-`instructions_range` in JSON, and the summary tells what part of the instructions CMSIS-NN retires. Under a runtime the
-converter decides which of these copies stay: they are not counted, and where there are any no such part is told.
+`instructions_range` in JSON, and the first line tells what part of the instructions runs beside CMSIS-NN. Under a
+runtime the converter decides which of these copies stay: they are not counted, and where there are any no such part
+is told.
 
 ## Reference kernels of TensorFlow Lite Micro: a range
 

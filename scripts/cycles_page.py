@@ -6,7 +6,7 @@ from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, CycleRow
 
 HEAD = """# From instructions to time
 
-`--clock 120MHz` adds a predicted time of one run of the model to the summary of linting, `layers`, `compare`, `widths`,
+`--clock 120MHz` adds a predicted time of one run of the model to the line of linting, `layers`, `compare`, `widths`,
 `report` and `scan`. The time is a range, with the source of its bounds. `--memory tcm` or `--memory sram` says where
 activations and weights lie; this matters on Cortex-M55.
 

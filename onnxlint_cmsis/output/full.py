@@ -156,7 +156,12 @@ _NO_REMEDY = {
 
 def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     """The remedy, and that a fix applies it; where there is none, that there is nothing to do."""
-    return _remedy(finding, brief) or _NO_REMEDY[finding.effect].format(code=finding.code)
+    remedy = _remedy(finding, brief)
+    if remedy or finding.resize is None:
+        return remedy or _NO_REMEDY[finding.effect].format(code=finding.code)
+    if finding.locked:
+        return "nothing: the channel count may not change."
+    return f"train it with {finding.resize.variable} {finding.resize.want}, or leave it as it is."
 
 
 def _remedy(finding: Finding, brief: bool) -> str:
