@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.memory import (
-    ArenaUses,
-    FlashNeed,
-    RamNeed,
-    activations,
-    best_remedy,
-    peak_of,
-    plan_arena,
-)
+from onnxlint_cmsis.analysis.memory import activations, plan_arena
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
 from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, TargetVerdict
 from onnxlint_cmsis.cmsis_nn.library import measured_build, parameters
-from onnxlint_cmsis.ground.findings import Effect, Location
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.layer import Verdict
@@ -29,7 +21,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding, PythonPlace
-    from onnxlint_cmsis.ground.types import MemoryRoom
     from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 
@@ -264,90 +255,3 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
             yield record.node.label, Effect.BESIDE, False
         elif refusal is not None:
             yield record.node.label, Effect.UNKNOWN, False
-
-
-# What an ONNX model needs of RAM and flash, laid out as the firmware check lays it out.
-
-
-OVERWRITES = "writing over its input"
-RAM_BESIDE = "Stack and variables come on top."
-FLASH_BESIDE = "Code comes on top."
-LOWER_BOUND = "This is a lower bound: {title} keeps its structures in RAM too, and converting changes the layers."
-
-
-class DeviceFit(NamedTuple):
-    """A model against a device, on one target."""
-
-    ram: RamNeed | None
-    """None where a size is unknown."""
-    flash: FlashNeed
-    """Constants as far as sizes are known."""
-
-
-def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
-    """One for each target that somebody named RAM or flash for."""
-    settings = model.settings
-    pairs = [pair for pair in zip(settings.targets, settings.rooms, strict=False) if pair[1].ram or pair[1].flash]
-    if not pairs:
-        return ()
-    uses = activations(model.graph, model.lowered)
-    return tuple(DeviceFit(_ram(model, uses, *pair) if uses else None, _flash(model, *pair)) for pair in pairs)
-
-
-def _ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom) -> RamNeed:
-    """Arena, and the largest scratch of a layer, which the application keeps beside it."""
-    scratch = model.scratch(target)
-    largest = max(scratch.values(), default=0)
-    arena, peak = plan_arena(uses).size, peak_of(uses)
-    remedy = None
-    if room.ram is not None and arena + largest > room.ram:
-        remedy = best_remedy(uses, peak, lambda other: plan_arena(other).size + largest, room.ram, OVERWRITES)
-    step = uses.steps[min(max(peak.step, 0), len(uses.steps) - 1)] if uses.steps else None
-    return RamNeed(
-        target.label,
-        room,
-        arena + largest,
-        (("activations", arena), ("scratch", largest)),
-        next(f"{node.op_type} '{node.label}'" for node in model.graph.nodes if node.index == step.node) if step else "",
-        tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in peak.alive),
-        scratch.get(step.node, 0) if step else 0,
-        remedy,
-        _location(model, step.node if step else -1),
-        _beside(model, RAM_BESIDE),
-    )
-
-
-def _flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashNeed:
-    """Weights, biases, multipliers and shifts of every layer whose sizes are known."""
-    sums = dict.fromkeys(("weights", "bias", "multipliers", "shifts"), 0)
-    layers: list[tuple[str, int, int]] = []
-    for record in model.lowered.records:
-        known = parameters(record.layer.call, target) if record.layer else None
-        if known is None:
-            continue
-        for name, size in known._asdict().items():
-            sums[name] += size
-        layers.append((f"{record.node.op_type} '{record.node.label}'", known.total, record.node.index))
-    layers.sort(key=lambda layer: -layer[1])
-    return FlashNeed(
-        target.label,
-        room,
-        sum(sums.values()),
-        tuple(sums.items()),
-        tuple((label, size) for label, size, _ in layers),
-        _location(model, layers[0][2] if layers else -1),
-        _beside(model, FLASH_BESIDE),
-    )
-
-
-def _beside(model: ModelAnalysis, text: str) -> str:
-    runtime = model.settings.runtime
-    return f"{text} {LOWER_BOUND.format(title=runtime.title)}" if runtime.judges else text
-
-
-def _location(model: ModelAnalysis, index: int) -> Location:
-    node = next((node for node in model.graph.nodes if node.index == index), None)
-    if node is None:
-        return Location(model.path)
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(model.path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)

@@ -435,6 +435,17 @@ class FlashNeed(NamedTuple):
 UNKNOWN_RAM = "Whether the model fits RAM is not known: a size is unknown."
 
 
+class DeviceFit(NamedTuple):
+    """A model against a device, on one target."""
+
+    ram: RamNeed | None
+    """None where it is not known."""
+    flash: FlashNeed
+    """Constants as far as sizes are known."""
+    unknown: str
+    """Why the RAM that was named may or may not do, as a sentence; empty where it is known or none was named."""
+
+
 def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
     """`a 1,024, b 16 and 3 more`."""
     text = ", ".join(f"{name} {size:,}" for name, size in parts[:shown])

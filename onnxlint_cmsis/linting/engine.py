@@ -154,19 +154,14 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
-    if model.interpretation:
-        from onnxlint_cmsis.linting.tflite_fit import tflite_fit
-
-        return _Fit(*tflite_fit(model.interpretation, model.settings.rooms))
-    from onnxlint_cmsis.analysis.coverage import device_fits
-    from onnxlint_cmsis.analysis.memory import UNKNOWN_RAM, fit_note
+    from onnxlint_cmsis.analysis.fit import device_fits
+    from onnxlint_cmsis.analysis.memory import fit_note
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
-    unknown = [UNKNOWN_RAM] if any(fit.ram is None and fit.flash.room.ram for fit in fits) else []
-    notes = dict.fromkeys(filter(None, (fit_note(fit.ram, fit.flash) for fit in fits)))
-    return _Fit(tuple(findings), (*notes, *unknown))
+    notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
+    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))))
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.memory import (
     ArenaStep,
     ArenaUses,
+    DeviceFit,
     FlashNeed,
     Peak,
     RamNeed,
     Remedy,
     best_remedy,
     buffer_lifetimes,
-    fit_note,
     peak_of,
 )
-from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.runtimes.tflm.arena import PlannedBuffer, place
-from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation, buffer_names
+from onnxlint_cmsis.runtimes.tflm.interpret import buffer_names
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
     from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
+    from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation
 
 
 COPIES = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
@@ -138,23 +137,11 @@ def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: lis
     return FlashNeed(target.label, room, total, (*parts, rest), largest, where, FLASH_BESIDE)
 
 
-# Whether a `.tflite` file fits a device, as findings and notes.
-
-
-def tflite_fit(model: Interpretation, rooms: tuple[MemoryRoom, ...]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """What does not fit the RAM and flash of each target, in the order of the targets, and notes on what is needed."""
-    file, places = model.file, model.places
-    findings: list[Finding] = []
-    notes: dict[str, None] = {}
-    for target, room in zip(model.targets, rooms, strict=False):
-        if room.ram is None and room.flash is None:
-            continue
-        arena = model.arena(target)
-        ram = ram_need(file, arena, target, room, places) if arena else None
-        flash = flash_need(file, target, room, places)
-        findings += fit_findings(ram, flash)
-        notes[fit_note(ram, flash)] = None
-        if ram is None and room.ram:
-            why = model.stop(target) or model.report(target).no_arena
-            notes[f"{target.label}: whether the model fits RAM is not known: {why}."] = None
-    return tuple(merged(findings)), tuple(filter(None, notes))
+def tflite_fit(model: Interpretation, target: Target, room: MemoryRoom) -> DeviceFit:
+    """A `.tflite` file against a device."""
+    arena, unknown = model.arena(target), ""
+    if arena is None and room.ram:
+        why = model.stop(target) or model.report(target).no_arena
+        unknown = f"{target.label}: whether the model fits RAM is not known: {why}."
+    ram = ram_need(model.file, arena, target, room, model.places) if arena else None
+    return DeviceFit(ram, flash_need(model.file, target, room, model.places), unknown)
