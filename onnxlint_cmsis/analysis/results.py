@@ -634,6 +634,8 @@ class FileResult(NamedTuple):
     """False where there was no model to analyse."""
     notes: tuple[str, ...] = ()
     """How the file was read, such as `analysed as the int8 model it will become`."""
+    left_out: tuple[str, ...] = ()
+    """Those of the notes that say which checks did not run, or not to their end."""
     statistics: tuple[tuple[str, int], ...] = ()
     """Counts of the analysis, by name: nodes, layers, suppressed findings."""
     error: str = ""

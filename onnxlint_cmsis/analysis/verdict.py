@@ -95,8 +95,8 @@ class VerdictLine(NamedTuple):
             return f"{len(first.layers)} of {first.every} {layers} beside CMSIS-NN{self._share()}"
         shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
         more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
-        codes = f"({', '.join(first.codes)})" if first.codes else ""
-        return " ".join(filter(None, (f"{', '.join(shown)}{more}", codes)))
+        codes = ", ".join(first.codes)
+        return f"{', '.join(shown)}{more} ({codes})" if shown and codes else f"{', '.join(shown)}{more}" or codes
 
     def _share(self) -> str:
         """`, 11 to 15 % of the instructions`; all and nothing are never rounded to."""

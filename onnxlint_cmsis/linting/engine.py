@@ -56,7 +56,7 @@ def lint_file(
     too_large = _too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
     sized = _size_findings(model, settings) if sizing and lowered.layers and not too_large else SizeFindings()
-    left_out = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else ()
+    unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and _can_fix(model):
         layers = list(map(Promises(model, settings, data).marked, layers))
@@ -73,10 +73,10 @@ def lint_file(
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),
-            *left_out,
-            *sized.notes,
+            *unchecked,
             *fit.notes,
         ),
+        left_out=unchecked,
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 

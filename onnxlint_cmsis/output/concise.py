@@ -33,6 +33,7 @@ def file_lines(file: FileResult, run: Run) -> list[str]:
     """The lines of one file: its verdicts, then its findings."""
     lines = [] if run.quiet else verdict_lines(file, run)
     lines += list(fix_lines(file, run))[:1]
+    lines += [] if run.quiet else [f"{printable(file.path)}: note {printable(note)}" for note in file.left_out]
     return lines + [_finding(file, finding, run) for finding in file.findings]
 
 

@@ -105,7 +105,8 @@ def _verdicts(run: Run) -> str:
 
 def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
     """The verdicts of a file or, below a table of these, its path alone; then what is told of it."""
-    body = [*fix_lines(file, run)]
+    notes = [] if run.quiet or run.verbose else file.left_out if file.verdicts else file.notes  # -v has all of them
+    body = [*fix_lines(file, run), *(labelled("note", with_short_names(note, file, run), run) for note in notes)]
     told: set[tuple[str, str]] = set()
     for finding in file.findings:
         body += _finding(finding, file, run, told)
@@ -114,7 +115,7 @@ def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
     verdicts = [] if run.quiet or not headed else verdict_lines(file, run)
     if verdicts:
         yield from verdicts
-    elif file.findings or (run.verbose and body):
+    elif file.findings or (notes and not file.fix) or (run.verbose and body):
         yield paint(wrapped(file.path, run.width), "path", run.color)
     yield from body
 
