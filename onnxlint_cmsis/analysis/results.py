@@ -634,8 +634,6 @@ class FileResult(NamedTuple):
     """False where there was no model to analyse."""
     notes: tuple[str, ...] = ()
     """How the file was read, such as `analysed as the int8 model it will become`."""
-    left_out: tuple[str, ...] = ()
-    """Those of the notes that say which checks did not run, or not to their end."""
     statistics: tuple[tuple[str, int], ...] = ()
     """Counts of the analysis, by name: nodes, layers, suppressed findings."""
     error: str = ""
@@ -660,6 +658,8 @@ class FileResult(NamedTuple):
     """Findings that each suppression of the configuration accepts here, by where it is written."""
     unfetched: bool = False
     """Whether constants lie in files beside a model that is no local file; they were not fetched."""
+    left_out: tuple[str, ...] = ()
+    """Those of the notes that say which checks did not run, or not to their end."""
 
     @property
     def told(self) -> tuple[Finding, ...]:

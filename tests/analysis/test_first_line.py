@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "m.onnx"
     path.write_bytes(b"no model")
     assert main(["--isolated", "--target", "cortex-m4", str(path)]) == 2
-    assert capsys.readouterr().out.startswith(f"{path}: UNKNOWN on cortex-m4: (CNN002)\n")
+    assert capsys.readouterr().out.startswith(f"{path}: UNKNOWN on cortex-m4: CNN002\n")
 
 
 def test_equal_verdicts_share_a_line_with_figures_in_their_order() -> None:
