@@ -89,7 +89,10 @@ def _hidden(findings: tuple[Finding, ...]) -> str:
 def _verdicts(run: Run) -> str:
     """A table of the files with a row for each verdict, the worst of a file first; files below their common folder."""
     models = [file for file in run.files if file.verdicts]
-    folder = os.path.commonpath([Path(file.path).parent for file in models]) if models else ""
+    try:
+        folder = os.path.commonpath([Path(file.path).parent for file in models])
+    except ValueError:  # no files, a path from the root beside one from here, or two drives
+        folder = ""
     rows = []
     for file in models:
         for line in lines_of(file.verdicts):
@@ -97,7 +100,7 @@ def _verdicts(run: Run) -> str:
             condition = f" ({line.verdicts[0].condition.partition(',')[0]})" if line.verdicts[0].condition else ""
             word = f"{line.verdicts[0].word}{condition}{f', {line.accepted}' if line.accepted else ''}"
             figures = (line.brief_cost, line.arena.replace("at least ", ""), line.flash)
-            rows.append((os.path.relpath(file.path, folder or "."), word, on, *figures))
+            rows.append((os.path.relpath(file.path, folder) if folder else file.path, word, on, *figures))
     heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")
     fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena"))
     return fitted(heads, rows, fit=fit).rstrip() if rows else ""

@@ -145,3 +145,16 @@ def test_a_folder_is_a_table(
     assert [line[:3] for line in lines[1:4]] == [
         ["clean.onnx", "RUNS", "all"], ["fails.onnx", "WRONG", "RESULTS"], ["fails.onnx", "RUNS", "m4"]
     ]  # fmt: skip
+
+
+def test_a_path_from_the_root_may_stand_beside_one_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        (folder / "m.onnx").write_bytes(model(ROW, WIDTH=32))
+    monkeypatch.chdir(here)
+    assert main(["--isolated", "--target", "cortex-m4", "m.onnx", str(there / "m.onnx")]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "RUNS" in line]
+    assert names == ["m.onnx", str(there / "m.onnx")]
