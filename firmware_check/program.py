@@ -16,32 +16,13 @@ from numpy.typing import NDArray
 
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import KernelCall
 
 
 # Quantized arithmetic's constants, computed as TensorFlow Lite computes them.
-
-
-class Multiplier(NamedTuple):
-    """A positive real number as Q31 times a power of two."""
-
-    value: int
-    """Q31, 2^30 <= value < 2^31; 0 for a number too small."""
-    shift: int
-    """Power of two, positive to the left."""
-
-
-def quantize_multiplier(real: float) -> Multiplier:
-    """Nearest Q31 multiplier and shift of a real number (QuantizeMultiplier)."""
-    if real == 0:
-        return Multiplier(0, 0)
-    fraction, shift = math.frexp(real)
-    value = math.floor(fraction * (1 << 31) + 0.5)
-    if value == 1 << 31:
-        value, shift = value // 2, shift + 1
-    return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
 
 
 def packed(weights: NDArray[Any]) -> NDArray[Any]:

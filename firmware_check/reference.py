@@ -10,9 +10,9 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
-from firmware_check.program import Multiplier, quantize_multiplier
 from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program, SoftmaxConstants, Step

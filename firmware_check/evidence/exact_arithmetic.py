@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from firmware_check.program import Multiplier
-
 if TYPE_CHECKING:
     from firmware_check.program import Elements
     from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.runtimes.host import Multiplier
 
 
 class CallNumbers(NamedTuple):

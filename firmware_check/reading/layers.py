@@ -19,7 +19,6 @@ from firmware_check.program import (
     Value,
     add_constants,
     packed,
-    quantize_multiplier,
     softmax_constants,
 )
 from firmware_check.reading.forms import CODES, Unsupported
@@ -42,6 +41,7 @@ from onnxlint_cmsis.lower.spatial import pad_amounts, pooling_call
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.movement import SLICE
 from onnxlint_cmsis.operators.window import EXPAND
+from onnxlint_cmsis.runtimes.host import quantize_multiplier
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization

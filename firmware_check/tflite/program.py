@@ -14,13 +14,11 @@ from firmware_check.errors import FirmwareError
 from firmware_check.program import (
     ADD_LEFT_SHIFT,
     Array,
-    Multiplier,
     Program,
     Quantization,
     Step,
     Value,
     add_constants,
-    quantize_multiplier,
     softmax_constants,
 )
 from firmware_check.reading.forms import Unsupported, formed
@@ -29,6 +27,7 @@ from onnxlint_cmsis.formats.tflite.tensors import array_of
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.checks import WIDENING
+from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import INT32_BIAS

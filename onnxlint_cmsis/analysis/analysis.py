@@ -17,7 +17,7 @@ from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdic
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for, runtime_notes
+from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, RuntimeVerdict, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.work import LayoutCopy
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
+    from onnxlint_cmsis.runtimes.host import HostComparison
     from onnxlint_cmsis.runtimes.runtime import MemoryReport, RuntimeRemark
     from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation
 
@@ -152,6 +153,21 @@ class ModelAnalysis:
         """What the file was judged for, as `runtime_notes`, and what is to be said of the build of the runtime."""
         judged_for = runtime_notes(self.settings.runtime, self.format, open_codes)
         return judged_for + (self.interpretation.notes if self.interpretation else ())
+
+    @cached_property
+    def against_hosts(self) -> tuple[HostComparison, ...]:
+        """What layers and outputs may be off in runtimes of a desktop that read such files. Reads weights."""
+        from onnxlint_cmsis.runtimes.host import TFLITE_HOSTS, against
+
+        if self.interpretation is None:
+            return ()
+        unfit: dict[int, str] = {}
+        for target in self.settings.targets:
+            for operator in self.interpretation.operators(target):
+                row = operator.row
+                if operator.node and row.verdict not in (RuntimeVerdict.CMSIS_NN, RuntimeVerdict.REFERENCE):
+                    unfit[operator.node.index] = f"does not run as the file says ({row.verdict.value}): {row.reason}"
+        return tuple(against(self.graph, self.read, host, unfit) for host in TFLITE_HOSTS)
 
     @cached_property
     def work(self) -> dict[int, Work]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.output.layers import LayersReport
+    from onnxlint_cmsis.runtimes.host import Bound, HostComparison
 
 
 # The cells of a layer's row as text.
@@ -175,7 +176,9 @@ def layers_text(report: LayersReport, width: int, *, full_names: bool = False, c
     """What the model is judged for, then the blocks of all targets."""
     names = {} if full_names else report.names
     notes = "".join(f"{paint(wrapped(note, width), 'faint', color)}\n\n" for note in report.notes)
-    return notes + "\n".join("".join(_block(report, total, names, width, color)) for total in report.totals)
+    blocks = ["".join(_block(report, total, names, width, color)) for total in report.totals]
+    blocks += ["".join(_host_block(report.hosts, names, width, color))] if report.hosts else []
+    return notes + "\n".join(blocks)
 
 
 def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
@@ -252,6 +255,54 @@ def total_lines(total: Total) -> Iterator[str]:
         yield f"time: {total.time.text}"
 
 
+# What the layers may be off in runtimes of a desktop: a row for each that may be, and the outputs.
+
+
+HOSTS_HEAD = "against the desktop, layer by layer on equal inputs"
+
+
+def _host_block(hosts: tuple[HostComparison, ...], names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
+    yield paint(HOSTS_HEAD, "path", color) + "\n"
+    layers = [*zip(*(comparison.layers for comparison in hosts), strict=True)]
+    off = [found for found in layers if not all(layer.equal for layer in found)]
+    heads = [comparison.host.key for comparison in hosts]
+    if off:
+        cells = [
+            [names.get(found[0].node.label, found[0].node.label), *(off_by(layer.bound) for layer in found)]
+            for found in off
+        ]
+        titles, *body = fitted(["layer", *heads], cells, (), TableFit(width, {"layer": 16})).splitlines()
+        yield paint(titles, "faint", color) + "\n"
+        yield from (f"{line}\n" for line in body)
+    equal = len(layers) - len(off)
+    if equal:
+        which = "all" if not off else "the other"
+        yield f"{which} {equal} {'layer' if equal == 1 else 'layers'}: equal, bit for bit\n"
+    for comparison in hosts:
+        reasons: dict[str, list[str]] = {}
+        for layer in comparison.layers:
+            if not layer.equal:
+                reasons.setdefault(layer.why, []).append(names.get(layer.node.label, layer.node.label))
+        for why, nodes in reasons.items():
+            more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""
+            yield wrapped(f"  {comparison.host.key}, {', '.join(nodes[:MOST_NAMES])}{more}: {why}", width) + "\n"
+    for comparison in hosts:
+        for tensor, steps in comparison.outputs:
+            yield wrapped(f"output '{tensor}', {comparison.host.key}: {_steps_text(steps)}", width) + "\n"
+
+
+def off_by(bound: Bound) -> str:
+    """`1 step, up to 0.4 %`, `equal` or `not bounded`."""
+    text = _steps_text(bound.steps)
+    return f"{text}, up to {100 * bound.share:.2g} %" if bound.steps and bound.share else text
+
+
+def _steps_text(steps: int | None) -> str:
+    if steps is None:
+        return "not bounded"
+    return f"{steps} {'step' if steps == 1 else 'steps'}" if steps else "equal"
+
+
 # `onnxlint-cmsis layers FILE`: every layer of a model with the kernel that runs it.
 
 
@@ -284,6 +335,12 @@ def make_parser() -> CommandParser:
         help="with --api legacy: inputs for ONNX Runtime that give the Q-formats of activations, an .npy file or an "
         ".npz file with an array for each input; the first axis counts samples",
     )
+    parser.add_argument(
+        "--against-host",
+        action="store_true",
+        help="of a .tflite file: by how many steps of its result each layer may differ from LiteRT on a desktop, why, "
+        "and what is left of it at the outputs; reads the weights",
+    )
     add_color(parser)
     add_keys(parser, KEYS)
     return parser
@@ -293,7 +350,10 @@ def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     args = make_parser().parse_args(argv)
     settings = configuration(args)
-    reports = [(file, _report(file, settings.settings_for(file), args.calibration)) for file in args.files]
+    reports = [
+        (file, _report(file, settings.settings_for(file), args.calibration, against_host=args.against_host))
+        for file in args.files
+    ]
     if args.form == "json":
         shown = [
             {
@@ -302,6 +362,7 @@ def run(argv: list[str]) -> int:
                 "layers": report.rows,
                 "totals": [_fields(total) for total in report.totals],
                 "instructions": MEANING,
+                **_hosts(report),
             }
             for file, report in reports
         ]
@@ -321,7 +382,17 @@ def _fields(total: Total) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None or name not in ("arena_used", "time")}
 
 
-def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
+def _hosts(report: LayersReport) -> dict[str, object]:
+    """What was asked of runtimes of a desktop as plain data."""
+    if not report.hosts:
+        return {}
+    from onnxlint_cmsis.runtimes.host import fields
+
+    return {"hosts": [fields(comparison) for comparison in report.hosts]}
+
+
+def _report(path: str, settings: Settings, calibration: str, *, against_host: bool) -> LayersReport:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.linting.engine import layers_report
     from onnxlint_cmsis.model.graph import ModelError
 
@@ -329,7 +400,9 @@ def _report(path: str, settings: Settings, calibration: str) -> LayersReport:
         raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
     data = standard_input() if path == STDIN else None
     try:
-        return layers_report("<stdin>" if path == STDIN else path, settings, data, calibration=calibration)
+        model = ModelAnalysis("<stdin>" if path == STDIN else path, settings.analysis, data)
+        report = layers_report(model.path, settings, data, model, calibration)
+        return report._replace(hosts=model.against_hosts) if against_host else report
     except CalibrationError as error:
         raise UsageError(f"--calibration: {error}") from None
     except ModelError as error:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.runtimes.host import HostComparison
 
 
 class LayersReport(NamedTuple):
@@ -23,6 +24,8 @@ class LayersReport(NamedTuple):
     """Short forms of the layers' names, for people."""
     notes: tuple[str, ...] = ()
     """Which runtime and library the model is judged for; empty where the application calls the functions."""
+    hosts: tuple[HostComparison, ...] = ()
+    """What layers and outputs may be off in runtimes of a desktop; empty where nobody asked."""
 
     @property
     def rows(self) -> list[dict[str, object]]:

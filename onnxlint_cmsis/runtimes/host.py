@@ -1,0 +1,753 @@
+"""How far a device may be from the runtimes of a desktop: layer by layer on equal inputs, and at a model's outputs.
+
+The device is TensorFlow Lite Micro, with CMSIS-NN or with its reference kernels, which compute the same integers. It
+multiplies by 31-bit numbers, and rounds twice where the shift is negative: MultiplyByQuantizedMultiplier in
+tensorflow/lite/kernels/internal/common.cc, arm_nn_requantize in arm_nnsupportfunctions.h. Builds with
+TFLITE_SINGLE_ROUNDING or CMSIS_NN_USE_SINGLE_ROUNDING are others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.record import real_attribute
+
+Array = NDArray[Any]
+Read = Callable[[str], "Array | None"]
+"""Values of a stored constant by its key; None where they cannot be read."""
+
+
+# Fixed-point numbers, as TensorFlow Lite makes them and as the device multiplies by them.
+
+
+class Multiplier(NamedTuple):
+    """A positive real number as Q31 times a power of two."""
+
+    value: int
+    """Q31, 2^30 <= value < 2^31; 0 for a number too small."""
+    shift: int
+    """Power of two, positive to the left."""
+
+
+def quantize_multiplier(real: float) -> Multiplier:
+    """Nearest Q31 multiplier and shift of a real number (QuantizeMultiplier, quantization_util.cc)."""
+    if real == 0:
+        return Multiplier(0, 0)
+    fraction, shift = math.frexp(real)
+    value = math.floor(fraction * (1 << 31) + 0.5)
+    if value == 1 << 31:
+        value, shift = value // 2, shift + 1
+    return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
+
+
+def requantized(numbers: Array, multiplier: Multiplier) -> Array:
+    """Integers times a multiplier as the device rounds: to 2^-n first, then to 1, halves away from zero."""
+    high = ((numbers << max(multiplier.shift, 0)) * multiplier.value + (1 << 30)) >> 31
+    right = max(-multiplier.shift, 0)
+    return np.asarray(np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right))
+
+
+# Runtimes of a desktop.
+
+
+class Host(NamedTuple):
+    """A runtime that a model is tried with before it runs on a device."""
+
+    key: str
+    """Name in JSON."""
+    name: str
+    """Name in messages."""
+    measured: str
+    """What was measured."""
+
+
+LITERT = Host("litert", "LiteRT as it is shipped (XNNPACK)", "ai-edge-litert 2.3.0 on x86-64, one thread")
+REFERENCE = Host("litert-reference", "LiteRT's reference kernels", "ai-edge-litert 2.3.0, BUILTIN_REF")
+TFLITE_HOSTS = (LITERT, REFERENCE)
+"""Those that read `.tflite` files."""
+
+
+# A layer with the numbers that decide how it is rounded.
+
+
+class Steps(NamedTuple):
+    """How a tensor is stored: real = scale × (integer − zero-point)."""
+
+    kind: str
+    """Element type, int8 for int4."""
+    scales: tuple[float, ...]
+    """One, or one for each output channel."""
+    zero: int
+    """First zero-point."""
+
+    @property
+    def scale(self) -> float:
+        """The first scale."""
+        return self.scales[0]
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Least and largest integer."""
+        info = np.iinfo(self.kind)
+        return int(info.min), int(info.max)
+
+    @property
+    def width(self) -> int:
+        """Steps from one end to the other."""
+        return self.ends[1] - self.ends[0]
+
+    @property
+    def furthest(self) -> int:
+        """Largest distance of an integer from the zero-point."""
+        return max(abs(end - self.zero) for end in self.ends)
+
+    @property
+    def distances(self) -> Array:
+        """Every integer less the zero-point."""
+        low, high = self.ends
+        return np.arange(low, high + 1, dtype=np.int64) - self.zero
+
+
+class NoScaleError(Exception):
+    """A tensor that a rule asks for has no scale."""
+
+
+class HostLayer:
+    """An operator of a `.tflite` file."""
+
+    def __init__(self, graph: Graph, node: Node, read: Read) -> None:
+        self.graph, self.node, self.read = graph, node, read
+        self.position = {"TRANSPOSE_CONV": 2, "SPLIT": 1}.get(node.op_type, 0)
+        """Input that holds the activation."""
+
+    @property
+    def kind(self) -> str:
+        """Element type of the activation; empty for an operator without."""
+        return self.graph.elem_type(self.node.inputs[self.position]) if self.node.has(self.position) else ""
+
+    def steps(self, position: int) -> Steps:
+        """How an input is stored. Raises NoScaleError."""
+        return steps_of(self.graph, self.node.inputs[position] if self.node.has(position) else "")
+
+    @property
+    def data(self) -> Steps:
+        """How the activation is stored. Raises NoScaleError."""
+        return self.steps(self.position)
+
+    @property
+    def result(self) -> Steps:
+        """How the first result is stored. Raises NoScaleError."""
+        return steps_of(self.graph, self.node.outputs[0])
+
+    @property
+    def ratio(self) -> float:
+        """Scale of the data by that of the result."""
+        return self.data.scale / self.result.scale
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """Scale of the data times those of the other factor by that of the result: one, or one for each channel."""
+        return tuple(self.ratio * scale for scale in self.steps(1).scales)
+
+
+def steps_of(graph: Graph, name: str) -> Steps:
+    """How a tensor of a `.tflite` file is stored. Raises NoScaleError."""
+    stored, kind = graph.quantization.get(name), graph.elem_type(name)
+    if stored is None or not stored.scales or not min(stored.scales) > 0 or kind not in ("int4", "int8", "int16"):
+        raise NoScaleError
+    return Steps("int8" if kind == "int4" else kind, stored.scales, (*stored.zero_points, 0)[0])
+
+
+# What a layer may be off on equal inputs.
+
+
+class Bound(NamedTuple):
+    """How far two results of a layer may be apart on equal inputs."""
+
+    steps: int | None
+    """Largest difference in steps of the result; 0 for bit for bit equal, None where nothing bounds it."""
+    share: float | None = None
+    """About which part of random results differs; None where that is not known."""
+    why: str = ""
+    """Why, where it is not what the row says."""
+
+
+EQUAL, ONE = Bound(0), Bound(1)
+Rule = Callable[[HostLayer], Bound]
+
+
+def _always(bound: Bound) -> Rule:
+    return lambda _layer: bound
+
+
+def _rounded_once(factors: tuple[float, ...]) -> Bound:
+    """One rounding against two, of the same number.
+
+    One is at most 1/2 from it, two at most 1/2 + 2^-(n+1) at a shift of -n. They differ where the first of two left
+    exactly a half, 1 in 2^n, and had rounded to the side that the second goes on to, every other time.
+    """
+    shifts = [max(-quantize_multiplier(factor).shift, 0) for factor in factors]
+    return Bound(1, float(np.mean([2.0 ** -(shift + 1) if shift else 0.0 for shift in shifts])))
+
+
+def _weighted(layer: HostLayer) -> Bound:
+    return _rounded_once(layer.factors)
+
+
+def _rescaled(layer: HostLayer) -> Bound:
+    return EQUAL if layer.ratio == 1 or layer.result.kind != "int8" else ONE
+
+
+SHORT = 1 << 16
+"""Unit to which the device shortens multipliers for sums of 64 bits."""
+
+
+def _shortened(layer: HostLayer) -> Bound:
+    """A multiplier of 15 bits against one of 53: off by their distance times the largest result, and two roundings."""
+    off = 0.0
+    for value in (quantize_multiplier(factor).value for factor in layer.factors):
+        short = (value + SHORT // 2) // SHORT if value < 0x7FFF0000 else 0x7FFF
+        off = max(off, abs(short * SHORT / value - 1) if value else 0.0)
+    return Bound(math.floor(off * layer.result.furthest + 1 + NEAR))
+
+
+def _wide(layer: HostLayer) -> Bound:
+    """LiteRT takes an int32 bias for int64 unless the options tell of it; optimized kernels then round otherwise."""
+    bias = 3 if layer.node.op_type == "TRANSPOSE_CONV" else 2
+    if not layer.node.has(bias) or layer.graph.elem_type(layer.node.inputs[bias]) != "int32":
+        return EQUAL
+    if layer.node.text("quantized_bias_type") == "INT32":
+        return ONE
+    return Bound(None, why="its bias is int32 and quantized_bias_type does not say so: LiteRT reads int64")
+
+
+def _wide_reference(layer: HostLayer) -> Bound:
+    bound = _wide(layer)
+    return EQUAL if bound == ONE else bound
+
+
+def _tried(numbers: Array, result: Steps, *multipliers: Multiplier) -> Bound:
+    """Equal if all multipliers make the same results of all numbers."""
+    low, high = (end - result.zero for end in result.ends)
+    first, *others = (np.clip(requantized(numbers, multiplier), low, high) for multiplier in multipliers)
+    return EQUAL if all((first == other).all() for other in others) else ONE
+
+
+def _product(layer: HostLayer) -> Bound:
+    """A factor from double precision against one from single precision, tried on every product of 8 bits."""
+    other = layer.steps(1)
+    single = np.float32(layer.data.scale) * np.float32(other.scale) / np.float32(layer.result.scale)
+    exact, rough = quantize_multiplier(layer.factors[0]), quantize_multiplier(float(single))
+    if exact == rough:
+        return EQUAL
+    if layer.result.kind != "int8":
+        return ONE
+    largest = layer.data.furthest * other.furthest
+    return _tried(np.arange(-largest, largest + 1, dtype=np.int64), layer.result, exact, rough)
+
+
+def _shipped_product(layer: HostLayer) -> Bound:
+    """Below a factor of 256 it is XNNPACK that multiplies (xnnpack_delegate.cc)."""
+    if layer.factors[0] < 256:
+        return _rounded_once(layer.factors)
+    return Bound(None, why="from a factor of 256 on, LiteRT takes an optimized kernel whose 16-bit sums wrap")
+
+
+def _slopes(layer: HostLayer, slope: float) -> Bound:
+    """Factors from double against single precision, tried on every integer; another below 0 than above."""
+    data, result = np.float32(layer.data.scale), np.float32(layer.result.scale)
+    bound = _tried(
+        layer.data.distances[layer.data.distances >= 0],
+        layer.result,
+        *map(quantize_multiplier, (layer.ratio, float(data / result))),
+    )
+    below = (layer.ratio * slope, float(data * np.float32(slope) / result))
+    negative = layer.data.distances[layer.data.distances < 0]
+    return max(bound, _tried(negative, layer.result, *map(quantize_multiplier, below))) if negative.size else bound
+
+
+def _relu(layer: HostLayer) -> Bound:
+    return _slopes(layer, 0.0)
+
+
+def _leaky(layer: HostLayer) -> Bound:
+    return _slopes(layer, real_attribute(layer.node, "alpha", 0.0))
+
+
+def _prelu(layer: HostLayer) -> Bound:
+    return max(_slopes(layer, 0.0), _product(layer))
+
+
+NEAR = 1e-4
+"""Distance from a half, in steps, at which fixed-point numbers and floats may round to other sides."""
+
+
+def _near_halves(curve: Callable[[Array], Array]) -> Rule:
+    """A curve that both compute almost exactly: they differ where a value lies at a half."""
+
+    def rule(layer: HostLayer) -> Bound:
+        values = curve(layer.data.distances * layer.data.scale) / layer.result.scale
+        halves = np.abs(values - np.floor(values) - 0.5) < NEAR
+        return Bound(1, float(halves.mean())) if halves.any() else EQUAL
+
+    return rule
+
+
+def _exponent(scale: float) -> int | None:
+    """Power of two that a scale is, as TensorFlow Lite sees it (CheckedLog2, quantization_util.cc); None for none."""
+    power = math.log2(scale)
+    return round(power) if abs(power - round(power)) < 1e-3 else None
+
+
+def _added_wide(layer: HostLayer) -> Bound:
+    """LiteRT shifts where all scales are powers of two and the option of that name is not off (add.cc, sub.cc)."""
+    scales = [steps.scale for steps in (layer.data, layer.steps(1), layer.result)]
+    if layer.node.int("pot_scale_int16", 1) and all(_exponent(scale) is not None for scale in scales):
+        return Bound(1, why="LiteRT shifts where scales are powers of two, the device multiplies")
+    return EQUAL
+
+
+def _curve_wide(most: Mapping[int, int]) -> Rule:
+    """LiteRT computes in fixed-point numbers at some powers of two, elsewhere by the device's table."""
+
+    def rule(layer: HostLayer) -> Bound:
+        power = _exponent(layer.data.scale)
+        return EQUAL if power is None else Bound(most.get(power, 0))
+
+    return rule
+
+
+def _softmax(layer: HostLayer) -> Bound:
+    """The device adds exponentials of 19 fraction bits, each off by up to 2^-20, to a sum from 1 up."""
+    row = (layer.graph.shape(layer.node.outputs[0]) or (None,))[-1]
+    if row is None:
+        return Bound(None, why="the length of its rows is not known")
+    return Bound(math.floor(1 + row * 2.0**-20 * (layer.result.width + 1)))
+
+
+def _clamped(layer: HostLayer) -> Bound:
+    if layer.data == layer.result:
+        return EQUAL
+    return Bound(None, why="its input has another scale or zero-point, which the device does not look at")
+
+
+def _matrices(layer: HostLayer) -> Bound:
+    constant = any(name in layer.graph.constants for name in layer.node.inputs[:2])
+    return _rounded_once(layer.factors) if constant else EQUAL
+
+
+def _bilinear(layer: HostLayer) -> Bound:
+    """Places in 1/1024 of an element, off by more with every row, against places in floats (resize_bilinear.h)."""
+    source, made = (layer.graph.shape(name) for name in (layer.node.inputs[0], layer.node.outputs[0]))
+    off = 0.0
+    for before, after in zip(source or (), made or (), strict=False):
+        if before is None or after is None:
+            return Bound(None, why="its sizes are not known")
+        off += _misplaced(layer.node, before, after)
+    return Bound(math.floor(layer.result.width * off + 1 + NEAR))
+
+
+def _misplaced(node: Node, before: int, after: int) -> float:
+    """Largest distance of two places along an axis, and of weights of 10 or 11 bits."""
+    if before == after:
+        return 0.0
+    cut = 1 if node.int("align_corners") and after > 1 else 0
+    scale = (1024 * (before - cut) + (after - cut) // 2) // (after - cut)
+    places, exact = np.arange(after) * scale, np.arange(after) * (before - cut) / (after - cut)
+    if node.int("half_pixel_centers"):
+        places, exact = places + scale // 2 - 512, exact + (before / after - 1) / 2
+    return float(np.abs(np.clip(places / 1024, 0, before - 1) - np.clip(exact, 0, before - 1)).max()) + 2.0**-11
+
+
+# The table: a row for each operator, type and host. The first that fits holds.
+
+
+class HostRow(NamedTuple):
+    """What operators may be off in a host."""
+
+    ops: tuple[str, ...]
+    """Operators."""
+    kinds: tuple[str, ...]
+    """Element types of the data; none for any type."""
+    hosts: tuple[Host, ...]
+    """Runtimes."""
+    rule: Rule
+    """Bound of a layer."""
+    most: str
+    """The bound in words, for the page on runtimes."""
+    why: str
+    """Why they differ, or why not."""
+    source: str
+    """Where that stands."""
+    measured: str
+    """What was seen in random layers: part of the results and largest difference."""
+
+
+BOTH = (LITERT, REFERENCE)
+SHIPPED, PLAIN = (LITERT,), (REFERENCE,)
+S8, S16 = ("int8",), ("int16",)
+WHOLE = ("int8", "int16")
+FLOAT = ("float32",)
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+COPIES = (
+    "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "SPLIT", "SPLIT_V", "UNPACK", "PACK",
+    "GATHER", "GATHER_ND", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "REVERSE_V2", "BROADCAST_TO", "CONCATENATION", "PAD",
+    "PADV2", "MIRROR_PAD", "BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND", "MAX_POOL_2D", "MAXIMUM", "MINIMUM",
+    "REDUCE_MAX", "REDUCE_MIN", "RESIZE_NEAREST_NEIGHBOR", "ZEROS_LIKE", "SELECT_V2", "DYNAMIC_UPDATE_SLICE",
+)  # fmt: skip
+"""Operators whose results are elements of their inputs."""
+EXACT = (
+    "SHAPE", "FILL", "ARG_MAX", "ARG_MIN", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL",
+    "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "BROADCAST_ARGS", "CAST",
+)  # fmt: skip
+"""Operators whose results are sizes, places or truth values."""
+SAME_CODE = "the same integers, in another order at most"
+REQUANTIZE = "rounds once, the device twice at negative shifts"
+
+ROWS: tuple[HostRow, ...] = (
+    HostRow(
+        CONVOLUTIONS, S8, SHIPPED, _weighted, "1", REQUANTIZE,
+        "XNNPACK multiplies by floats and rounds halves to even", "0.03 to 0.3 %, by 1",
+    ),
+    HostRow(CONVOLUTIONS, S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "integer_ops/conv.h", "none of 110,000"),
+    HostRow(
+        CONVOLUTIONS, S16, SHIPPED, _wide, "0; 1 with an int32 bias",
+        "optimized kernels take sums of 32 bits, the device a shortened multiplier or two roundings",
+        "LiteRT's conv.cc:1021", "0.02 % of those with an int32 bias, by 1",
+    ),
+    HostRow(
+        CONVOLUTIONS, S16, PLAIN, _wide_reference, "0", SAME_CODE, "integer_ops/conv.h", "none of 110,000",
+    ),
+    HostRow(
+        ("FULLY_CONNECTED",), S8, BOTH, _weighted, "1", REQUANTIZE,
+        "LiteRT's reference kernel rounds a double (integer_ops/fully_connected.h:187)", "0.03 to 0.09 %, by 1",
+    ),
+    HostRow(
+        ("FULLY_CONNECTED",), S16, BOTH, _shortened, "1, or 2",
+        "multiplies by a double; the device's multiplier has 15 bits", "common.cc:MultiplyByQuantizedMultiplier",
+        "2.2 %, by 1",
+    ),
+    HostRow(
+        ("BATCH_MATMUL",), S8, SHIPPED, _matrices, "0; 1 with a constant operand", REQUANTIZE,
+        "XNNPACK takes products with a constant", "none of 38,400 without a constant",
+    ),
+    HostRow(("BATCH_MATMUL",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "batch_matmul.h", "none of 38,400"),
+    HostRow(
+        ("ADD", "SUB"), S8, SHIPPED, _always(ONE), "1",
+        "adds with multipliers of 21 bits and rounds halves up, the device halves away from zero",
+        "XNNPACK's qs8-vadd", "0.1 to 0.2 % of all pairs, by 1",
+    ),
+    HostRow(("ADD", "SUB"), S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "integer_ops/add.h", "none of 3,900,000"),
+    HostRow(
+        ("ADD", "SUB"), S16, SHIPPED, _always(ONE), "1", "rounds operands otherwise in vectors",
+        "LiteRT's optimized/integer_ops/add.h", "0.15 % where scales are powers of two, less than 0.001 % elsewhere",
+    ),
+    HostRow(
+        ("ADD", "SUB"), S16, PLAIN, _added_wide, "0; 1 where scales are powers of two",
+        "shifts by powers of two, where the device multiplies", "LiteRT's add.cc:216, sub.cc:203", "0.15 %, by 1",
+    ),
+    HostRow(
+        ("MUL",), S8, SHIPPED, _shipped_product, "1", REQUANTIZE, "XNNPACK's qs8-vmul", "0.6 % of all pairs, by 1",
+    ),
+    HostRow(
+        ("MUL",), WHOLE, BOTH, _product, "0, or 1 where a factor rounds otherwise",
+        "computes the factor in single precision, the device in double", "mul_common.cc:62, LiteRT's mul.cc:126",
+        "none of 3,900,000 in int8; 0.0004 % in int16, by 1",
+    ),
+    HostRow(
+        ("DIV", "SQUARED_DIFFERENCE"), S8, BOTH, _always(EQUAL), "0", SAME_CODE, "div.cc, squared_difference.cc",
+        "none of 33,000 and 3,900,000; LiteRT refuses a divisor of 0",
+    ),
+    HostRow(
+        ("RELU",), WHOLE, BOTH, _relu, "0, or 1 where a factor rounds otherwise",
+        "computes the factor in single precision, newer devices in double",
+        "activations_common.cc:42", "none of 61,440 in int8; 0.007 % in int16, by 1",
+    ),
+    HostRow(
+        ("RELU6", "RELU_N1_TO_1"), WHOLE, BOTH, _clamped, "0",
+        "clamps integers alone", "activations_common.cc:122", "none of 61,440",
+    ),
+    HostRow(
+        ("LEAKY_RELU",), S8, SHIPPED, _always(ONE), "1", "multiplies by numbers of 8 fraction bits",
+        "XNNPACK's qs8-vlrelu", "9 % of all integers, by 1",
+    ),
+    HostRow(
+        ("LEAKY_RELU",), WHOLE, BOTH, _leaky, "0, or 1 where a factor rounds otherwise",
+        "computes the factor in single precision, newer devices in double",
+        "leaky_relu_common.cc:55", "none of 61,440 in int8; 0.01 % in int16, by 1",
+    ),
+    HostRow(
+        ("PRELU",), WHOLE, BOTH, _prelu, "0, or 1 where a factor rounds otherwise",
+        "computes the factors in single precision, the device in double", "prelu_common.cc:32",
+        "none of 51,200 in int8; 0.006 % in int16, by 1",
+    ),
+    HostRow(
+        ("LOGISTIC",), S8, BOTH, _near_halves(lambda x: 1 / (1 + np.exp(-x))), "0, or 1 at halves",
+        "looks up floats, the device computes in fixed-point numbers", "integer_ops/logistic.h",
+        "0.03 % of all integers, by 1",
+    ),
+    HostRow(
+        ("TANH",), S8, BOTH, _near_halves(np.tanh), "0, or 1 at halves",
+        "looks up floats, the device computes in fixed-point numbers", "integer_ops/tanh.h", "none of 61,440",
+    ),
+    HostRow(
+        ("LOGISTIC",), S16, SHIPPED, _curve_wide({-12: 7}), "0; 7 at a scale of 2^-12",
+        "has other code for that scale", "LiteRT's activations.cc:506", "87 % of all integers at 2^-12, by 7 at most",
+    ),
+    HostRow(
+        ("TANH",), S16, SHIPPED, _curve_wide({-12: 12, -11: 12}), "0; 12 at scales of 2^-12 and 2^-11",
+        "has other code for that scale", "LiteRT's activations.cc:396", "63 % of all integers at 2^-12, by 12 at most",
+    ),
+    HostRow(("LOGISTIC", "TANH"), S16, PLAIN, _always(EQUAL), "0", SAME_CODE, "integer_ops/logistic.h", "none of all"),
+    HostRow(("HARD_SWISH",), S8, BOTH, _always(EQUAL), "0", SAME_CODE, "reference/hard_swish.h", "none of 409,600"),
+    HostRow(
+        ("ELU",), S8, BOTH, _near_halves(lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x)),
+        "0, or 1 at halves", "rounds floats that are off in the last bits", "XNNPACK's unary lookup",
+        "0.2 % of all integers, by 1",
+    ),
+    HostRow(("ABS",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "elementwise.cc", "none of 61,440"),
+    HostRow(
+        ("SOFTMAX",), S8, SHIPPED, _softmax, "1 to int8; to int16 1, and 1 for each 16 elements of a row",
+        "sums exponentials as floats", "LiteRT's optimized_ops.h:Softmax",
+        "0.001 % to int8, by 1; 0.15 % to int16, by 1 in rows of 60 and 14 in rows of 300",
+    ),
+    HostRow(("SOFTMAX",), S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "reference/softmax.h", "none of 74,502"),
+    HostRow(
+        ("SOFTMAX",), S16, BOTH, _always(Bound(2)), "2", "has another number in one place of the table of exponentials",
+        "softmax_common.cc", "0.02 %, by 1",
+    ),
+    HostRow(
+        ("LOG_SOFTMAX",), S8, SHIPPED, _always(Bound(None)), "not bounded", "looks up floats",
+        "LiteRT's activations.cc", "0.02 %, by 5 at most",
+    ),
+    HostRow(("LOG_SOFTMAX",), S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "reference/log_softmax.h", "none of 48,000"),
+    HostRow(
+        ("L2_NORMALIZATION",), S8, BOTH, _always(EQUAL), "0", SAME_CODE, "integer_ops/l2normalization.h",
+        "none of 25,600",
+    ),
+    HostRow(
+        ("AVERAGE_POOL_2D",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "integer_ops/pooling.h", "none of 115,744",
+    ),
+    HostRow(
+        ("MEAN",), S8, SHIPPED, _always(ONE), "1", "multiplies by a float, and rounds the zero-point by itself",
+        "XNNPACK; LiteRT's integer_ops/mean.h", "0.7 to 7 %, by 1",
+    ),
+    HostRow(("MEAN",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "reference/reduce.h", "none of 3,118"),
+    HostRow(("SUM",), WHOLE, SHIPPED, _always(ONE), "1", REQUANTIZE, "LiteRT's reduce.cc:1224", "4 to 7 %, by 1"),
+    HostRow(
+        ("SUM",), WHOLE, PLAIN, _always(Bound(None)), "not bounded", "adds integers without their scales",
+        "LiteRT's reduce.cc", "nearly all",
+    ),
+    HostRow(
+        ("RESIZE_BILINEAR",), S8, SHIPPED, _bilinear, "1 or 2, more in large images",
+        "places rows in floats, the device in 1/1024 of a row", "reference/resize_bilinear.h:120", "13 %, by 2 at most",
+    ),
+    HostRow(
+        ("RESIZE_BILINEAR",), S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "reference/resize_bilinear.h",
+        "none of 146,080",
+    ),
+    HostRow(
+        ("QUANTIZE",), S8, SHIPPED, _rescaled, "1 to int8, 0 to int16", "multiplies by numbers of 8 fraction bits",
+        "XNNPACK's qs8-vcvt", "5 to 8 %, by 1",
+    ),
+    HostRow(
+        ("QUANTIZE",), FLOAT, SHIPPED, _always(Bound(1, 0.0)), "1 at halves", "rounds a float to even at halves",
+        "XNNPACK's f32-qs8-vcvt; LiteRT's optimized_ops.h:AffineQuantize", "none to int8, 0.03 % to int16, by 1",
+    ),
+    HostRow(
+        ("QUANTIZE",), FLOAT, PLAIN, _always(EQUAL), "0", SAME_CODE, "reference/quantize.h", "none of 34,560",
+    ),
+    HostRow(("QUANTIZE",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "reference/requantize.h", "none of 102,400"),
+    HostRow(
+        ("DEQUANTIZE",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "reference/dequantize.h", "none of 15,360",
+    ),
+    HostRow(COPIES, (), BOTH, _always(EQUAL), "0", "takes elements as they are", "", "none"),
+    HostRow(EXACT, (), BOTH, _always(EQUAL), "0", "computes with whole numbers", "", "none"),
+)  # fmt: skip
+
+
+# One operator in one host.
+
+
+FLOATS = "computes in float, where the last bits may differ"
+UNMEASURED = "has not been measured"
+PLAIN_WHOLE = ("ADD", "SUB", "MUL")
+"""Operators that are exact on integers without scales."""
+
+
+class LayerDifference(NamedTuple):
+    """What one operator may be off in one host."""
+
+    node: Node
+    """The operator."""
+    bound: Bound
+    """By how much, on equal inputs."""
+    why: str
+    """Why, as what the host does; empty where it is equal."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether equal inputs give equal results."""
+        return self.bound.steps == 0
+
+
+def difference(layer: HostLayer, host: Host) -> LayerDifference:
+    """What the table says of an operator."""
+    row = row_of(layer, host)
+    node, kind = layer.node, layer.kind
+    if row is None:
+        if kind.startswith("float"):
+            return LayerDifference(node, Bound(None), FLOATS)
+        exact = kind in ("int32", "int64") and node.op_type in PLAIN_WHOLE
+        return LayerDifference(node, EQUAL, "") if exact else LayerDifference(node, Bound(None), UNMEASURED)
+    try:
+        bound = row.rule(layer)
+    except NoScaleError:
+        return LayerDifference(node, Bound(None), "has a tensor without a scale")
+    return LayerDifference(node, bound, "" if bound.steps == 0 else bound.why or row.why)
+
+
+def row_of(layer: HostLayer, host: Host) -> HostRow | None:
+    """The first row that fits an operator; None for none."""
+    op, kind = layer.node.op_type, layer.kind
+    rows = (row for row in ROWS if op in row.ops and host in row.hosts and (kind in row.kinds or not row.kinds))
+    return next(rows, None)
+
+
+# How far results are apart where inputs are: an integer bound for each tensor, from the inputs on.
+
+
+Apart = Mapping[int, int]
+"""Steps that an operator's inputs are apart, by position; inputs that are equal are left out."""
+
+
+def _through_weights(layer: HostLayer, apart: Apart) -> float | None:
+    """Sum of the weights' sizes, in the channel where it is largest, in steps of the result."""
+    weights = layer.read(layer.node.inputs[1])
+    if weights is None or set(apart) != {layer.position}:
+        return None
+    axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
+    sizes = np.abs(weights.astype(np.float64) - layer.steps(1).zero)
+    sums = sizes.sum(axis=tuple(other for other in range(weights.ndim) if other != axis))
+    return float((sums * np.array(layer.factors)).max()) * apart[layer.position]
+
+
+def _through_scales(layer: HostLayer, apart: Apart, slope: float = 1.0) -> float | None:
+    """Every input by its own scale, times the steepest slope of the function."""
+    return slope * sum(layer.steps(position).scale * steps for position, steps in apart.items()) / layer.result.scale
+
+
+def _through_product(layer: HostLayer, apart: Apart) -> float | None:
+    first, other = (apart.get(position, 0) for position in (0, 1))
+    sizes = layer.steps(0).furthest, layer.steps(1).furthest
+    return layer.factors[0] * (first * sizes[1] + other * sizes[0] + first * other)
+
+
+def _largest(_layer: HostLayer, apart: Apart) -> float | None:
+    return float(max(apart.values()))
+
+
+def _slope(steepest: float) -> Callable[[HostLayer, Apart], float | None]:
+    return lambda layer, apart: _through_scales(layer, apart, steepest)
+
+
+def _through_leaky(layer: HostLayer, apart: Apart) -> float | None:
+    return _through_scales(layer, apart, max(1.0, abs(real_attribute(layer.node, "alpha", 0.0))))
+
+
+def _through_softmax(layer: HostLayer, apart: Apart) -> float | None:
+    """The slopes of a share along all inputs are 2p(1-p) together, at most 1/2."""
+    return _through_scales(layer, apart, 0.5 * real_attribute(layer.node, "beta", 1.0))
+
+
+GROWTH: Mapping[str, Callable[[HostLayer, Apart], float | None]] = {
+    **dict.fromkeys((*CONVOLUTIONS, "FULLY_CONNECTED"), _through_weights),
+    **dict.fromkeys(("ADD", "SUB", "RELU", "ABS", "MEAN", "QUANTIZE", "ELU", "TANH"), _through_scales),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "RESIZE_BILINEAR"), _largest),
+    "MUL": _through_product,
+    "LEAKY_RELU": _through_leaky,
+    "LOGISTIC": _slope(0.25),
+    "HARD_SWISH": _slope(1.5),
+    "SOFTMAX": _through_softmax,
+}
+"""How far exact results are apart, in steps of the result."""
+UNROUNDED = frozenset({*COPIES, "DEQUANTIZE", "RELU6", "RELU_N1_TO_1"})
+"""Operators that give their inputs' steps back."""
+
+
+def grown(layer: HostLayer, own: Bound, apart: Apart) -> int | None:
+    """Steps that results are apart, of an operator that may itself be off by `own`; None for no bound.
+
+    Exact results a and b are |a - b| apart. The device rounds both to within 1/2 + 2^-(n+1), and the host its own to
+    within `own` of what the device makes of it.
+    """
+    if own.steps is None or not apart:
+        return own.steps
+    op = layer.node.op_type
+    if op in UNROUNDED:
+        return max(apart.values()) if own.steps == 0 else None
+    try:
+        growth = GROWTH[op](layer, apart) if op in GROWTH else None
+        width = layer.result.width
+    except NoScaleError:
+        return None
+    if growth is None or not math.isfinite(growth):
+        return None
+    steps = math.floor(growth * (1 + 2.0**-20) + 1.5) + own.steps
+    return steps if steps < width else None
+
+
+# A model in one host.
+
+
+class HostComparison(NamedTuple):
+    """What a model may be off in one host."""
+
+    host: Host
+    """The host."""
+    layers: tuple[LayerDifference, ...]
+    """Every operator that the model runs, in file order."""
+    outputs: tuple[tuple[str, int | None], ...]
+    """Outputs of the model, and the steps that they may be apart on equal inputs; None for no bound."""
+
+
+def against(graph: Graph, read: Read, host: Host, unfit: Mapping[int, str]) -> HostComparison:
+    """Every operator of a `.tflite` model, and its outputs.
+
+    `unfit` has operators that do not run on the device as the file says, by the index of the node, and what they do.
+    """
+    apart: dict[str, int | None] = dict.fromkeys((*graph.inputs, *graph.constants), 0)
+    layers: list[LayerDifference] = []
+    for node in graph.nodes:
+        layer = HostLayer(graph, node, read)
+        found = difference(layer, host)
+        if node.index in unfit:
+            found = LayerDifference(node, Bound(None), unfit[node.index])
+        layers.append(found)
+        inputs = {position: apart.get(name) for position, name in enumerate(node.inputs) if name}
+        known = {position: steps for position, steps in inputs.items() if steps}
+        open_ = None in inputs.values() or bool(node.bodies) or any(name in graph.variables for name in node.inputs)
+        steps = None if open_ else grown(layer, found.bound, known)
+        apart.update(dict.fromkeys(node.outputs, steps))
+    return HostComparison(host, tuple(layers), tuple((name, apart.get(name)) for name in graph.outputs))
+
+
+def fields(comparison: HostComparison) -> dict[str, object]:
+    """A comparison as plain data; `steps` is null where there is no bound."""
+    return {
+        "host": comparison.host.key,
+        "layers": [
+            {"node": found.node.label, "op": found.node.op_type, "steps": found.bound.steps}
+            | ({} if found.bound.share is None else {"share": found.bound.share})
+            | ({"why": found.why} if found.why else {})
+            for found in comparison.layers
+        ],
+        "outputs": [{"tensor": tensor, "steps": steps} for tensor, steps in comparison.outputs],
+    }

@@ -1,0 +1,111 @@
+"""What `layers --against-host` tells, held against LiteRT and PyPI's TensorFlow Lite Micro."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
+from support.goldens import check_golden
+from support.host_agreement import Agreement, Seen, agreements
+from support.host_layers import LAYERS, random_layer
+from support.tflite_steps import random_chain
+
+pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
+pytest.importorskip("tflite_micro", reason="the package tflite-micro is not installed")
+
+SEEDS = 4
+MODELS = 6
+REFUSED_WIDE = {
+    "SQUARED_DIFFERENCE", "LESS", "EQUAL", "GREATER_EQUAL", "HARD_SWISH", "ELU", "REDUCE_MAX", "REDUCE_MIN",
+    "RESIZE_BILINEAR",
+}  # fmt: skip
+"""Layers of int16 that the device or LiteRT refuses."""
+
+
+def held(kind: str, folder: Path, *, wide: bool) -> list[Agreement]:
+    """Random layers of a kind in every host, where the device takes them."""
+    found: list[Agreement] = []
+    for seed in range(SEEDS):
+        layer = random_layer(kind, seed, wide=wide)
+        file = folder / f"{seed}.tflite"
+        file.write_bytes(layer.data)
+        try:
+            found += agreements(file, layer.feeds)
+        except RuntimeError:
+            continue
+    return [agreement for agreement in found if agreement.layers]
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["int8", "int16"])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_no_layer_is_off_by_more_than_is_told(tmp_path: Path, kind: str, wide: bool) -> None:
+    found = held(kind, tmp_path, wide=wide)
+    assert bool(found) != (wide and kind in REFUSED_WIDE)
+    assert [agreement.untold for agreement in found if agreement.untold] == []
+
+
+def test_no_tensor_of_a_model_is_off_by_more_than_is_told(tmp_path: Path) -> None:
+    layers: list[Seen] = []
+    outputs: list[Seen] = []
+    for seed in range(MODELS):
+        file = tmp_path / f"{seed}.tflite"
+        file.write_bytes(random_chain(seed, steps=4, wide=seed % 3 == 0))
+        for agreement in agreements(file):
+            assert agreement.untold == []
+            layers += agreement.layers
+            outputs += agreement.outputs
+    assert any(seen.off for seen in layers)
+    assert any(seen.told for seen in outputs)
+
+
+def test_one_rounding_and_two_differ_as_often_as_is_told() -> None:
+    numbers = np.arange(-200_000, 200_000, dtype=np.int64)
+    for shift, share in ((0, 0.0), (-1, 0.25), (-2, 0.125), (-4, 0.03125), (-6, 0.0078125)):
+        multiplier = quantize_multiplier(0.7071 * 2.0**shift)
+        once = (numbers * multiplier.value + (1 << (30 - shift))) >> (31 - shift)
+        off = np.abs(once - requantized(numbers, multiplier))
+        assert off.max() <= (1 if share else 0)
+        assert abs((off > 0).mean() - share) < 0.01
+
+
+def test_a_multiplier_is_the_nearest_of_31_bits() -> None:
+    assert quantize_multiplier(0.5) == Multiplier(1 << 30, 0)
+    assert quantize_multiplier(1 - 2.0**-40) == Multiplier(1 << 30, 1)
+    assert quantize_multiplier(2.0**-33) == Multiplier(0, 0)
+
+
+def residual_model(folder: Path) -> str:
+    """A file with layers that may differ in one host, in both and in none."""
+    file = folder / "model.tflite"
+    file.write_bytes(random_chain(1, steps=4))
+    return str(file)
+
+
+def test_layers_that_may_differ_have_a_line_and_the_others_one_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    residual_model(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["layers", "--isolated", "--against-host", "--target", "cortex-m4", "model.tflite"]) == 0
+    check_golden("screens/layers-against-host", capsys.readouterr().out)
+
+
+def test_json_has_every_layer_and_output_of_both_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["layers", "--isolated", "--output-format", "json", residual_model(tmp_path)]
+    assert main([*words, "--against-host"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    shipped, reference = report["hosts"]
+    assert (shipped["host"], reference["host"]) == ("litert", "litert-reference")
+    operators = {layer["node"] for layer in report["layers"]}
+    assert {layer["node"] for layer in shipped["layers"]} == operators
+    assert all((layer["steps"] == 0) != ("why" in layer) for layer in (*shipped["layers"], *reference["layers"]))
+    assert all(layer["steps"] == 1 for layer in shipped["layers"] if layer["op"] == "CONV_2D")
+    assert all(layer["steps"] == 0 for layer in reference["layers"] if layer["op"] == "CONV_2D")
+    assert main(words) == 0
+    assert "hosts" not in json.loads(capsys.readouterr().out)

@@ -1,0 +1,169 @@
+"""Models in TensorFlow Lite Micro and on the desktop, every layer: python tests/support/host_agreement.py FILE...
+
+Prints for each model and host how many layers are told to be equal and to be off, by how many steps the worst is told
+to be off and was seen to be, and what is off that was not told. PyPI's `tflite-micro` stands for the device: its
+reference kernels compute the integers of CMSIS-NN.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+import numpy as np
+
+from onnxlint_cmsis.fixers.proof.models import runnable
+from onnxlint_cmsis.formats.tflite.edit import one_operator
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
+from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
+from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, Host, HostComparison, against
+
+ARENA = 16 << 20
+Array = np.ndarray[Any, Any]
+
+
+def litert(data: bytes, host: Host, feeds: Mapping[int, Array], wanted: Sequence[int]) -> list[Array]:
+    """What a host computes, by tensors' numbers."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    kernels = {LITERT: OpResolverType.AUTO, REFERENCE: OpResolverType.BUILTIN_REF}[host]
+    interpreter = Interpreter(model_content=data, num_threads=1, experimental_op_resolver_type=kernels)
+    interpreter.allocate_tensors()
+    for index, values in feeds.items():
+        interpreter.set_tensor(index, values)
+    interpreter.invoke()
+    return [np.array(interpreter.get_tensor(index)) for index in wanted]
+
+
+class Device:
+    """A model in TensorFlow Lite Micro, after one run; raises RuntimeError where it does not run."""
+
+    def __init__(self, model: TfliteModel, feeds: Sequence[Array]) -> None:
+        from tflite_micro import runtime
+
+        keep = runtime.InterpreterConfig.kPreserveAllTensors
+        self._tensors = model.subgraphs[0].tensors
+        self._device = runtime.Interpreter.from_bytes(bytes(model.data), arena_size=ARENA, intrepreter_config=keep)
+        for number, values in enumerate(feeds):
+            self._device.set_input(values, number)
+        self._device.invoke()
+
+    def tensor(self, index: int) -> Array:
+        """Values of any tensor."""
+        values = np.array(self._device._interpreter.GetTensor(index, 0)["tensor_data"])
+        return values.reshape(self._tensors[index].shape)
+
+
+def random_values(tensor: TfliteTensor, rng: np.random.Generator) -> Array:
+    """Values of an input."""
+    kind = np.dtype(tensor.elem_type.lower())
+    if kind.kind == "f":
+        return rng.uniform(-1, 1, tensor.shape).astype(kind)
+    if kind in (np.int32, np.int64):
+        return rng.integers(0, 4, tensor.shape).astype(kind)
+    info = np.iinfo(kind) if kind.kind in "iu" else np.iinfo(np.uint8)
+    return rng.integers(info.min, info.max + 1, tensor.shape).astype(kind)
+
+
+class Seen(NamedTuple):
+    """A layer, or an output, in one host."""
+
+    label: str
+    """Name."""
+    told: int | None
+    """Steps that it may be off; None for no bound."""
+    off: float
+    """Steps that it is off."""
+    part: float
+    """Part of the values that differ."""
+
+
+class Agreement(NamedTuple):
+    """A model in one host."""
+
+    host: Host
+    """The host."""
+    layers: tuple[Seen, ...]
+    """Layers, each given the device's own inputs."""
+    outputs: tuple[Seen, ...]
+    """Outputs of the whole model."""
+
+    @property
+    def untold(self) -> list[Seen]:
+        """What is off by more than was told."""
+        return [seen for seen in (*self.layers, *self.outputs) if seen.told is not None and seen.off > seen.told]
+
+
+def agreements(path: Path, given: Sequence[Array] = ()) -> Iterator[Agreement]:
+    """A model in every host, on random inputs if none are given; raises RuntimeError where the device refuses it."""
+    loaded = load_tflite(path)
+    model, rng = loaded.file, np.random.default_rng(0)
+    main = model.subgraphs[0]
+    values = given or [random_values(main.tensors[index], rng) for index in main.inputs]
+    feeds = dict(zip(main.inputs, values, strict=True))
+    device = Device(model, [*feeds.values()])
+    for host in (LITERT, REFERENCE):
+        told = against(loaded.graph, loaded.reader(), host, {})
+        yield Agreement(host, tuple(_layers(model, device, feeds, told)), tuple(_outputs(model, device, feeds, told)))
+
+
+def _layers(model: TfliteModel, device: Device, feeds: Mapping[int, Array], told: HostComparison) -> Iterator[Seen]:
+    main, data = model.subgraphs[0], runnable(model)
+    nodes = {layer.node.offset: layer for layer in told.layers}
+    for number, operator in enumerate(main.operators):
+        layer, wanted = nodes[operator.span.offset], operator.outputs[:1]
+        given = [index for index in dict.fromkeys(operator.inputs) if index >= 0]
+        given = [index for index in given if not model.is_constant(main.tensors[index])]
+        if not given or not wanted or any(main.tensors[index].is_variable for index in given):
+            continue
+        inputs = {index: feeds[index] if index in feeds else device.tensor(index) for index in given}
+        try:
+            found = litert(one_operator(data, number, given, wanted), told.host, inputs, wanted)[0]
+        except (RuntimeError, ValueError) as error:
+            print(f"  {layer.node.label}: {told.host.key} refuses it: {str(error).splitlines()[0][:80]}")
+            continue
+        yield _seen(layer.node.label, layer.bound.steps, found, device.tensor(wanted[0]))
+
+
+def _outputs(model: TfliteModel, device: Device, feeds: Mapping[int, Array], told: HostComparison) -> Iterator[Seen]:
+    outputs = model.subgraphs[0].outputs
+    try:
+        values = litert(runnable(model), told.host, feeds, outputs)
+    except (RuntimeError, ValueError) as error:
+        print(f"  {told.host.key} refuses the model: {str(error).splitlines()[0][:80]}")
+        return
+    for index, found, (name, steps) in zip(outputs, values, told.outputs, strict=True):
+        dequantized = found.dtype.kind == "f" and steps  # steps of what was dequantized
+        yield _seen(name, None if dequantized else steps, found, device.tensor(index))
+
+
+def _seen(label: str, told: int | None, host: Array, device: Array) -> Seen:
+    off = np.abs(host.astype(np.float64) - device.astype(np.float64))
+    return Seen(label, told, float(off.max(initial=0)), float((off > 0).mean()) if off.size else 0.0)
+
+
+def main(paths: Sequence[str]) -> None:
+    """Print a table."""
+    for path in paths:
+        try:
+            for found in agreements(Path(path)):
+                equal = sum(seen.told == 0 for seen in found.layers)
+                bounds = sorted((seen.told, seen.off) for seen in found.layers if seen.told)
+                reached = sum(off == told for told, off in bounds)
+                outputs = ", ".join(f"{seen.off:g} of {seen.told}" for seen in found.outputs)
+                print(
+                    f"{Path(path).stem:28} {found.host.key:17} {len(found.layers):3} layers, {equal:3} equal,"
+                    f" {len(bounds):3} bounded ({reached} reached), outputs off {outputs}; untold: {found.untold}",
+                    flush=True,
+                )
+        except RuntimeError as error:
+            print(f"{Path(path).stem:28} does not run: {str(error).splitlines()[0][:60]}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
