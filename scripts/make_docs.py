@@ -200,7 +200,14 @@ def pages() -> dict[Path, str]:
 def rule_page(rule: Rule) -> str:
     """The page of one rule."""
     head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
-    return head + _repairs(rule) + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+    if not rule.causes:
+        return head + _repairs(rule) + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+    return head + "".join(
+        f"\n## {rule.code}[{cause.key}]\n\nSource: `{cause.source}`.\n"
+        + _example("Reported", cause.bad, "###")
+        + _example("Not reported", cause.good, "###")
+        for cause in rule.causes
+    )
 
 
 def _repairs(rule: Rule) -> str:
@@ -212,14 +219,14 @@ def _repairs(rule: Rule) -> str:
     return f"\n**What `--fix` rewrites**, beside channel counts:\n\n{lines}" if lines else ""
 
 
-def _example(title: str, example: Example) -> str:
+def _example(title: str, example: Example, heading: str = "##") -> str:
     """A model in ONNX's textual syntax with the options, or what it is in words."""
     options = f", with `{example.options}`" if example.options else ""
     files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
     if example.model is None:
-        return f"\n## {title}\n\nA path that does not exist.\n"
+        return f"\n{heading} {title}\n\nA path that does not exist.\n"
     text = example.shown or (example.model if isinstance(example.model, str) else example.model.decode()).strip()
-    return f"\n## {title}{options}\n\n```text\n{text}\n```\n{files}"
+    return f"\n{heading} {title}{options}\n\n```text\n{text}\n```\n{files}"
 
 
 def index_page() -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from onnxlint_cmsis.checks.run_checks import code_of
 from onnxlint_cmsis.runtimes.conditions import conditions_of
-from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, TFLM, ConditionRow, Runtime, runtime_of
+from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, TFLM, ConditionRow, Runtime, kind_of, runtime_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from tvm_table import tvm_table
 
@@ -112,8 +112,8 @@ CONDITION_HEAD = """
 
 The first row that holds decides. Where no row holds, the runtime calls the layer's function of CMSIS-NN.
 
-| operators | verdict | reason | since | until | source |
-|---|---|---|---|---|---|
+| operators | verdict | finding | reason | since | until | source |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -130,7 +130,7 @@ def runtimes_page() -> str:
 
 def _head() -> str:
     """The head with the codes of the two rules it speaks of."""
-    return HEAD.replace("<pad>", code_of("runtime-padding")).replace("<mean>", code_of("runtime-mean"))
+    return HEAD.replace("<pad>", code_of("padding")).replace("<mean>", f"{code_of('reference code')}[mean]")
 
 
 def _revisions() -> str:
@@ -156,4 +156,5 @@ def _condition(row: ConditionRow, *more: ConditionRow) -> str:
     reason = row.reason.replace("no operator {op}", "no such operator").format(
         op="the operator", refusal="it has a type, a number of axes or of inputs that its checks do not take"
     )
-    return f"| {operators} | {row.verdict.value} | {reason} | {row.since} | {row.until} | `{source}` |\n"
+    finding = f"{code_of(kind_of(row.verdict, row.cause))}[{row.cause}]" if row.cause else ""
+    return f"| {operators} | {row.verdict.value} | {finding} | {reason} | {row.since} | {row.until} | `{source}` |\n"

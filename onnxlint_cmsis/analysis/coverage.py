@@ -206,7 +206,7 @@ def _verdict(
     codes: dict[Effect, dict[str, None]] = {effect: {} for effect in WORDS}
     for finding in findings:
         if finding.effect in codes and (not finding.targets or target.label in finding.targets):
-            codes[finding.effect][finding.code] = None
+            codes[finding.effect][finding.selector] = None
             layers[finding.effect].update(dict.fromkeys(filter(None, [finding.location.node])))
     worst = next((effect for effect in WORDS if layers[effect] or codes[effect]), None)
     order = {node.label: node.index for node in model.graph.nodes}

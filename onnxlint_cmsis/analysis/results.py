@@ -143,15 +143,15 @@ _DIGITS = 32
 
 
 def identity(finding: Finding) -> str:
-    """Hash of the rule and its subject: subgraph, node, tensor, resized variable.
+    """Hash of the rule with its cause, and of the subject: subgraph, node, tensor, resized variable.
 
-    Of findings that are reported as one: hash of the rule and of their cause.
+    Of findings that are reported as one: hash of the rule with its cause, and of their group.
     """
     import hashlib
 
     where, resize = finding.location, finding.resize
     subject = (where.graph, where.node, where.tensor, resize.variable if resize else "")
-    parts = (finding.code, *(("group", finding.cause) if finding.others else subject))
+    parts = (finding.selector, *(("group", finding.group) if finding.others else subject))
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
@@ -167,7 +167,7 @@ def fingerprints(findings: Sequence[Finding]) -> tuple[str, ...]:
     return tuple(result)
 
 
-# Findings of equal cause as one, where they are reported; suppressions and baselines speak of each by itself.
+# Findings of one group as one, where they are reported; suppressions and baselines speak of each by itself.
 
 
 SHOWN = 3
@@ -179,15 +179,15 @@ PLAN = "plan_"
 
 
 def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of one file by what they do, the worst first; those of equal cause as one at the first's place.
+    """The findings of one file by what they do, the worst first; those of one group as one at the first's place.
 
-    They have one rule, level, cause and set of targets, and a fix does the same about them.
+    They have one rule, cause, level, group and set of targets, and a fix does the same about them.
     """
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
-        alone = () if finding.cause else (number,)
+        alone = () if finding.group else (number,)
         promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
-        key = (finding.code, finding.level, finding.cause, finding.targets, promised, *alone)
+        key = (finding.selector, finding.level, finding.group, finding.targets, promised, *alone)
         groups.setdefault(key, []).append(finding)
     return tuple(sorted((_joint(group) for group in groups.values()), key=lambda finding: finding.effect.rank))
 

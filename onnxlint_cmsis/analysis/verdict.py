@@ -59,7 +59,7 @@ class TargetVerdict(NamedTuple):
 
 def not_analysed(targets: Iterable[Target], findings: Sequence[Finding]) -> tuple[TargetVerdict, ...]:
     """The verdicts on a file of which nothing is known."""
-    codes = tuple(dict.fromkeys(finding.code for finding in findings))
+    codes = tuple(dict.fromkeys(finding.selector for finding in findings))
     return tuple(TargetVerdict(target.label, WORDS[Effect.UNKNOWN], codes=codes) for target in targets)
 
 

@@ -143,21 +143,21 @@ class FileProblem(NamedTuple):
     """The file, or the node."""
     level: Level | None = None
     """A milder level than the rule's; None for the rule's."""
-    cause: str = ""
-    """Why, for programs; problems of one cause are reported as one. Empty for one that stands alone."""
+    group: str = ""
+    """Problems of one group are reported as one. Empty for one that stands alone."""
 
 
 _PARTICULARS = re.compile(r"`[^`]*`|'[^']*'|\d+(?:, \d+)*")
 
 
-def cause_of(message: str) -> str:
+def group_of(message: str) -> str:
     """What is the same in messages on equal problems: no names, no numbers."""
     return _PARTICULARS.sub("#", message)
 
 
 def report(problem: FileProblem) -> Iterator[Statement]:
     """Say what is wrong."""
-    yield Statement(problem.message, problem.location, level=problem.level, cause=problem.cause)
+    yield Statement(problem.message, problem.location, level=problem.level, group=problem.group)
 
 
 # What a fix does to channel counts, and under which policies; an explicit table. A rule's row names its action.

@@ -18,7 +18,7 @@ from onnxlint_cmsis.checks.near_by import (
     span,
     works,
 )
-from onnxlint_cmsis.checks.rule import ModelSubject, Subject, freedom_text, with_resize
+from onnxlint_cmsis.checks.rule import ModelSubject, RuleCause, Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.library import Route, delegations_of, evidence
 from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin
@@ -98,7 +98,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
         subject.say(" ".join(parts)),
         sources=(hazard.origin.source(subject.target.release),),
         properties={**facts(hazard, subject.target.release), **({"sizes": numbers} if numbers else {})},
-        cause=f"{hazard.id} {means}".strip(),
+        group=f"{hazard.id} {means}".strip(),
         remedy=" ".join(mending),
         brief=brief,
         level=None if sure else Level.WARNING,
@@ -270,9 +270,9 @@ def statements(
         becomes = _becomes(subject, record) or _instead(offence, share)
         text = f"{described(record.node)}: {decision.reason}. {becomes}"
         where = node_location(graph.path, record.node)
-        cause = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
+        group = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
         more = {**facts, **({"option": option} if option else {})}
-        said = Statement(text, where, offence.targets, level=level, properties=more, cause=cause)
+        said = Statement(text, where, offence.targets, level=level, properties=more, group=group)
         less = _becomes(subject, record) or _instead(offence, share, brief=True)
         brief = f"{described(record.node)}: {decision.reason}. {less}"
         effect = consequence.effect if consequence else EFFECTS[decision.verdict]
@@ -462,8 +462,8 @@ def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:
 def _cited(said: Statement, subject: Subject, miss: Miss) -> Statement:
     conditions = " and ".join(part.explain() for part in miss.failed)
     change = said.resize.freedom.value if said.resize else str(said.properties.get("hazard", ""))
-    cause = f"{miss.kernel}: {conditions}; {change}"
-    return replace(said, sources=(miss.origin.source(subject.target.release),), cause=cause)
+    group = f"{miss.kernel}: {conditions}; {change}"
+    return replace(said, sources=(miss.origin.source(subject.target.release),), group=group)
 
 
 # What the rules of scope RUNTIME share: one remark becomes one finding.
@@ -473,13 +473,25 @@ CONVERTER_DECIDES = "converter_decides"
 """Property of findings on an ONNX model that hold only if the converter writes what is expected."""
 
 
-def report_remark(remark: RuntimeRemark) -> Iterator[Statement]:
-    """Say what a runtime makes of some layers, and where its source says so."""
+def about_remark(remark: RuntimeRemark) -> Statement:
+    """What a runtime makes of some layers, and where its source says so."""
     text = f"{remark.message} [{remark.source}]" if remark.source else remark.message
     facts: dict[str, str | int | float | bool] = {"verdict": remark.verdict.value, "nodes": ", ".join(remark.nodes)}
     if remark.converter:
         facts[CONVERTER_DECIDES] = True
-    yield Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
+    return Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
+
+
+class RemarkCheck(NamedTuple):
+    """The remarks on a runtime that a rule claims, each with what its cause says to do."""
+
+    causes: tuple[RuleCause, ...]
+    """Causes of the rule."""
+
+    def __call__(self, remark: RuntimeRemark) -> Iterator[Statement]:
+        """Yield the one statement."""
+        do = next(cause.do for cause in self.causes if cause.key == remark.cause)
+        yield replace(about_remark(remark), cause=remark.cause, remedy=do)
 
 
 # What `--fix` does about errors and wrong results, and at which price: told with the finding that it repairs.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
@@ -57,6 +57,50 @@ class Example(NamedTuple):
     """Name of the file."""
 
 
+def quantized_layer(  # noqa: PLR0913
+    lines: str,
+    shape: str,
+    result: str = "",
+    *,
+    kind: str = "int8",
+    zero: int = 0,
+    scale: float = 0.1,
+    constants: str = "",
+) -> str:
+    """Graph of lines that make `c` of `a`, both quantized: `a` with scale 0.1 and a zero-point, `c` with a scale.
+
+    `constants` follow those of the two; the result has the input's shape unless it has its own.
+    """
+    body = "\n".join(f"    {line.strip()}" for line in lines.strip().splitlines())
+    more = f", {constants}" if constants else ""
+    return f"""
+<ir_version: 10, opset_import: ["" : 21]>
+g ({kind}[{shape}] x) => ({kind}[{result or shape}] y)
+<float s = {{0.1}}, {kind} z = {{{zero}}}, float t = {{{scale:g}}}{more}> {{
+    a = DequantizeLinear(x, s, z)
+{body}
+    y = QuantizeLinear(c, t, z)
+}}
+"""
+
+
+class RuleCause(NamedTuple):
+    """One reason for which a rule reports something, by which its findings can be selected (`CNN401[rank]`)."""
+
+    key: str
+    """Word in square brackets behind the code."""
+    what: str
+    """Why it happens, as a sentence."""
+    do: str
+    """What to do about it, as a sentence; it says so where there is nothing to do."""
+    source: str
+    """Where a runtime's source says so: a file, with lines where few decide."""
+    bad: Example
+    """A model that is reported for it."""
+    good: Example
+    """The bad model, mended."""
+
+
 class Rule(NamedTuple):
     """One rule."""
 
@@ -82,15 +126,36 @@ class Rule(NamedTuple):
     """What a fix may do for its findings."""
     asks: bool = False
     """Whether its notes ask the reader for something, so that reports for people show them too."""
+    causes: tuple[RuleCause, ...] = ()
+    """Reasons by which its findings can be told apart; none where one reason is all there is."""
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """What its findings have in `Finding.selector`: the code, with each cause where it has causes."""
+        return tuple(f"{self.code}[{cause.key}]" for cause in self.causes) or (self.code,)
 
     @property
     def explanation(self) -> str:
         """Markdown of the rule's page without its heading."""
-        return inspect.cleandoc(self.docs or self.summary)
+        return "\n\n".join(filter(None, (inspect.cleandoc(self.docs or self.summary), causes_text(self.causes))))
+
+    def cause(self, key: str) -> RuleCause:
+        """A cause of the rule. Raises KeyError for one that it does not have."""
+        for cause in self.causes:
+            if cause.key == key:
+                return cause
+        raise KeyError(f"{self.code} has no cause {key}")
+
+
+def causes_text(causes: Iterable[RuleCause]) -> str:
+    """Causes as a list in Markdown; empty for none."""
+    return "\n".join(f"* `{cause.key}`: {cause.what} **What to do.** {cause.do}" for cause in causes)
 
 
 def stamped(rule: Rule, said: Statement) -> Finding:
-    """The finding that a rule makes of a statement."""
+    """The finding that a rule makes of a statement. Raises KeyError for a cause that its table does not have."""
+    if rule.causes or said.cause:
+        rule.cause(said.cause)
     level = rule.level if said.level is None else min(rule.level, said.level)
     content = {field.name: getattr(said, field.name) for field in fields(Content)}
     effect = said.effect or _left(rule.effect, rule.level, level)

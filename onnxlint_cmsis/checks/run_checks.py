@@ -26,21 +26,28 @@ def model_findings(
     """All findings on the layers and on the model as a whole, in file order, but for those on sizes.
 
     `lowered` has the layers of the model that are to be judged; `runs` tells whether the rule of a code runs. Where the
-    rule of a cause runs, it says what the runtime makes of the layer, and no rule on runtimes does.
+    quantization of a layer is the cause and the rule about it runs, that rule says what the runtime makes of the layer.
     """
     subject = ModelSubject(model, lowered, code_of)
     checks = checks_of(RuleScope.LAYER)
     findings = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
     findings += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
-    findings += remark_findings(
-        remark for remark in model.remarks if not any(runs(code_of(cause.value)) for cause in remark.causes)
-    )
+    findings += remark_findings(remark for remark in model.remarks if not any(map(runs, _tellers(remark))))
     order = {node.offset: node.index for node in model.graph.nodes} if model.interpretation else None
     return merged(findings, order)
 
 
+QUANTIZATION = "CNN5"
+"""Start of the codes of the rules that say what the runtime does for their cause."""
+
+
+def _tellers(remark: RuntimeRemark) -> list[str]:
+    """Codes of the rules on quantization that say the same of the layers, with the numbers that are wrong."""
+    return [code for cause in remark.causes if (code := code_of(cause.value)).startswith(QUANTIZATION)]
+
+
 def remark_findings(remarks: Iterable[RuntimeRemark]) -> list[Finding]:
-    """What is to be said of a runtime, each by the rule that claims its kind."""
+    """What is to be said of a runtime, each by the rule that claims its verdict."""
     return [finding for remark in remarks for finding in check_of_kind(remark.kind).findings(remark)]
 
 
@@ -68,7 +75,7 @@ def merged(findings: list[Finding], order: Mapping[int, int] | None = None) -> l
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        key = (finding.code, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
+        key = (finding.selector, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
     joined = [_joined(group) for group in groups.values()]
 
@@ -76,7 +83,7 @@ def merged(findings: list[Finding], order: Mapping[int, int] | None = None) -> l
         offset = finding.location.offset
         return offset if order is None else order.get(offset, len(order))
 
-    return sorted(joined, key=lambda finding: (rank(finding), finding.code))
+    return sorted(joined, key=lambda finding: (rank(finding), finding.selector))
 
 
 def _joined(group: list[Finding]) -> Finding:

@@ -78,7 +78,7 @@ def _values() -> dict[str, tuple[str, ...]]:
     from onnxlint_cmsis.config.settings import KEYS, KNOWN_BOARDS
     from onnxlint_cmsis.runtimes.runtime import NAMES
 
-    codes = tuple(rule.code for rule in every_rule())
+    codes = tuple(dict.fromkeys(code for rule in every_rule() for code in (rule.code, *rule.selectors)))
     of_codes = ("select", "ignore", "extend_select", "extend_ignore", "fixable", "unfixable", "extend_fixable", "rule")
     return {
         **{key.attribute: tuple(key.allowed) for key in KEYS if key.allowed},

@@ -19,7 +19,7 @@ VERSION = 1
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("rule", "Explain a rule: what it reports, why, and what to do.")
-    parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, or name")
+    parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, name, or code[cause]")
     parser.add_argument("--all", action="store_true", help="every rule")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
     return parser
@@ -51,7 +51,17 @@ def _chosen(names: list[str]) -> list[Rule]:
         prefixes = tuple(resolve(name) for name in names)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return [rule for rule in every_rule() if not names or rule.code.startswith(prefixes)]
+    if not names:
+        return [*every_rule()]
+    return [chosen for rule in every_rule() if (chosen := _part(rule, prefixes))]
+
+
+def _part(rule: Rule, prefixes: tuple[str, ...]) -> Rule | None:
+    """The rule with the causes that are asked for; None where it is not asked for."""
+    if rule.code.startswith(prefixes):
+        return rule
+    causes = tuple(cause for cause in rule.causes if f"{rule.code}[{cause.key}]".startswith(prefixes))
+    return rule._replace(causes=causes) if causes else None
 
 
 def _page(rule: Rule, width: int) -> str:
@@ -69,11 +79,14 @@ def _paragraph(markdown: str, width: int) -> str:
     return "\n".join(wrapped(" ".join(entry.split()), width, 2 if entry.startswith("* ") else 0) for entry in entries)
 
 
-def _fields(rule: Rule) -> dict[str, str]:
+def _fields(rule: Rule) -> dict[str, object]:
     return {
         "code": rule.code,
         "name": rule.name,
         "level": rule.level.name.lower(),
         "summary": rule.summary,
         "explanation": rule.explanation,
+        "causes": [
+            {"cause": cause.key, "what": cause.what, "do": cause.do, "source": cause.source} for cause in rule.causes
+        ],
     }

@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     findings: int
     """How many there were."""
     rule: str
-    """Code, for people and for messages."""
+    """Code with its cause, for people and for messages."""
     node: str
     """Node, for people and for messages."""
 
@@ -62,7 +62,7 @@ class Told(NamedTuple):
     findings: Sequence[Finding]
     """All findings on the file."""
     ran: Callable[[str], bool]
-    """Whether a rule ran on it, by code."""
+    """Whether a rule ran on it, by code or by code with a cause."""
 
 
 def read(path: str) -> Baseline:
@@ -152,7 +152,7 @@ def _entries(findings: Sequence[Finding]) -> dict[str, Entry]:
     for finding in findings:
         key = identity(finding)
         before = entries[key].findings if key in entries else 0
-        entries[key] = Entry(before + 1, finding.code, finding.location.node)
+        entries[key] = Entry(before + 1, finding.selector, finding.location.node)
     return entries
 
 
@@ -170,7 +170,8 @@ def _finding(baseline: Baseline, message: str) -> Finding:
 METADATA_KEY = "onnxlint-cmsis:ignore"
 UNUSED_SUPPRESSION = "unused-suppression"
 """Kind of the problem that a suppression matches nothing."""
-_VALUE = re.compile(r"\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)", re.DOTALL)
+_NAME = r"[\w-]+(?:\[[\w-]*\])?"
+_VALUE = re.compile(rf"\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*(.*)", re.DOTALL)
 
 
 class Suppressed(NamedTuple):
@@ -223,7 +224,7 @@ def matches(entry: Suppression, finding: Finding) -> bool:
     where, resize = finding.location, finding.resize
     tensors = (where.tensor, resize.tensor if resize else where.tensor)
     return (
-        finding.code.startswith(entry.rule)
+        finding.selector.startswith(entry.rule)
         and entry.node in ("", where.node)
         and entry.graph in (None, where.graph)
         and (not entry.tensor or entry.tensor in tensors)
@@ -248,7 +249,10 @@ def _covers(entry: Suppression, settings: Settings, path: str) -> bool:
     from onnxlint_cmsis.checks.rule_registry import every_rule
 
     return (entry.path is None or entry.path.matches(path)) and any(
-        enabled(row.code, settings, path) for row in every_rule() if row.code.startswith(entry.rule)
+        enabled(selector, settings, path)
+        for row in every_rule()
+        for selector in row.selectors
+        if selector.startswith(entry.rule)
     )
 
 

@@ -58,15 +58,22 @@ if TYPE_CHECKING:
 
 EVERY = "CNN"
 _CODE = re.compile(r"CNN[0-9]*")
+_WITH_CAUSE = re.compile(r"(.*?)\s*\[(.*)\]", re.DOTALL)
 
 
 def resolve(text: str) -> str:
-    """The code or prefix that a code, prefix or rule name stands for; ValueError names what exists."""
+    """The code or prefix that a code, prefix or rule name stands for; ValueError names what exists.
+
+    Behind a code or name may stand one of the rule's causes: `CNN401[rank]`.
+    """
     wanted = text.strip()
     if wanted.upper() == EVERY:
         return EVERY
     from onnxlint_cmsis.checks.rule_registry import every_rule
 
+    with_cause = _WITH_CAUSE.fullmatch(wanted)
+    if with_cause:
+        return _resolve_cause(text, *with_cause.groups())
     for rule in every_rule():
         if wanted.lower() == rule.name:
             return rule.code
@@ -74,6 +81,22 @@ def resolve(text: str) -> str:
     if _CODE.fullmatch(prefix) and any(rule.code.startswith(prefix) for rule in every_rule()):
         return prefix
     raise ValueError(f"no rule has the code, prefix or name {text!r}; {_existing(wanted)}")
+
+
+def _resolve_cause(text: str, rule: str, cause: str) -> str:
+    """The code with a cause; ValueError names the causes that the rule has."""
+    from onnxlint_cmsis.checks.rule_registry import every_rule
+
+    code = resolve(rule)
+    row = next((row for row in every_rule() if row.code == code), None)
+    if row is None:
+        raise ValueError(f"{text!r}: a cause stands behind a whole code or name, such as CNN401[rank]")
+    if not row.causes:
+        raise ValueError(f"{text!r}: {code} ({row.name}) has no causes")
+    known = [known.key for known in row.causes]
+    if cause.strip().lower() not in known:
+        raise ValueError(f"{text!r}: {code} ({row.name}) has no cause {cause.strip()!r}; there are {', '.join(known)}")
+    return f"{code}[{cause.strip().lower()}]"
 
 
 def _existing(wanted: str) -> str:
@@ -95,7 +118,10 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
-    """Whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie."""
+    """Whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie.
+
+    `code` is that of a rule without causes, or a code with a cause.
+    """
     selected, ignored = settings.select + settings.extend_select, settings.ignore + settings.extend_ignore
     if longest(code, selected) <= longest(code, ignored):
         return False
@@ -109,7 +135,7 @@ def fixable(settings: Settings, path: str) -> frozenset[str]:
     able = settings.fixable + settings.extend_fixable
     return frozenset(
         rule.code
-        for rule in acting_rules()
+        for rule in acting_rules()  # none has causes
         if enabled(rule.code, settings, path) and longest(rule.code, able) > longest(rule.code, settings.unfixable)
     )
 
@@ -117,7 +143,8 @@ def fixable(settings: Settings, path: str) -> frozenset[str]:
 def level_of(code: str, level: Level, settings: Settings) -> Level:
     """The level of a finding under the settings: the longest prefix wins, and a milder finding stays milder.
 
-    A rule reports below its own level where nothing can be done about it; raising the rule leaves that as it is.
+    `code` has the cause behind it where the rule has causes. A rule reports below its own level where nothing can be
+    done about it; raising the rule leaves that as it is.
     """
     size = longest(code, settings.levels)
     if size < 0:
@@ -125,14 +152,14 @@ def level_of(code: str, level: Level, settings: Settings) -> Level:
     from onnxlint_cmsis.checks.rule_registry import rule
 
     wanted = settings.levels[code[:size]]
-    return wanted if level >= rule(code).level else min(level, wanted)
+    return wanted if level >= rule(code.partition("[")[0]).level else min(level, wanted)
 
 
 def adjust(finding: Finding, settings: Settings) -> Finding | None:
     """The finding at the level the settings ask for, None where its rule does not run on the file."""
-    if not enabled(finding.code, settings, finding.location.path):
+    if not enabled(finding.selector, settings, finding.location.path):
         return None
-    level = level_of(finding.code, finding.level, settings)
+    level = level_of(finding.selector, finding.level, settings)
     if level == finding.level:
         return finding
     from dataclasses import replace

@@ -124,7 +124,9 @@ class Content:
     properties: dict[str, str | int | float | bool] = field(default_factory=dict, hash=False)
     """Further facts for JSON and SARIF."""
     cause: str = ""
-    """Why, for programs: findings of one rule, level and cause are reported as one. Empty where it stands alone."""
+    """Why, a key of the causes of its rule; empty where the rule has none."""
+    group: str = ""
+    """Findings of one rule, level and group are reported as one. Empty where it stands alone."""
     remedy: str = ""
     """What to do about it, as sentences."""
     brief: str = ""
@@ -165,11 +167,16 @@ class Finding(Content, RuleStamp):
     """One thing the linter says: a rule, then what it says about one place of one model."""
 
     others: tuple[Finding, ...] = ()
-    """Findings of equal cause at other places, which this one stands for as well."""
+    """Findings of its group at other places, which this one stands for as well."""
     asks: bool = False
     """Whether it asks the reader for something, so that reports for people show it though it is a note."""
     effect: Effect = Effect.NOTE
     """What it does to whoever runs the model."""
+
+    @property
+    def selector(self) -> str:
+        """What selects it in settings and suppressions: its code, with its cause where it has one (`CNN401[rank]`)."""
+        return f"{self.code}[{self.cause}]" if self.cause else self.code
 
     @property
     def decides(self) -> bool:

@@ -63,7 +63,7 @@ def lint_file(
     fit = _fit(model)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
-    opened = sorted({finding.code for finding in result.findings if finding.properties.get("converter_decides")})
+    opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
     from onnxlint_cmsis.analysis.coverage import summarize, verdicts
 
     summary = summarize(model)
@@ -129,7 +129,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     """What the reader found wrong, at the node it speaks of."""
     if not graph.problems:
         return
-    from onnxlint_cmsis.checks.facts import FileProblem, cause_of
+    from onnxlint_cmsis.checks.facts import FileProblem, group_of
     from onnxlint_cmsis.model.graph import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
@@ -138,7 +138,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
         where = node_location(graph.path, node) if node else Location(graph.path)
         level = Level.NOTE if problem.vendor else None
-        yield _problem(problem.kind, FileProblem(text, where, level, cause_of(problem.message)))
+        yield _problem(problem.kind, FileProblem(text, where, level, group_of(problem.message)))
 
 
 class _Fit(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 WORDS = {
-    "findings": "findings (those of equal cause one by one)",
+    "findings": "findings (those of one group one by one)",
     "instructions": "predicted instructions (not cycles)",
     "most_instructions": "predicted instructions at most, with layers and copies of which a range is known",
     "macs": "MACs",
@@ -157,7 +157,7 @@ def _number(findings: tuple[Finding, ...]) -> str:
 
 
 def _finding(sign: str, finding: Finding, difference: ModelDifference) -> str:
-    return f"  {sign} {finding.code} {finding.level.name.lower()} {finding_text(difference, finding)}"
+    return f"  {sign} {finding.selector} {finding.level.name.lower()} {finding_text(difference, finding)}"
 
 
 def _text_layers(difference: ModelDifference) -> Iterator[str]:
@@ -218,7 +218,7 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
 
 
 def _json_findings(finding: Finding, path: str) -> list[dict[str, object]]:
-    """A finding and those of equal cause that it stands for."""
+    """A finding and those of its group that it stands for."""
     every = (finding, *finding.others)
     return [{**finding_fields(same), "location": location_fields(same, path)} for same in every]
 
@@ -261,7 +261,7 @@ def _markdown_findings(title: str, findings: tuple[Finding, ...], difference: Mo
     if findings:
         yield f"**{title}**\n"
     for finding in findings:
-        yield f"* `{finding.code}` {finding.level.name.lower()}: {markdown(finding_text(difference, finding))}"
+        yield f"* `{finding.selector}` {finding.level.name.lower()}: {markdown(finding_text(difference, finding))}"
     if findings:
         yield ""
 

@@ -49,12 +49,12 @@ def finding_line(path: str, finding: Finding, text: str, run: Run) -> str:
     start = f"{printable(path)}: " if path else "  "
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    line = wrapped(f"{start}{finding.code} {level} {text}{there}", run.width)
-    head = f"{start}{finding.code} {level} "
+    line = wrapped(f"{start}{finding.selector} {level} {text}{there}", run.width)
+    head = f"{start}{finding.selector} {level} "
     if not run.color or not line.startswith(head):
         return line
     begin = f"{paint(printable(path), 'path', True)}: " if path else start
-    return f"{begin}{paint(finding.code, 'code', True)} {paint(level, level, True)} {line[len(head) :]}"
+    return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {line[len(head) :]}"
 
 
 def _where(finding: Finding, run: Run) -> str:

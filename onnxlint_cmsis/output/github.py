@@ -21,7 +21,7 @@ def render(run: Run) -> str:
     for file in run.files:
         for finding in file.findings:
             level, text = _COMMANDS[finding.level.name.lower()], with_short_names(finding.complete, file, run)
-            lines.append(_command(level, file.path, f"{finding.code} {finding.name}", text))
+            lines.append(_command(level, file.path, f"{finding.selector} {finding.name}", text))
         failed, changed = (file.fix.failed, file.fix.changed) if file.fix else (False, False)
         level = "error" if failed else "warning" if changed and run.diff else "notice"
         lines += [_command(level, file.path, "fix", line) for line in fix_heads(file, run)]

@@ -28,7 +28,11 @@ def _entries(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
     for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
         severity = _SEVERITIES[finding.level.name.lower()]
         yield _entry(
-            file.path, f"{finding.code} {finding.name}", severity, with_short_names(finding.complete, file, run), print_
+            file.path,
+            f"{finding.selector} {finding.name}",
+            severity,
+            with_short_names(finding.complete, file, run),
+            print_,
         )
     if file.error:
         yield _entry(file.path, "internal error", "blocker", file.error, "internal error")

@@ -387,7 +387,7 @@ PROPERTIES = ("option", "runtime", "sizes", "why", "known")
 
 
 def all_findings(findings: Sequence[Finding], names: Mapping[str, str]) -> tuple[FindingBlock, ...]:
-    """Findings of equal cause as one, the worst first."""
+    """Findings of one group as one, the worst first."""
     return finding_blocks(grouped(findings), names)
 
 
@@ -395,7 +395,7 @@ def finding_blocks(findings: Iterable[Finding], names: Mapping[str, str]) -> tup
     """A block for each finding, names in their short forms."""
     return tuple(
         FindingBlock(
-            finding.code,
+            finding.selector,
             finding.name,
             finding.level.name.lower(),
             in_short(finding.message, names),

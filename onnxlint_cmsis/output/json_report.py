@@ -86,7 +86,7 @@ def _findings(file: FileResult) -> list[dict[str, object]]:
 
 
 def _others(finding: Finding, path: str) -> list[dict[str, object]]:
-    """The findings of equal cause that a finding stands for as well, each as it would be alone."""
+    """The findings of its group that a finding stands for as well, each as it would be alone."""
     return [
         {
             "message": other.text,

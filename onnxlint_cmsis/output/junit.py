@@ -42,7 +42,7 @@ def _suite(file: FileResult, run: Run) -> str:
 
 
 def _finding(file: FileResult, finding: Finding, run: Run) -> str:
-    name = " ".join(part for part in (finding.code, finding.name, finding.location.node) if part)
+    name = " ".join(part for part in (finding.selector, finding.name, finding.location.node) if part)
     level, text = finding.level.name.lower(), with_short_names(finding.complete, file, run)
     if finding.level >= file.fail_on:
         body = f'<failure type="{level}" message="{markup(text)}" />'

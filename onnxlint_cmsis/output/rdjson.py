@@ -31,7 +31,7 @@ def _diagnostics(file: FileResult, run: Run) -> Iterator[dict[str, object]]:
             "message": markdown(with_short_names(finding.complete, file, run)),
             "location": where,
             "severity": _SEVERITIES[finding.level.name.lower()],
-            "code": {"value": finding.code, "url": rule_page(finding.code)},
+            "code": {"value": finding.selector, "url": rule_page(finding.code)},
         }
     if file.error:
         yield {"message": f"internal error: {markdown(file.error)}", "location": where, "severity": "ERROR"}

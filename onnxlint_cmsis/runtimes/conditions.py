@@ -52,8 +52,8 @@ def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, K
         if nodes:
             labels = tuple(node.label for node in nodes)
             text, place = f"{named(labels)}: {what}", node_location(path, nodes[0])
-            verdict, kind = RuntimeVerdict.CMSIS_NN, "runtime-padding"
-            yield RuntimeRemark(kind, verdict, text, place, labels, level=Level.NOTE, converter=True)
+            verdict, cause = RuntimeVerdict.CMSIS_NN, "padding"
+            yield RuntimeRemark(cause, verdict, text, place, labels, level=Level.NOTE, converter=True)
 
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
@@ -95,21 +95,21 @@ def _refines(facts: LayerFacts) -> bool:
 
 EXECUTORCH_ROWS = (
     ConditionRow(
-        "runtime-reference", PORTABLE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
+        "rank", PORTABLE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
         "one-dimensional convolutions are not lowered by default and stay in portable float",
         f"{E}quantizer/quantizer_support.py:61-83",
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
+        "activation-type", PORTABLE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
         "int8 activations with int8 weights alone are lowered",
         "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
     ),
     ConditionRow(
-        "runtime-batch", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
-        "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524", level=Level.NOTE,
+        "", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524",
     ),
     ConditionRow(
-        "runtime-broadcast", PORTABLE, PAIRS, _other_broadcast,
+        "broadcast", PORTABLE, PAIRS, _other_broadcast,
         "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
     ),
     ConditionRow(
@@ -117,43 +117,43 @@ EXECUTORCH_ROWS = (
         "one value for each channel is handed over", f"{PASS}:27-43",
     ),
     ConditionRow(
-        "runtime-stops", EXECUTORCH_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
+        "weight-zero-point", EXECUTORCH_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),
     ConditionRow(
-        "runtime-per-channel-dense", PORTABLE, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
+        "weight-scales", PORTABLE, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
         "its weights have a scale for each output; dense layers are lowered per tensor",
         f"{PASS}:386-425", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, ("TRANSPOSE_CONV",), _refines,
+        "attribute", PORTABLE, ("TRANSPOSE_CONV",), _refines,
         "output padding, groups and dilation of a transpose convolution are not lowered",
         f"{E}quantizer/pattern_checkers.py:216-250",
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, ("MAX_POOL_2D",),
+        "attribute", PORTABLE, ("MAX_POOL_2D",),
         lambda facts: bool(facts.node.int("ceil_mode")) or any(step != 1 for step in facts.node.ints("dilations")),
         "a max pool with dilation or ceil_mode is not lowered", f"{PASS}:1080-1100",
     ),
     ConditionRow(
-        "runtime-rank", EXECUTORCH_REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
+        "rank", EXECUTORCH_REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
         "it is lowered at any rank, and the kernel refuses more than four dimensions when the program is loaded",
         f"{E}ops/op_transpose.cpp:43",
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, ("PAD",), lambda facts: facts.rank > 4,
+        "rank", PORTABLE, ("PAD",), lambda facts: facts.rank > 4,
         "pads of one to four dimensions alone are lowered", f"{PASS}:1184",
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
+        "rank", PORTABLE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
         "products of three dimensions alone are lowered", f"{PASS}:322-336",
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, TABLES, always, "{op} is computed by a table",
+        "no-function", PORTABLE, TABLES, always, "{op} is computed by a table",
         f"{PASS}:304-346", level=Level.NOTE,
     ),
     ConditionRow(
-        "runtime-reference", PORTABLE, (), lambda facts: facts.op not in LOWERED,
+        "no-function", PORTABLE, (), lambda facts: facts.op not in LOWERED,
         "{op} is not lowered and stays in portable float",
         "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
     ),
@@ -276,66 +276,66 @@ def _one_number(facts: LayerFacts) -> bool:
 
 TVM_ROWS = (
     ConditionRow(
-        "runtime-reference", TVM_CODE, PARTITIONED, _unsigned,
+        "activation-type", TVM_CODE, PARTITIONED, _unsigned,
         "uint8 activations are not partitioned", f"{FILE}:90-101, 162-172, 260-272, 301-302, 367",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, WEIGHTED, lambda facts: facts.weight_zero_point,
+        "weight-zero-point", TVM_CODE, WEIGHTED, lambda facts: facts.weight_zero_point,
         "weights with a zero-point are not partitioned", f"{FILE}:181-190, 274-277",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, WEIGHTED, _other_weights,
+        "weight-type", TVM_CODE, WEIGHTED, _other_weights,
         "int8 weights alone are partitioned", f"{FILE}:162-174, 260-272",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, (*CONVOLUTIONS, *PAIRS), always,
+        "zero-point-s16", TVM_CODE, (*CONVOLUTIONS, *PAIRS), always,
         "int16 activations with a zero-point are not partitioned", f"{FILE}:176-179, 374-381",
         causes=(Cause.ZERO_POINT_S16,),
     ),
     ConditionRow(
-        "runtime-wrong", TVM_WRONG, ("FULLY_CONNECTED",), always,
+        "zero-point-s16", TVM_WRONG, ("FULLY_CONNECTED",), always,
         "a zero-point of int16 activations is not looked at, and arm_fully_connected_s16 reads none", f"{FILE}:252-277",
         causes=(Cause.ZERO_POINT_S16,),
     ),
     ConditionRow(
-        "runtime-per-channel-dense", TVM_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
+        "weight-scales", TVM_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
         "its weights have a scale for each output, and TVM asserts that there is one", f"{FRONT}:2021, {EMIT}:374",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, ("DEPTHWISE_CONV_2D",), _without_bias,
+        "bias", TVM_CODE, ("DEPTHWISE_CONV_2D",), _without_bias,
         "a depthwise convolution without a bias is not partitioned", f"{FILE}:142-150, 190",
     ),
     ConditionRow(
-        "runtime-batch", TVM_CODE, POOLS, lambda facts: facts.batch > 1,
+        "batch", TVM_CODE, POOLS, lambda facts: facts.batch > 1,
         "pools of a batch are not partitioned", f"{FILE}:299, 324",
     ),
     ConditionRow(
-        "runtime-stops", TVM_REFUSED, POOLS, always,
+        "unequal-scales", TVM_REFUSED, POOLS, always,
         "a pool changes the scale, and TVM asserts that it keeps it", f"{FRONT}:2582, 2593",
         causes=(Cause.UNEQUAL_SCALES,),
     ),
     ConditionRow(
-        "runtime-wrong", TVM_WRONG, POOLS, lambda facts: any(step != 1 for step in facts.node.ints("dilations")),
+        "attribute", TVM_WRONG, POOLS, lambda facts: any(step != 1 for step in facts.node.ints("dilations")),
         "the dilation of a pool is not looked at, and CMSIS-NN's pools have none", f"{FILE}:287-329, {EMIT}:450-481",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, ("SOFTMAX",), lambda facts: facts.type == "s8_s16",
+        "activation-type", TVM_CODE, ("SOFTMAX",), lambda facts: facts.type == "s8_s16",
         "a softmax from int8 to int16 is not partitioned", f"{FILE}:88-103",
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, ("SOFTMAX",), always,
+        "softmax-scale", TVM_CODE, ("SOFTMAX",), always,
         "a softmax whose output has another scale than 1/256, or another zero-point than -128 (int16: 1/32768 and 0), "
         "is not partitioned",
         f"{FILE}:88-103",
         causes=(Cause.SOFTMAX_SCALE,),
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, ("SOFTMAX",), _nearly_a_softmax_scale,
+        "softmax-scale", TVM_CODE, ("SOFTMAX",), _nearly_a_softmax_scale,
         "a softmax whose output has another scale than 1/256 (int16: 1/32768), however near, is not partitioned",
         f"{FILE}:88-103",
     ),
     ConditionRow(
-        "runtime-wrong", TVM_WRONG, ("SOFTMAX",), always,
+        "axis", TVM_WRONG, ("SOFTMAX",), always,
         "the axis of a softmax is not looked at, and the call runs over the last one", f"{FILE}:82-103, {EMIT}:531-538",
         causes=(Cause.AXIS,),
     ),
@@ -344,18 +344,18 @@ TVM_ROWS = (
         "a constant without axes is made as large as the other operand", f"{SCALARS}:146-191",
     ),
     ConditionRow(
-        "runtime-wrong", TVM_WRONG, PAIRS, lambda facts: facts.broadcasts,
+        "broadcast", TVM_WRONG, PAIRS, lambda facts: facts.broadcasts,
         "the shapes of its operands differ, which is not looked at; the call reads as many elements of each as the "
         "result has",
         f"{FILE}:345-383, {EMIT}:685-710, 758-788",
     ),
     ConditionRow(
-        "runtime-mean", TVM_CODE, ("MEAN",), always,
+        "mean", TVM_CODE, ("MEAN",), always,
         "a mean over a plane has no pattern; an average pool with the plane as window has one",
         f"{FILE}:279-304, 385-394", sure=False,
     ),
     ConditionRow(
-        "runtime-reference", TVM_CODE, (), lambda facts: facts.op not in PARTITIONED,
+        "no-function", TVM_CODE, (), lambda facts: facts.op not in PARTITIONED,
         "{op} is not partitioned", f"{FILE}:385-394",
     ),
 )  # fmt: skip
@@ -498,11 +498,11 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     work = {layer.record.node.index: work_of(graph, layer.record) for layer in layers}
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
-        if layer.row and layer.row.kind:
+        if layer.row and layer.row.cause:
             groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
     found = [
         RuntimeRemark(
-            row.kind,
+            row.cause,
             row.verdict,
             f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
             node_location(graph.path, nodes[0]),

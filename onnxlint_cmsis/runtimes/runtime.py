@@ -246,6 +246,15 @@ _EFFECTS = {
 }
 
 
+USUAL_CAUSES = {
+    RuntimeVerdict.REFUSED: "check",
+    RuntimeVerdict.HALTS: "check",
+    RuntimeVerdict.WRONG: "kernel",
+    RuntimeVerdict.REFERENCE: "no-function",
+}
+"""Verdicts that a rule reports, and the cause where no row names another."""
+
+
 # What is to be said of a runtime and some layers of a model, before a rule makes findings of it.
 
 
@@ -256,10 +265,10 @@ SHOWN = 3
 class RuntimeRemark(NamedTuple):
     """One reason for which a runtime does something with layers."""
 
-    kind: str
-    """What it is about; each kind belongs to one rule."""
+    cause: str
+    """Why, a key of the causes of a rule."""
     verdict: RuntimeVerdict
-    """What becomes of the layers."""
+    """What becomes of the layers; it decides on the rule."""
     message: str
     """What is said."""
     location: Location
@@ -283,6 +292,16 @@ class RuntimeRemark(NamedTuple):
     def effect(self) -> Effect:
         """What it does to whoever runs the model."""
         return self.verdict.effect(sure=self.sure)
+
+    @property
+    def kind(self) -> str:
+        """What its rule claims."""
+        return kind_of(self.verdict, self.cause)
+
+
+def kind_of(verdict: RuntimeVerdict, cause: str) -> str:
+    """What a rule claims: the verdict, or the cause where the verdict alone says nothing."""
+    return verdict.value if verdict in USUAL_CAUSES else cause
 
 
 def named(labels: tuple[str, ...]) -> str:
@@ -575,8 +594,8 @@ class LayerFacts:
 class ConditionRow(NamedTuple):
     """What a runtime does with some operators where a condition holds."""
 
-    kind: str
-    """What it is about; the rule of this kind reports it, and empty is nothing to report."""
+    cause: str
+    """Cause of the finding, a key of the causes of the verdict's rule; empty is nothing to report."""
     verdict: RuntimeVerdict
     """What becomes of the layer."""
     ops: tuple[str, ...]

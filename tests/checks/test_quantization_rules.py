@@ -131,7 +131,7 @@ def test_models_that_tensorflow_lite_quantized_get_notes_at_most(name: str) -> N
 def test_nodes_of_one_reason_have_one_cause_and_one_level() -> None:
     found = of(convolution(convolution(zero=5), zero=3))
     assert [one.code for one in found] == ["CNN501", "CNN501"]
-    assert len({(one.cause, one.level) for one in found}) == 1
+    assert len({(one.group, one.level) for one in found}) == 1
     assert all("these 2 nodes, 100 % of the model's" in one.text for one in found)
 
 

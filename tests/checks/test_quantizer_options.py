@@ -99,7 +99,7 @@ def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp
     found = quantized_dynamically(tmp_path)
     assert levels(found) == {"CNN507": "error"}
     told(found[0].text)
-    assert len({one.cause for one in found}) == 1
+    assert len({one.group for one in found}) == 1
     assert "CNN507" not in levels(quantized(tmp_path))
 
 

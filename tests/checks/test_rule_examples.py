@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.rule import Rule, RuleCause
 from onnxlint_cmsis.checks.rule_registry import MODULES, LintCheck, acting_rules, every_check, every_rule
 from support.paths import ROOT
-from support.rule_examples import codes_and_levels
+from support.rule_examples import codes_and_levels, selectors
 
 BY_NAME = pytest.mark.parametrize("check", every_check(), ids=lambda check: check.rule.name)
 
@@ -22,6 +23,21 @@ def test_the_bad_example_is_reported(check: LintCheck, tmp_path: Path) -> None:
 @BY_NAME
 def test_the_good_example_is_not_reported(check: LintCheck, tmp_path: Path) -> None:
     assert check.rule.code not in {code for code, _ in codes_and_levels(check.rule.good, tmp_path)}
+
+
+CAUSES = [(rule, cause) for rule in every_rule() for cause in rule.causes]
+SELECTORS = [selector for rule in every_rule() if rule.causes for selector in rule.selectors]
+BY_CAUSE = pytest.mark.parametrize(("rule", "cause"), CAUSES, ids=SELECTORS)
+
+
+@BY_CAUSE
+def test_the_bad_example_of_a_cause_is_reported_for_it(rule: Rule, cause: RuleCause, tmp_path: Path) -> None:
+    assert f"{rule.code}[{cause.key}]" in selectors(cause.bad, tmp_path)
+
+
+@BY_CAUSE
+def test_the_good_example_of_a_cause_is_not_reported_for_it(rule: Rule, cause: RuleCause, tmp_path: Path) -> None:
+    assert f"{rule.code}[{cause.key}]" not in selectors(cause.good, tmp_path)
 
 
 def usual_level(check: LintCheck) -> str:

@@ -50,7 +50,8 @@ def test_a_finding_names_operator_tensor_and_bytes(run, tmp_path):
     report = json.loads(out)
     (found,) = [each for each in report["findings"] if each["level"] != "note"]
     assert code == 1
-    assert (found["code"], found["location"]["node"], found["location"]["tensor"]) == ("CNN404", "ADD#0", "sum")
+    assert (found["code"], found["cause"]) == ("CNN403", "broadcast")
+    assert (found["location"]["node"], found["location"]["tensor"]) == ("ADD#0", "sum")
     data = (tmp_path / "a.tflite").read_bytes()
     assert 0 < found["location"]["offset"] < found["location"]["offset"] + found["location"]["length"] <= len(data)
     assert found["targets"] == [f"cortex-m{cpu}, CMSIS-NN main, gcc" for cpu in (0, 4, 55)]
@@ -174,7 +175,7 @@ def test_a_pointer_is_told_as_such(run, tmp_path):
 def test_standard_input_is_read_by_its_name(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(broadcast())))
     code, out, _ = run("--stdin-filename", "a.tflite", "--output-format", "json", "-")
-    assert (code, "CNN404" in out) == (1, True)
+    assert (code, "CNN403[broadcast]" in out) == (1, True)
 
 
 def test_layers_of_a_tflite_file(run, tmp_path):

@@ -64,7 +64,7 @@ def test_a_fix_does_what_findings_promise(name: str, settings: dict[str, object]
 def test_findings_that_a_fix_treats_otherwise_are_not_told_as_one() -> None:
     """The message of a group speaks for all of it."""
     alike, other = (
-        Finding("CNN301", "hazard", Level.ERROR, "m", Location("a.onnx", node), cause="c", properties=marks)
+        Finding("CNN301", "hazard", Level.ERROR, "m", Location("a.onnx", node), group="c", properties=marks)
         for node, marks in (("a", {"fixable": True}), ("b", {}))
     )
     assert len(grouped([alike, other])) == 2

@@ -95,7 +95,7 @@ def test_the_summary_adds_up_what_layers_shows(made):
 def test_equal_causes_are_one_finding_with_one_fingerprint():
     from dataclasses import replace
 
-    alike = [replace(routing_miss(node=f"n{i}"), cause="same") for i in range(5)]
+    alike = [replace(routing_miss(node=f"n{i}"), group="same") for i in range(5)]
     (found,) = grouped(alike)
     assert found.message.endswith("The same holds for 'n1', 'n2', 'n3' and 1 more.")
     (fewer,) = grouped(alike[1:])

@@ -121,7 +121,7 @@ def test_the_default_text_takes_the_short_remedy():
 
 
 def test_other_places_are_named_in_few_words():
-    same = replace(wrong_result(node="a"), cause="c", brief="Conv 'a': wrong.")
+    same = replace(wrong_result(node="a"), group="c", brief="Conv 'a': wrong.")
     (one,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
     assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c', 'd' and 1 more.\n" in render("full", a_run([one]))
     assert "The same holds for 'b', 'c', 'd' and 1 more." in render("concise", a_run([one]))

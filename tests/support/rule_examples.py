@@ -16,6 +16,17 @@ HEADER = '<ir_version: 10, opset_import: ["" : 13]>\n'
 
 def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
     """Lint an example in an empty folder; code and level of each finding."""
+    return {(found["code"], found["level"]) for found in findings_of(example, folder)}
+
+
+def selectors(example: Example, folder: Path) -> set[str]:
+    """Lint an example in an empty folder; the code of each finding, with its cause where it has one."""
+    found = findings_of(example, folder)
+    return {f"{one['code']}[{one['cause']}]" if one["cause"] else one["code"] for one in found}
+
+
+def findings_of(example: Example, folder: Path) -> list[dict[str, str]]:
+    """Lint an example in an empty folder; its findings as in the JSON report."""
     model = folder / example.name
     if isinstance(example.model, bytes):
         model.write_bytes(example.model)
@@ -31,4 +42,5 @@ def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         main(["--isolated", "--output-format", "json", *options, str(model)])
-    return {(found["code"], found["level"]) for found in json.loads(out.getvalue())["findings"]}
+    findings: list[dict[str, str]] = json.loads(out.getvalue())["findings"]
+    return findings

@@ -58,16 +58,16 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         bias = bias_of(graph, record)
         if bias is None:
             continue
-        for level, cause, text in _said(bias):
+        for level, group, text in _said(bias):
             wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
             where = node_location(graph.path, record.node)
-            said = Statement(f"{described(record.node)}: {text}", where, level=level, cause=cause, remedy=wanted)
+            said = Statement(f"{described(record.node)}: {text}", where, level=level, group=group, remedy=wanted)
             rewritten = level is Level.WARNING and subject.model.interpretation is None  # by a converter, it may be
             yield replace(said, effect=Effect.UNKNOWN) if rewritten else said
 
 
 def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:
-    """Level, cause and what is wrong with a bias."""
+    """Level, group and what is wrong with a bias."""
     if bias.stored is None or bias.stored.elem_type not in WIDE:
         kind = bias.stored.elem_type if bias.stored else "float"
         text = (

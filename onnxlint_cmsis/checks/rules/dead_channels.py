@@ -53,8 +53,8 @@ def run(fact: ClassFact) -> Iterator[Statement]:
     """Yield one statement for a class that gets fewer channels, or would if it were not LOCKED."""
     if fact.shrinks:
         said = about_size(fact, f"{dead_text(fact)}; {fact.group.size} -> {fact.want} channels")
-        yield replace(said, cause="removable")
+        yield replace(said, group="removable")
     elif not fact.grows:
         locked = about_class(fact, f"{dead_text(fact)}. LOCKED by {fact.group.locks[0]}.")
         freedom = Freedom.LOCKED.value
-        yield replace(locked, level=Level.NOTE, properties={"freedom": freedom}, cause=freedom)
+        yield replace(locked, level=Level.NOTE, properties={"freedom": freedom}, group=freedom)

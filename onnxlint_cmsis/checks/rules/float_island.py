@@ -70,7 +70,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             yield _statement(subject, island, level, ", ".join(operators))
 
 
-def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: str) -> Statement:
+def _statement(subject: ModelSubject, island: FloatIsland, level: Level, group: str) -> Statement:
     graph, first = subject.model.graph, island.records[0].node
     share = share_of_macs(subject.model, island.records)
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
@@ -82,7 +82,7 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, cause: 
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
-        cause=cause,
+        group=group,
         remedy=_remedy(graph, island),
         effect=min((EFFECTS[record.verdict] for record in island.records), key=lambda effect: effect.rank),
     )

@@ -57,4 +57,4 @@ def run(subject: Subject) -> Iterator[Statement]:
     call = subject.layer.call
     if call.function is Function.FULLY_CONNECTED and call.per_channel and subject.route.reason:
         text = f"its weights have {call.output_dims.c} scales: {subject.route.reason}."
-        yield replace(subject.say(text), sources=subject.entry_sources(), cause=subject.route.reason)
+        yield replace(subject.say(text), sources=subject.entry_sources(), group=subject.route.reason)

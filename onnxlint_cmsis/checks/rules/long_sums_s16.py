@@ -53,7 +53,7 @@ def run(subject: Subject) -> Iterator[Statement]:
         return
     slow = columns - FAST_COLUMNS
     text = f"{columns:,} products make one sum; {subject.route.effective} adds {slow:,} of them one by one in 64 bits."
-    yield replace(subject.say(text), cause=subject.route.effective)
+    yield replace(subject.say(text), group=subject.route.effective)
 
 
 def _columns(subject: Subject) -> int | None:

@@ -56,4 +56,4 @@ def run(fact: ClassFact) -> Iterator[Statement]:
     """Yield one statement for a class that gets more channels."""
     if fact.grows:
         said = about_size(fact, f"{fact.group.size} -> {fact.want} channels")
-        yield replace(said, cause="more")
+        yield replace(said, group="more")

@@ -144,7 +144,7 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
         sources=layer.entry_sources() if layer else (),
         level=weight.level,
         properties=facts,
-        cause=reason,
+        group=reason,
         brief=f"{text}{weight.brief}",
         effect=EFFECTS[missing.decision.verdict],
     )

@@ -1,56 +1,234 @@
-"""The runtime refuses a layer, or halts.
+"""The runtime stops at a layer: it refuses the model at the start, or halts.
 
 A runtime checks scales, zero-points, types and sizes before it runs a model. Where a check fails, it refuses the whole
-model at start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
-The message names the check by file and line.
+model at the start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
+The message names the check by file and line, and the cause stands behind the code: `CNN401[rank]`.
 
 Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
-**What to do.** Give the layer the numbers that the check asks for: a softmax scale of 1/256 with zero-point -128,
-equal scales around pools and concatenations, int16 activations with zero-point 0.
+**What to do.** Give the layer what the check asks for. Each cause says what that is:
 """
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule
+from binascii import a2b_base64
+from zlib import decompress
+
+from onnxlint_cmsis.checks.kinds import RemarkCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
+from onnxlint_cmsis.checks.rules.runtime_wrong import KNOWN
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
+
+K = "tensorflow/lite/micro/kernels/"
+POWER = KNOWN.replace(bytes([18, 0, 0, 0]), bytes([78, 0, 0, 0]))
+"""The model of MUL, number 18, with POW, number 78, in its place."""
+STRETCHED = decompress(
+    a2b_base64(
+        "eNqTYGBgCHHzMeZjEGFgYeBg4AHyBaCYGYhFgDgAiGOYGIDyIMjAwAiV5wGSID5IF0ifFVQORENUguQQ+jD1w+wUgNvbApTsAeIJjBD7FYB4"
+        "CRBrAPl8DBJw9SIMECACxZxQvgkQuwAxK9QeRrC9DFB3YncXSE0i2D08YDlYOHCAxSDyQGAPpcEA3S0CJLiDEY87kkh0B3IYMiDFHRtUXodA"
+        "WKDHSyUQM0H1wvQwQWkRHP4GARkgVgFiTaidyP7DZh6yPCOaewA6JA0z"
+    )
+)
+"""A model of one operator LESS, of shapes [1, 1, 4, 4, 8] and [1, 1, 4, 4, 1]."""
+ALIKE = STRETCHED[:372] + bytes([8]) + STRETCHED[373:]
+"""That model with two operands of [1, 1, 4, 4, 8]."""
+STRIDE = decompress(
+    a2b_base64(
+        "eNqVkTEOwjAMRX9DEUWKqiJl6NChB+gGIxIbEwMDh4F7cGC+E6dEoRGqq1c3+bZ/o/QAHtfbsYVDjQaW607ZEEfu5GRAXR6gUt3yLWvpkr6D"
+        "apJDpWjfvt/+6NnNvj3FgYzEyJq8ScuvWOu0VvIeISZy9h5hfq2U/J/e3/reeO7G7wWdcdHsY62/UUr+r5X+VZIjrvBfEgMZyVbuLruPfFY+"
+        "AzpbtF1yFvPnXpfOmdZ9AJVXCnc="
+    )
+)
+"""A model of one operator MAX_POOL_2D whose window moves on by 7 columns."""
+ODD = STRIDE[:544] + bytes([0]) + STRIDE[545:]
+"""That model with a step of 0."""
+EVEN = STRIDE[:544] + bytes([2]) + STRIDE[545:]
+"""That model with a step of 2."""
+CONVOLUTION = "b = DequantizeLinear(w, s, v)\nc = Conv(a, b)"
+FILTER = "int8[4, 4, 1, 1] w = {1}, int8 v = {0}"
+DENSE = "b = DequantizeLinear(w, s, v)\nc = MatMul(a, b)"
+DEPTHWISE = "b = DequantizeLinear(w, s, v)\nc = Conv<group = 4>(a, b, k)"
+PLANES = "int8[4, 1, 1, 1] w = {1}, int8 v = {0}, float[4] k = {1}"
+ALONE = "--runtime tflm --ignore CNN5"
+"""The runtime, without the rules that know causes in the quantization."""
+
+CAUSES = (
+    RuleCause(
+        "check",
+        "A check of the kernel on types, sizes or options does not hold.",
+        "Give the operator what the check asks for, or replace it.",
+        K,
+        Example(quantized_layer("c = Exp(a)", "1, 16"), "--runtime tflm"),
+        Example(quantized_layer("c = Sigmoid(a)", "1, 16"), "--runtime tflm"),
+    ),
+    RuleCause(
+        "operator",
+        "The runtime has no kernel for the operator. An application can register one for a custom operator.",
+        "Replace it by operators that the runtime has, or register a kernel.",
+        "tensorflow/lite/micro/micro_mutable_op_resolver.h",
+        Example(POWER, name="model.tflite", shown="a .tflite file with one operator: y = POW(a, b)"),
+        Example(KNOWN, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b)"),
+    ),
+    RuleCause(
+        "dynamic-quantization",
+        "Activations are in float, or get their scale at run time, and weights are integers.",
+        "Quantize with calibration data (static quantization).",
+        f"{K}cmsis_nn/conv.cc:75",
+        Example(
+            """
+g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float ws = {0.1}> {
+    q, s, z = DynamicQuantizeLinear(x)
+    i = MatMulInteger(q, w, z, wz)
+    f = Cast<to = 1>(i)
+    t = Mul(s, ws)
+    y = Mul(f, t)
+}
+""",
+            ALONE,
+        ),
+        Example("g (float[1, 8] x) => (float[N, M] y) <float[8, 4] w = {1}> {\n    y = MatMul(x, w)\n}", ALONE),
+    ),
+    RuleCause(
+        "unequal-scales",
+        "Input and output have different scales or zero-points where the kernel copies integers.",
+        "Give both one scale and zero-point.",
+        f"{K}pooling_common.cc:73",
+        Example(quantized_layer("c = MaxPool<kernel_shape = [1, 1]>(a)", "1, 4, 8, 8", scale=0.3), ALONE),
+        Example(quantized_layer("c = MaxPool<kernel_shape = [1, 1]>(a)", "1, 4, 8, 8"), ALONE),
+    ),
+    RuleCause(
+        "softmax-scale",
+        "The output of a softmax has another scale or zero-point than the kernel writes.",
+        "Give it scale 1/256 and zero-point -128 (int16: 1/32768 and 0).",
+        f"{K}softmax_common.cc:104",
+        Example(quantized_layer("c = Softmax<axis = 1>(a)", "1, 16", zero=-128, scale=1 / 255), ALONE),
+        Example(quantized_layer("c = Softmax<axis = 1>(a)", "1, 16", zero=-128, scale=0.00390625), ALONE),
+    ),
+    RuleCause(
+        "zero-point-s16",
+        "int16 activations have a zero-point other than 0.",
+        "Quantize int16 activations symmetrically.",
+        f"{K}cmsis_nn/conv.cc:158",
+        Example(quantized_layer(CONVOLUTION, "1, 4, 8, 8", kind="int16", zero=12, constants=FILTER), ALONE),
+        Example(quantized_layer(CONVOLUTION, "1, 4, 8, 8", kind="int16", constants=FILTER), ALONE),
+    ),
+    RuleCause(
+        "weight-zero-point",
+        "The weights of a dense layer have a zero-point other than 0.",
+        "Quantize the weights symmetrically, as int8 with zero-point 0.",
+        f"{K}fully_connected_common.cc:148",
+        Example(quantized_layer(DENSE, "1, 8", "1, 2", constants="int8[8, 2] w = {1}, int8 v = {3}"), ALONE),
+        Example(quantized_layer(DENSE, "1, 8", "1, 2", constants="int8[8, 2] w = {1}, int8 v = {0}"), ALONE),
+    ),
+    RuleCause(
+        "weight-scales",
+        "The weights of a dense layer have a scale for each output, which the runtime does not take for this type.",
+        "Quantize dense layers per tensor.",
+        f"{K}cmsis_nn/fully_connected.cc:116",
+        Example(
+            quantized_layer(
+                "b = DequantizeLinear<axis = 1>(w, ws, v)\nc = MatMul(a, b)",
+                "1, 8",
+                "1, 2",
+                kind="int16",
+                constants="int8[8, 2] w = {1}, float[2] ws = {0.1, 0.2}, int8[2] v = {0, 0}",
+            ),
+            ALONE,
+        ),
+        Example(
+            quantized_layer(DENSE, "1, 8", "1, 2", kind="int16", constants="int8[8, 2] w = {1}, int8 v = {0}"),
+            ALONE,
+        ),
+    ),
+    RuleCause(
+        "rank",
+        "The tensor has more dimensions than the kernel takes.",
+        "Reshape it to at most four dimensions: a channel shuffle of one image needs no batch axis.",
+        f"{K}transpose_common.cc:33",
+        Example(
+            quantized_layer("c = Transpose<perm = [0, 2, 1, 3, 4, 5]>(a)", "1, 2, 4, 1, 8, 8", "1, 4, 2, 1, 8, 8"),
+            "--runtime tflm",
+        ),
+        Example(quantized_layer("c = Transpose<perm = [1, 0, 2, 3]>(a)", "2, 4, 8, 8", "4, 2, 8, 8"), "--runtime tflm"),
+    ),
+    RuleCause(
+        "batch",
+        "The kernel takes one image at a time.",
+        "Run one image at a time, or use a newer revision.",
+        f"{K}cmsis_nn/depthwise_conv.cc:150",
+        Example(quantized_layer(DEPTHWISE, "2, 4, 8, 8", constants=PLANES), "--runtime tflm@2026-05-21"),
+        Example(quantized_layer(DEPTHWISE, "1, 4, 8, 8", constants=PLANES), "--runtime tflm@2026-05-21"),
+    ),
+    RuleCause(
+        "bias",
+        "The layer has no bias, and a converter may write it with bias index -1, which Prepare does not take.",
+        "Give it a bias of zeros.",
+        "tensorflow/lite/micro/micro_allocator.cc:843",
+        Example(
+            quantized_layer(DEPTHWISE.replace(", k)", ")"), "1, 4, 8, 8", constants=PLANES),
+            "--runtime tflm",
+        ),
+        Example(quantized_layer(DEPTHWISE, "1, 4, 8, 8", constants=PLANES), "--runtime tflm"),
+    ),
+    RuleCause(
+        "activation-type",
+        "The kernel does not take the type of the data.",
+        "Quantize it as int8, or use a newer revision.",
+        f"{K}maximum_minimum.cc",
+        Example(quantized_layer("c = Max(a, a)", "1, 4, 8, 8", kind="int16"), "--runtime tflm@2024-06"),
+        Example(quantized_layer("c = Max(a, a)", "1, 4, 8, 8"), "--runtime tflm@2024-06"),
+    ),
+    RuleCause(
+        "broadcast",
+        "Operands of different shapes have more than four dimensions.",
+        "Give both one shape, or four dimensions, or use a newer revision.",
+        "tensorflow/lite/kernels/internal/runtime_shape.h:113",
+        Example(
+            STRETCHED,
+            "--runtime tflm@2026-05-21",
+            name="model.tflite",
+            shown="a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] and [1, 1, 4, 4, 1]",
+        ),
+        Example(
+            ALIKE,
+            "--runtime tflm@2026-05-21",
+            name="model.tflite",
+            shown="a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] both",
+        ),
+    ),
+    RuleCause(
+        "scratch-order",
+        "A dense layer of more than two dimensions runs as a 1x1 convolution, whose check miscounts scratch requests.",
+        "Reshape its input to two dimensions, or build with NDEBUG: such a release build computes it rightly.",
+        f"{K}cmsis_nn/fully_connected.cc:309",
+        Example(
+            quantized_layer(DENSE, "1, 3, 8", "1, 3, 4", constants="int8[8, 4] w = {1}, int8 v = {0}"),
+            "--runtime tflm",
+        ),
+        Example(quantized_layer(DENSE, "3, 8", "3, 4", constants="int8[8, 4] w = {1}, int8 v = {0}"), "--runtime tflm"),
+    ),
+    RuleCause(
+        "unpredictable",
+        "The kernel reads sizes that the file has not, or not as it expects, and does not look.",
+        "Convert the model again: a file in order has these sizes.",
+        K,
+        Example(ODD, name="model.tflite", shown="a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 0"),
+        Example(EVEN, name="model.tflite", shown="a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 2"),
+    ),
+)
 
 RULE = Rule(
     code="CNN401",
     name="runtime-stops",
     level=Level.ERROR,
     effect=Effect.STOPS,
-    summary="The runtime refuses a layer, or halts.",
+    summary="The runtime stops at a layer: it refuses the model at the start, or halts.",
     docs=__doc__,
-    bad=Example(
-        """
-g (float[1, 16] x) => (float[1, 16] y)
-<float s = {0.1}, int8 z = {0}, float t = {0.00392157}, int8 u = {-128}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = Softmax<axis = 1>(a)
-    c = QuantizeLinear(b, t, u)
-    y = DequantizeLinear(c, t, u)
-}
-""",
-        options="--runtime tflm --ignore CNN5",
-    ),
-    good=Example(
-        """
-g (float[1, 16] x) => (float[1, 16] y)
-<float s = {0.1}, int8 z = {0}, float t = {0.00390625}, int8 u = {-128}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = Softmax<axis = 1>(a)
-    c = QuantizeLinear(b, t, u)
-    y = DequantizeLinear(c, t, u)
-}
-""",
-        options="--runtime tflm --ignore CNN5",
-    ),
-    kinds=("runtime-stops",),
+    bad=CAUSES[0].bad,
+    good=CAUSES[0].good,
+    kinds=("refused", "halts", "unpredictable"),
+    causes=CAUSES,
 )
 
-run = report_remark
+run = RemarkCheck(CAUSES)

@@ -1,19 +1,177 @@
 """The runtime computes a layer wrongly and reports success.
 
-The kernel of the runtime ignores something that the model says, and returns success. For example, TensorFlow Lite
-Micro's convolutions neither check nor use the zero-point of the weights.
+The kernel of the runtime ignores something that the model says, and returns success. The message says what, and the
+cause stands behind the code: `CNN402[weight-zero-point]`.
 
 Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
 
-**What to do.** The message says what is ignored. For weights: quantize them symmetrically.
+**What to do.** Give the layer what the kernel takes for granted. Each cause says what that is:
 """
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import report_remark
-from onnxlint_cmsis.checks.rule import Example, Rule
+from binascii import a2b_base64
+from zlib import decompress
+
+from onnxlint_cmsis.checks.kinds import RemarkCheck
+from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
+
+K = "tensorflow/lite/micro/kernels/"
+TVM = "python/tvm/relay/op/contrib/cmsisnn.py"
+NEWER = decompress(
+    a2b_base64(
+        "eNqTYGBgCHHzMeZjEGFgYeBg4AHyBaCYGYhFgDgAiFOYGIDyIMjAwAiV5wGSID5IF0ifEBCfhNIQlSA5hD5M/TA7BeD2dgAlJwDxFEaI"
+        "/QpAPAVkDpDPxyABVy/CAAEiUMwJ5asAsQkQM0HtwWV/Ith+HrAemL85wGIQeSCwh9JggG63AJn2Jg2QvZUk2ssEpRmhGGa+BAPueAAB"
+        "GaibRIFYBy0dYDMTWR7d/QDqtg3w"
+    )
+)
+"""A model of one operator MUL of version 201."""
+KNOWN = NEWER.replace(bytes([201, 0, 0, 0]), bytes([2, 0, 0, 0]))
+"""That model with MUL of version 2, which is that of int8."""
+DENSE = "b = DequantizeLinear(w, s, v)\nc = MatMul(a, b)"
+CONVOLUTION = "b = DequantizeLinear(w, s, v)\nc = Conv(a, b)"
+ALONE = "--ignore CNN5"
+"""Without the rules that know causes in the quantization."""
+
+CAUSES = (
+    RuleCause(
+        "kernel",
+        "The kernel does something else than the operator says.",
+        "Write it with another operator, or use another revision.",
+        f"{K}cmsis_nn/batch_matmul.cc:124",
+        Example(quantized_layer("c = MatMul(a, a)", "1, 3, 3"), "--runtime tflm@2024-10"),
+        Example(quantized_layer("c = MatMul(a, a)", "1, 3, 3"), "--runtime tflm@2024-12"),
+    ),
+    RuleCause(
+        "weight-zero-point",
+        "The weights have a zero-point other than 0, which the kernel neither checks nor uses.",
+        "Quantize the weights symmetrically, as int8 with zero-point 0.",
+        f"{K}cmsis_nn/conv.cc:143",
+        Example(
+            quantized_layer(CONVOLUTION, "1, 4, 8, 8", constants="int8[4, 4, 1, 1] w = {1}, int8 v = {3}"),
+            f"--runtime tflm {ALONE}",
+        ),
+        Example(
+            quantized_layer(CONVOLUTION, "1, 4, 8, 8", constants="int8[4, 4, 1, 1] w = {1}, int8 v = {0}"),
+            f"--runtime tflm {ALONE}",
+        ),
+    ),
+    RuleCause(
+        "weight-scales",
+        "The weights of a dense layer have a scale for each output, and the kernel uses one.",
+        "Quantize dense layers per tensor, or use a newer revision.",
+        f"{K}fully_connected_common.cc",
+        Example(
+            quantized_layer(
+                "b = DequantizeLinear<axis = 1>(w, ws, v)\nc = MatMul(a, b)",
+                "1, 8",
+                "1, 2",
+                constants="int8[8, 2] w = {1}, float[2] ws = {0.1, 0.2}, int8[2] v = {0, 0}",
+            ),
+            f"--runtime tflm@2024-05-07 {ALONE}",
+        ),
+        Example(
+            quantized_layer(DENSE, "1, 8", "1, 2", constants="int8[8, 2] w = {1}, int8 v = {0}"),
+            f"--runtime tflm@2024-05-07 {ALONE}",
+        ),
+    ),
+    RuleCause(
+        "unequal-scales",
+        "Inputs and output have different scales or zero-points, and the kernel copies or compares stored integers.",
+        "Give them one scale and zero-point.",
+        f"{K}cmsis_nn/maximum_minimum.cc:63",
+        Example(quantized_layer("c = Max(a, a)", "1, 4, 8, 8", scale=0.3), f"--runtime tflm {ALONE}"),
+        Example(quantized_layer("c = Max(a, a)", "1, 4, 8, 8"), f"--runtime tflm {ALONE}"),
+    ),
+    RuleCause(
+        "rank",
+        "The tensor has more or fewer dimensions than the kernel reads.",
+        "Reshape it to four dimensions: a channel shuffle of one image needs no batch axis.",
+        f"{K}cmsis_nn/transpose.cc:30",
+        Example(
+            quantized_layer("c = Transpose<perm = [0, 2, 1, 3, 4]>(a)", "1, 2, 4, 8, 8", "1, 4, 2, 8, 8"),
+            "--runtime tflm",
+        ),
+        Example(quantized_layer("c = Transpose<perm = [1, 0, 2, 3]>(a)", "2, 4, 8, 8", "4, 2, 8, 8"), "--runtime tflm"),
+    ),
+    RuleCause(
+        "batch",
+        "The kernel computes the first image of a batch alone.",
+        "Run one image at a time, or use a newer revision.",
+        f"{K}cmsis_nn/pooling.cc",
+        Example(quantized_layer("c = MaxPool<kernel_shape = [1, 1]>(a)", "2, 4, 8, 8"), "--runtime tflm@2026-05-21"),
+        Example(quantized_layer("c = MaxPool<kernel_shape = [1, 1]>(a)", "1, 4, 8, 8"), "--runtime tflm@2026-05-21"),
+    ),
+    RuleCause(
+        "broadcast",
+        "The shapes of its operands differ, and the call reads as many elements of each as the result has.",
+        "Give both one shape, or fold the smaller one into the layer in front.",
+        f"{TVM}:345-383",
+        Example(
+            quantized_layer(
+                "b = DequantizeLinear(k, s, z)\nc = Mul(a, b)", "1, 4, 8, 8", constants="int8[1, 4, 1, 1] k = {1}"
+            ),
+            "--runtime tvm",
+        ),
+        Example(
+            quantized_layer(
+                "b = DequantizeLinear(k, s, z)\nc = Mul(a, b)", "1, 4, 8, 8", constants="int8[1, 4, 8, 8] k = {1}"
+            ),
+            "--runtime tvm",
+        ),
+    ),
+    RuleCause(
+        "axis",
+        "The axis of a softmax is not looked at, and the call runs over the last one.",
+        "Transpose in front, so that the softmax runs over the last axis.",
+        f"{TVM}:82-103",
+        Example(
+            quantized_layer("c = Softmax<axis = 0>(a)", "2, 5", zero=-128, scale=0.00390625),
+            f"--runtime tvm {ALONE}",
+        ),
+        Example(
+            quantized_layer("c = Softmax<axis = 1>(a)", "2, 5", zero=-128, scale=0.00390625),
+            f"--runtime tvm {ALONE}",
+        ),
+    ),
+    RuleCause(
+        "attribute",
+        "An option of the operator is not looked at, such as the dilation of a pool.",
+        "Write the layer without the option.",
+        f"{TVM}:287-329",
+        Example(
+            quantized_layer("c = MaxPool<kernel_shape = [2, 2], dilations = [2, 2]>(a)", "1, 4, 8, 8", "1, 4, 6, 6"),
+            "--runtime tvm",
+        ),
+        Example(quantized_layer("c = MaxPool<kernel_shape = [3, 3]>(a)", "1, 4, 8, 8", "1, 4, 6, 6"), "--runtime tvm"),
+    ),
+    RuleCause(
+        "zero-point-s16",
+        "int16 activations have a zero-point other than 0, which is not looked at.",
+        "Quantize int16 activations symmetrically.",
+        f"{TVM}:252-277",
+        Example(
+            quantized_layer(DENSE, "1, 8", "1, 2", kind="int16", zero=12, constants="int8[8, 2] w = {1}, int8 v = {0}"),
+            f"--runtime tvm {ALONE}",
+        ),
+        Example(
+            quantized_layer(DENSE, "1, 8", "1, 2", kind="int16", constants="int8[8, 2] w = {1}, int8 v = {0}"),
+            f"--runtime tvm {ALONE}",
+        ),
+    ),
+    RuleCause(
+        "operator-version",
+        "The file asks for a version of an operator that nobody knew when the runtime was reviewed. TensorFlow Lite "
+        "Micro compares no versions: its kernel may leave out what the version added. Known are the versions that "
+        "LiteRT 2.3.0 registers, and those that TensorFlow's op_version.cc writes.",
+        "Compare results on the device with LiteRT's, or convert with a release that writes an older version.",
+        "tensorflow/lite/micro/micro_op_resolver.h",
+        Example(NEWER, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b), of version 201"),
+        Example(KNOWN, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b), of version 2"),
+    ),
+)
 
 RULE = Rule(
     code="CNN402",
@@ -22,35 +180,10 @@ RULE = Rule(
     effect=Effect.WRONG,
     summary="The runtime computes a layer wrongly and reports success.",
     docs=__doc__,
-    bad=Example(
-        """
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {3}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
-}
-""",
-        options="--runtime tflm --ignore CNN5",
-    ),
-    good=Example(
-        """
-g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y)
-<float s = {0.1}, int8 z = {0}, int8[4, 4, 1, 1] w = {1}, int8 wz = {0}> {
-    q = QuantizeLinear(x, s, z)
-    a = DequantizeLinear(q, s, z)
-    b = DequantizeLinear(w, s, wz)
-    c = Conv(a, b)
-    d = QuantizeLinear(c, s, z)
-    y = DequantizeLinear(d, s, z)
-}
-""",
-        options="--runtime tflm --ignore CNN5",
-    ),
-    kinds=("runtime-wrong",),
+    bad=CAUSES[0].bad,
+    good=CAUSES[0].good,
+    kinds=("wrong", "operator-version"),
+    causes=CAUSES,
 )
 
-run = report_remark
+run = RemarkCheck(CAUSES)

@@ -119,7 +119,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             text = f"the multipliers of {gone} of its {all_} channels are below 2^-32 and count as 0"
             said = f"{described(record.node)}: {text}, so that these give out one number whatever goes in."
             level = Level.WARNING if gone == all_ else Level.NOTE
-            yield Statement(said, node_location(graph.path, record.node), level=level, cause=f"vanished {level.name}")
+            yield Statement(said, node_location(graph.path, record.node), level=level, group=f"vanished {level.name}")
     yield from _stored(graph)
     yield from _always_zero(subject)
 
@@ -133,7 +133,7 @@ def _stored(graph: Graph) -> Iterator[Statement]:
         fault, level = _fault(stored, graph.elem_type(tensor))
         if fault:
             where = node_location(graph.path, node)._replace(tensor=tensor)
-            yield Statement(f"{node.op_type} '{node.label}': '{tensor}' has {fault}.", where, level=level, cause=fault)
+            yield Statement(f"{node.op_type} '{node.label}': '{tensor}' has {fault}.", where, level=level, group=fault)
 
 
 def _fault(stored: StoredQuantization, elem_type: str) -> tuple[str, Level | None]:
@@ -178,7 +178,7 @@ def _always_zero(subject: ModelSubject) -> Iterator[Statement]:
         text = f"{whose} always zero while the model was calibrated: {marks}, and {held}.{ended}"
         where = node_location(graph.path, node)._replace(tensor=next(iter(tensors)))
         level = None if ends else Level.WARNING
-        said = Statement(text, where, level=level, cause=f"always zero, {quantizer}")
+        said = Statement(text, where, level=level, group=f"always zero, {quantizer}")
         yield replace(said, remedy="Calibrate with data that the device will see.")
 
 

@@ -44,5 +44,5 @@ def run(subject: Subject) -> Iterator[Statement]:
     if settings.runtime.judges or stack is None or needed <= stack:
         return
     text = f"{taken.effective} takes {needed:,} bytes of scratch; the stack has {stack:,} for it."
-    said = replace(subject.say(text), properties={"needed": needed, "room": stack}, cause="scratch")
+    said = replace(subject.say(text), properties={"needed": needed, "room": stack}, group="scratch")
     yield replace(said, remedy="Put the buffer into static memory.")

@@ -54,7 +54,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for node, parts in unsigned:
         text = f"{described(node)}: its {' and '.join(parts)} are uint8; CMSIS-NN takes int8."
         exact = "Taking 128 off their integers and zero-points is exact."
-        yield Statement(text, node_location(graph.path, node), cause="uint8", remedy=f"{exact} {remedy}")
+        yield Statement(text, node_location(graph.path, node), group="uint8", remedy=f"{exact} {remedy}")
 
 
 def _parts(record: LoweredLayer) -> list[str]:

@@ -50,4 +50,4 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     graph = subject.model.graph
     for before, node in useless_pairs(graph):
         text = f"{described(node)} gives back the integers that {described(before)} reads."
-        yield Statement(text, node_location(graph.path, node), cause="pair", remedy="Both can go.")
+        yield Statement(text, node_location(graph.path, node), group="pair", remedy="Both can go.")

@@ -18,6 +18,7 @@ from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import (
+    USUAL_CAUSES,
     Arena,
     BufferLife,
     LayerScratch,
@@ -94,12 +95,12 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         kernel.then(p)
         hold(p, (DYNAMIC,))
     except Unpredictable as found:
-        return stopped(owner, RuntimeVerdict.UNDECIDED, str(found))
+        return stopped(owner, RuntimeVerdict.UNDECIDED, str(found), cause="unpredictable")
     except Refused as refusal:
         halted = halt(p, Stage.PREPARE)
         if halted:
-            return stopped(owner, RuntimeVerdict.HALTS, halted)
-        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal), refusal.kind)
+            return stopped(owner, RuntimeVerdict.HALTS, halted.reason, cause=halted.cause)
+        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal), refusal.cause)
     return decided(p, number)
 
 
@@ -157,8 +158,8 @@ REASONS = {
 class Said(NamedTuple):
     """What is said of one operator."""
 
-    kind: str
-    """Kind of the remark."""
+    cause: str
+    """Cause of the finding."""
     verdict: RuntimeVerdict
     """What becomes of it in a build with checks."""
     text: str
@@ -199,15 +200,15 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
             f" version added."
         )
         verdict = RuntimeVerdict.UNDECIDED
-        found.append(RuntimeRemark("runtime-version", verdict, text, same[0], labels, targets))
+        found.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
     return found
 
 
 def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
     labels = tuple(place.node for place in places)
     message = f"{named(labels)}: {said.text}"
-    sure = said.kind != "runtime-operator" or said.level is None  # a custom one
-    return RuntimeRemark(said.kind, said.verdict, message, places[0], labels, (target,), said.level, sure=sure)
+    sure = said.cause != "operator" or said.level is None  # a custom one
+    return RuntimeRemark(said.cause, said.verdict, message, places[0], labels, (target,), said.level, sure=sure)
 
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
@@ -215,27 +216,31 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     if strict.stage == "registration":
         yield _unregistered(strict)
     elif strict.verdict is RuntimeVerdict.REFUSED:
-        yield Said(strict.kind or "runtime-stops", strict.verdict, f"{_refusal(strict)}.")
+        yield Said(_cause(strict), strict.verdict, f"{_refusal(strict)}.")
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
         if not covered:
-            yield Said("runtime-stops", strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
+            yield Said(_cause(strict), strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
     elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
-        yield Said(strict.kind or "runtime-wrong", strict.verdict, text)
+        yield Said(_cause(strict), strict.verdict, text)
     elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
     elif strict.verdict is RuntimeVerdict.UNDECIDED:
         text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
-        yield Said("runtime-stops", strict.verdict, text, Level.WARNING)
+        yield Said(strict.cause, strict.verdict, text, Level.WARNING)
+
+
+def _cause(row: TflmOperator) -> str:
+    return row.cause or USUAL_CAUSES[row.verdict]
 
 
 def _unregistered(row: TflmOperator) -> Said:
     """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
     if not row.sure:
         text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
-        return Said("runtime-operator", row.verdict, text, Level.WARNING)
-    return Said("runtime-operator", row.verdict, f"{_refusal(row)}.")
+        return Said(row.cause, row.verdict, text, Level.WARNING)
+    return Said(row.cause, row.verdict, f"{_refusal(row)}.")
 
 
 def _refusal(row: TflmOperator) -> str:
@@ -262,8 +267,8 @@ def _without_checks(row: TflmOperator) -> str:
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
     text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
-    level = None if row.kind or (row.op in KERNELS and row.reason not in INTEGERS) else Level.NOTE
-    return Said(row.kind or "runtime-reference", row.verdict, text, level)
+    level = None if row.cause == "mean" or (row.op in KERNELS and row.reason not in INTEGERS) else Level.NOTE
+    return Said(_cause(row), row.verdict, text, level)
 
 
 # From the rows of TensorFlow Lite Micro's interpreter to lowered layers, which checks, planning and reports take.

@@ -23,6 +23,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
     NO_FILTER,
+    FailedCheck,
     K,
     OperatorView,
     Preparation,
@@ -88,8 +89,6 @@ class KernelOutcome(str, Enum):
 class OfLayer(NamedTuple):
     """What a row says of a layer of an ONNX model, which becomes an operator of the row."""
 
-    kind: str
-    """Kind of the remark."""
     reason: str
     """Why, as a clause."""
     causes: tuple[Cause, ...] = ()
@@ -115,10 +114,15 @@ class KernelLimit(NamedTuple):
     """Day from which revisions have the check, ISO 8601; empty for all reviewed ones."""
     until: str = ""
     """Day from which they no longer have it; empty for all reviewed ones."""
-    kind: str = ""
-    """Kind of the remark on an operator of a file; empty for the usual one of the outcome."""
+    cause: str = ""
+    """Cause of the finding, a key of its rule's table; empty for that of the layer, or the usual one of the outcome."""
     layer: OfLayer | None = None
     """What it says of layers of ONNX models; None where a file alone tells."""
+
+    @property
+    def key(self) -> str:
+        """Cause of the finding; empty for the usual one of the outcome."""
+        return self.cause or (self.layer.causes[0].value if self.layer and self.layer.causes else "")
 
     @property
     def source(self) -> str:
@@ -891,7 +895,7 @@ _ABS_RSQRT = (
     *checks("elementwise.cc", {149: where(DATA, INT16, pointed(DATA, 0)), 150: where(DATA, INT16, pointed(OUTPUT, 0))}),
 )  # fmt: skip
 _SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")
-_STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), until=ANY_RANK)
+_STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), until=ANY_RANK, cause="broadcast")
 """Until that day, operands of different shapes were taken for four axes."""
 
 
@@ -948,7 +952,7 @@ def _sigmoid(file: str, same: int, point: int, power: int, message: str) -> tupl
 _STEPS_OF_OUTPUT = all_inputs(lambda operand: same_steps(operand, OUTPUT))
 _CONCAT_CHECKS = "2024-12-16"
 """Day from which concatenations check scales."""
-INT16_POINT = OfLayer("runtime-stops", "int16 activations have a zero-point other than 0", (Cause.ZERO_POINT_S16,))
+INT16_POINT = OfLayer("int16 activations have a zero-point other than 0", (Cause.ZERO_POINT_S16,))
 _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ABS", (*_ABS_RSQRT, Row("elementwise.cc:318", INVOKE, typed(DATA, *NUMBERS)))),
     ("ADD_N", (
@@ -1008,13 +1012,14 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
             172: all_inputs(lambda operand: ranked(operand, 0, MOST_AXES)),
         }),
         Row("concatenation.cc:183", PREPARE, where(DATA, INT8, _STEPS_OF_OUTPUT), since=_CONCAT_CHECKS,
-            layer=OfLayer("runtime-stops", "an input has another scale or zero-point than the output",
+            layer=OfLayer("an input has another scale or zero-point than the output",
                           (Cause.UNEQUAL_SCALES,))),
         Row("concatenation.cc:189", PREPARE, where(DATA, INT16, all_inputs(lambda operand: pointed(operand, 0))),
             since=_CONCAT_CHECKS, layer=INT16_POINT),
-        Row("concatenation.cc:205", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), since=_CONCAT_CHECKS),
+        Row("concatenation.cc:205", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), since=_CONCAT_CHECKS,
+            cause="zero-point-s16"),
         Row("concatenation.cc:250", WRONG, where(DATA, INTEGER, _STEPS_OF_OUTPUT), layer=OfLayer(
-            "runtime-wrong", "the kernel copies stored values, and scales or zero-points differ",
+            "the kernel copies stored values, and scales or zero-points differ",
             (Cause.UNEQUAL_SCALES,), sure=False)),
     )),
     ("COS LOG SIN SQRT SQUARE", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, *FLOAT)))),
@@ -1140,10 +1145,8 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
     )),
     ("MEAN", (
-        Row("reduce.cc", REFERENCE, always("MEAN has no CMSIS-NN kernel"), kind="runtime-mean", layer=OfLayer(
-            "runtime-mean",
-            "converters write it as MEAN, which has no CMSIS-NN kernel; export AvgPool2d with the plane as window, and "
-            "give its input and output one scale",
+        Row("reduce.cc", REFERENCE, always("MEAN has no CMSIS-NN kernel"), cause="mean", layer=OfLayer(
+            "converters write it as MEAN, which has no CMSIS-NN kernel",
             sure=False,
         )),
         Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
@@ -1160,7 +1163,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         }),
         Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
-        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK, cause="rank"),
     )),
     ("QUANTIZE", checks("quantize_common.cc", {
         36: inputs(1), 37: outputs, 42: given(DATA), 44: given(OUTPUT), 48: with_steps(OUTPUT), 54: one_scale,
@@ -1215,7 +1218,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *checks("select.cc", {
             78: inputs(3), 79: outputs, 95: typed(LEFT, "BOOL"), 96: same_type(SECOND, THIRD), 110: selected_shapes,
         }, {176: typed(SECOND, *NUMBERS)}),
-        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK, cause="broadcast"),
     )),
     ("SHAPE", checks("shape.cc", {39: inputs(1), 40: outputs}, {51: typed(OUTPUT, "INT32")})),
     ("SLICE", (
@@ -1456,18 +1459,18 @@ def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
         advice = f"; {limit.advice}" if limit.advice else ""
         reason = f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
         if limit.outcome is KernelOutcome.ALLOCATE_FAILS:
-            raise Refused(reason, stage, limit.kind)
+            raise Refused(reason, stage, limit.key)
         if limit.outcome is KernelOutcome.INVOKE_FAILS:
-            p.fails = Refused(reason, stage, limit.kind)
+            p.fails = Refused(reason, stage, limit.key)
         elif limit.outcome in (KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE):
-            p.halted = p.halted or (stage, reason)
+            p.halted = p.halted or FailedCheck(stage, reason, limit.key)
         elif limit.outcome is KernelOutcome.REFERENCE:
-            p.reference, p.kind = p.reference or text, p.kind or limit.kind
+            p.reference, p.reference_cause = p.reference or text, p.reference_cause or limit.key
         elif limit.outcome is KernelOutcome.WRONG:
-            p.kind = p.kind if p.wrong else limit.kind
+            p.wrong_cause = p.wrong_cause if p.wrong else limit.key
             p.wrong.append(reason)
         else:
-            p.failed_checks.append((stage, reason))
+            p.failed_checks.append(FailedCheck(stage, reason, limit.key))
 
 
 WORD = 4
@@ -1584,25 +1587,21 @@ PAIRS = (("FLOAT32", "FLOAT32"), ("INT16", "INT8"), ("INT8", "INT4"), ("INT8", "
 FILTER, IMAGE = KernelOperand(1, "its filter"), KernelOperand(2, "its input")
 INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
 WITHOUT = "the build has no CMSIS-NN"
-IN_FLOAT = OfLayer("runtime-float", "it computes in float", (Cause.FLOAT, Cause.FLOAT_RESULT), Level.NOTE)
+IN_FLOAT = OfLayer("it computes in float", (Cause.FLOAT, Cause.FLOAT_RESULT), Level.NOTE)
 HYBRID = OfLayer(
-    "runtime-hybrid",
     "its activations get their scale at run time, of which converters make hybrid layers",
     (Cause.DYNAMIC_QUANTIZATION,),
     sure=False,
 )
-FILTER_POINT = OfLayer(
-    "runtime-wrong", "the kernel neither checks nor uses the zero-point of the weights", (Cause.WEIGHT_ZERO_POINT,)
-)
+FILTER_POINT = OfLayer("the kernel neither checks nor uses the zero-point of the weights", (Cause.WEIGHT_ZERO_POINT,))
 READ_FILTER_POINT = FILTER_POINT._replace(reason=f"{FILTER_POINT.reason}, as was read and not run", sure=False)
 SEVERAL_SCALES = OfLayer(
-    "runtime-per-channel-dense",
     "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
     (Cause.WEIGHT_SCALES,),
 )
-INT8_ALONE = OfLayer("runtime-reference", "{op} has a CMSIS-NN kernel for int8 alone")
-NOT_YET = OfLayer("runtime-reference", "{op} has no CMSIS-NN kernel in this revision", level=Level.NOTE)
-NO_INT16 = OfLayer("runtime-stops", "{op} of this revision takes no int16", sure=False)
+INT8_ALONE = OfLayer("{op} has a CMSIS-NN kernel for int8 alone")
+NOT_YET = OfLayer("{op} has no CMSIS-NN kernel in this revision", level=Level.NOTE)
+NO_INT16 = OfLayer("{op} of this revision takes no int16", sure=False)
 
 
 def same(word: str, number: Callable[[TfliteTensor], float], left: KernelOperand, right: KernelOperand) -> Condition:
@@ -1613,18 +1612,18 @@ def same(word: str, number: Callable[[TfliteTensor], float], left: KernelOperand
 
 def in_float(source: str, operand: KernelOperand = DATA) -> KernelLimit:
     """Reference code for float."""
-    return Row(source, REFERENCE, where(operand, FLOAT, always("float")), kind="runtime-float", layer=IN_FLOAT)
+    return Row(source, REFERENCE, where(operand, FLOAT, always("float")), cause="float", layer=IN_FLOAT)
 
 
 def other_type(source: str, operand: KernelOperand, *types: str, layer: OfLayer | None = None) -> KernelLimit:
     """Reference code for integers of other types."""
     named = unless(operand, types, lambda view: operand.of(view).elem_type.lower())
-    return Row(source, REFERENCE, named, layer=layer)
+    return Row(source, REFERENCE, named, cause="activation-type", layer=layer)
 
 
 def not_yet(file: str, until: str) -> KernelLimit:
     """Reference code until a day from which CMSIS-NN computes the operator."""
-    return Row(file, REFERENCE, always("no CMSIS-NN kernel yet"), until=until, layer=NOT_YET)
+    return Row(file, REFERENCE, always("no CMSIS-NN kernel yet"), until=until, cause="no-function", layer=NOT_YET)
 
 
 def int16_points(first: int, *operands: KernelOperand, by: KernelOperand = DATA) -> Iterator[KernelLimit]:
@@ -1648,7 +1647,7 @@ def weighted_types(
     return (
         Row(f":{first}", PREPARE, same_type(data, OUTPUT)),
         Row(f":{first + 1}", PREPARE, typed(data, *ACTIVATIONS)),
-        Row(f":{first + 6}", PREPARE, in_pairs(data, *pairs), kind="runtime-hybrid", layer=HYBRID),
+        Row(f":{first + 6}", PREPARE, in_pairs(data, *pairs), layer=HYBRID),
         in_float(f":{float_at}", data),
     )
 
@@ -1764,7 +1763,7 @@ CONV = in_file(
 CONV_PLAIN = in_file(
     "conv_common.cc",
     {150: given(OUTPUT), 153: given(DATA), 156: given(FILTER), 158: same_type(DATA, OUTPUT)},
-    Row(":159", PREPARE, in_pairs(DATA, *PAIRS), kind="runtime-hybrid"),
+    Row(":159", PREPARE, in_pairs(DATA, *PAIRS), cause="dynamic-quantization"),
     {
         168: images(DATA, FILTER, OUTPUT), 185: where(DATA, INTEGER, with_steps(FILTER)),
         194: where(DATA, INTEGER, filter_scales(0)), 88: inputs(2, 3), 89: outputs,
@@ -1789,7 +1788,7 @@ def _conv(p: Preparation) -> None:
     p.runs(f"arm_convolve_wrapper_{kind}", call)
 
 
-_FORGOTTEN = Row("tensorflow/lite/micro/micro_allocator.cc:843", HALTS_PREPARE, forgotten_bias)
+_FORGOTTEN = Row("tensorflow/lite/micro/micro_allocator.cc:843", HALTS_PREPARE, forgotten_bias, cause="bias")
 DEPTHWISE = in_file(
     "cmsis_nn/depthwise_conv.cc",
     {70: given(DATA), 73: given(FILTER), 76: given(OUTPUT)},
@@ -1800,13 +1799,11 @@ DEPTHWISE = in_file(
     *checks("depthwise_conv_common.cc", {88: inputs(2, 3), 89: outputs}),
     *DEPTHWISE_SCALES,
     _ignored_point(":214"),
-    Row(":150", HALTS_PREPARE, where(DATA, INT8, several_images), until="2026-05-27", layer=OfLayer(
-        "runtime-batch", "a check asks for one image at a time; a release build (NDEBUG) goes on"
+    Row(":150", HALTS_PREPARE, where(DATA, INT8, several_images), until="2026-05-27", cause="batch", layer=OfLayer(
+        "a check asks for one image at a time; a release build (NDEBUG) goes on"
     )),
     _FORGOTTEN._replace(layer=OfLayer(
-        "runtime-stops",
-        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release "
-        "build; a bias of zeros avoids it",
+        "it has no bias, which converters may write as bias index -1; Prepare halts there, or fails in a release build",
         level=Level.NOTE,
         sure=False,
     )),
@@ -1818,7 +1815,7 @@ DEPTHWISE_PLAIN = in_file(
         176: where(DATA, INT8, with_steps(FILTER)), 185: where(DATA, INT8, filter_scales(3)),
         190: where(DATA, INT8, as_many_points),
     },
-    Row(":194", PREPARE, in_pairs(DATA, *PAIRS, alike=True), kind="runtime-hybrid"),
+    Row(":194", PREPARE, in_pairs(DATA, *PAIRS, alike=True), cause="dynamic-quantization"),
     {88: inputs(2, 3), 89: outputs},
     *DEPTHWISE_SCALES,
     _FORGOTTEN,
@@ -1858,12 +1855,13 @@ TRANSPOSED = in_file(
     },
     *TRANSPOSED_SCALES,
     _ignored_point(":288", IMAGE, READ_FILTER_POINT),
-    Row(":256", REFERENCE, where(IMAGE, INT16, always("int16 transposed convolution")), layer=INT8_ALONE),
+    Row(":256", REFERENCE, where(IMAGE, INT16, always("int16 transposed convolution")),
+        cause="activation-type", layer=INT8_ALONE),
 )  # fmt: skip
 TRANSPOSED_PLAIN = in_file(
     "transpose_conv.cc",
     {164: given(OUTPUT), 167: given(IMAGE), 170: given(FILTER)},
-    Row(":172", PREPARE, in_pairs(IMAGE, ("INT16", "INT8"), alike=True), kind="runtime-hybrid"),
+    Row(":172", PREPARE, in_pairs(IMAGE, ("INT16", "INT8"), alike=True), cause="dynamic-quantization"),
     {
         179: images(IMAGE, FILTER, OUTPUT), 213: where(IMAGE, INTEGER, with_steps(FILTER)),
         222: where(IMAGE, INTEGER, filter_scales(0)), 226: where(IMAGE, INTEGER, as_many_points), 78: inputs(3, 4),
@@ -1991,19 +1989,19 @@ def int32_bias(view: OperatorView) -> str:
     return INT32_BIAS if bias is not None and bias.elem_type == "INT32" else ""
 
 
-_PER_CHANNEL = "runtime-per-channel-dense"
 DENSE_QUANTIZATION = tuple(
     row._replace(condition=unless(DATA, FLOAT, row.condition))
     for row in (
-        Row("fully_connected_common.cc:58", PREPARE, several_scales, "", "2024-05-29", PER_CHANNEL_DENSE, layer=OfLayer(
-            _PER_CHANNEL, "its weights have a scale for each output, which Prepare of this revision checks for",
+        Row("fully_connected_common.cc:58", PREPARE, several_scales, "", "2024-05-29", PER_CHANNEL_DENSE,
+            "weight-scales", OfLayer(
+                "its weights have a scale for each output, which Prepare of this revision checks for",
             sure=False,
         )),
         Row("fully_connected_common.cc:99", PREPARE, one_scale_of_int4, since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
         Row("fully_connected_common.cc:107", PREPARE, scale_of_each_output),
         *(row._replace(condition=with_one_scale(row.condition)) for row in DENSE_BIAS),
-        Row("fully_connected_common.cc:148", HALTS_PREPARE, pointed(FILTER, 0), layer=OfLayer(
-            "runtime-stops",
+        Row("fully_connected_common.cc:148", HALTS_PREPARE, pointed(FILTER, 0),
+            cause="weight-zero-point", layer=OfLayer(
             "a check asks for weights with zero-point 0, as symmetric quantization gives them; a release build "
             "(NDEBUG) goes on, and ignores the zero-point where the output has more than two dimensions",
         )),
@@ -2017,22 +2015,21 @@ DENSE = in_file(
     *weighted_types(75, 429),
     Row(":90", PREPARE, readable),
     Row(":94", HALTS_PREPARE, ranked(OUTPUT, 2, 99)),
-    Row(":95", HALTS_PREPARE, ranked(OUTPUT, 0, 4), layer=OfLayer(
-        "runtime-stops", "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on"
+    Row(":95", HALTS_PREPARE, ranked(OUTPUT, 0, 4), cause="rank", layer=OfLayer(
+        "a check asks for an output of at most four dimensions; a release build (NDEBUG) goes on"
     )),
     *DENSE_QUANTIZATION,
     Row(":116", PREPARE, where(DATA, INT16, scales_of_int16), since=PER_CHANNEL_DENSE, layer=SEVERAL_SCALES),
     *int16_points(124, DATA, OUTPUT),
     *rows(WRONG, "", {389: where(DATA, INT16, int32_bias), 251: where(DATA, INT8, ignored_filter_point)}),
-    Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, layer=OfLayer(
-        "runtime-stops",
+    Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, cause="scratch-order", layer=OfLayer(
         "with more than two dimensions and inputs a multiple of 4 it is computed as a 1x1 convolution, of which a "
         "check asks that four scratch requests came before; a release build (NDEBUG) computes it rightly",
         level=Level.WARNING,
         sure=False,
     )),
-    Row("fully_connected_common.cc", WRONG, several_scales, until="2024-05-29", layer=OfLayer(
-        _PER_CHANNEL, "its weights have a scale for each output, and the kernel of this revision takes one", sure=False
+    Row("fully_connected_common.cc", WRONG, several_scales, until="2024-05-29", cause="weight-scales", layer=OfLayer(
+        "its weights have a scale for each output, and the kernel of this revision takes one", sure=False
     )),
 )  # fmt: skip
 DENSE_PLAIN = in_file(
@@ -2105,7 +2102,7 @@ PRODUCTS = in_file(
     *int16_points(319, LEFT, SECOND, OUTPUT),
     not_yet("cmsis_nn/batch_matmul.cc", "2024-09-09"),
     Row(":124", WRONG, always("rows and columns of its first input are exchanged"), "", "2024-09-09", "2024-11-06",
-        layer=OfLayer("runtime-wrong", "the kernel of this revision exchanges rows and columns of the first operand's "
+        layer=OfLayer("the kernel of this revision exchanges rows and columns of the first operand's "
                       "shape", sure=False)),
 )  # fmt: skip
 PRODUCTS_PLAIN = in_file(
@@ -2156,7 +2153,7 @@ def _products(p: Preparation) -> None:
 # ADD, MUL, MAXIMUM and MINIMUM.
 
 
-BROADCAST = OfLayer("runtime-broadcast", "the shapes of its operands differ")
+BROADCAST = OfLayer("the shapes of its operands differ")
 
 
 def differing(view: OperatorView) -> str:
@@ -2170,7 +2167,7 @@ def _pairs(float_at: str, broadcast_at: str) -> tuple[KernelLimit, ...]:
     return (
         in_float(float_at),
         other_type(float_at, LEFT, *NUMBERS),
-        Row(broadcast_at, REFERENCE, where(LEFT, INTEGER, differing), kind="runtime-broadcast", layer=BROADCAST),
+        Row(broadcast_at, REFERENCE, where(LEFT, INTEGER, differing), cause="broadcast", layer=BROADCAST),
     )
 
 
@@ -2180,7 +2177,7 @@ ADD = in_file(
         296: given(LEFT), 299: given(SECOND), 302: given(OUTPUT), 304: same_type(LEFT, OUTPUT),
         305: typed(LEFT, *NUMBERS, "INT32"),
     },
-    Row(":310", PREPARE, same_type(LEFT, SECOND), kind="runtime-hybrid"),
+    Row(":310", PREPARE, same_type(LEFT, SECOND), cause="activation-type"),
     *int16_points(314, LEFT, SECOND, OUTPUT),
     *SUM_FACTORS,
     {327: where(OUTPUT, ("INT32",), no_steps(LEFT)), 329: where(OUTPUT, ("INT32",), no_steps(SECOND))},
@@ -2229,7 +2226,9 @@ EXTREMES_PLAIN = in_file(
     "maximum_minimum.h",
     *(Row(f":{line}", INVOKE, touched(operand)) for line, operand in ((43, LEFT), (44, SECOND), (45, OUTPUT))),
     *LARGEST,
-    Row("tensorflow/lite/kernels/internal/reference/maximum_minimum.h:38", WRONG, unequal_steps),
+    Row(
+        "tensorflow/lite/kernels/internal/reference/maximum_minimum.h:38", WRONG, unequal_steps, cause="unequal-scales"
+    ),
 )
 EXTREMES = in_file(
     "cmsis_nn/maximum_minimum.cc",
@@ -2237,14 +2236,16 @@ EXTREMES = in_file(
     *LARGEST,
     in_float(":67", OUTPUT),
     Row(":63", WRONG, unequal_steps, layer=OfLayer(
-        "runtime-wrong", "the kernel compares stored values, and scales or zero-points differ", (Cause.UNEQUAL_SCALES,)
+        "the kernel compares stored values, and scales or zero-points differ", (Cause.UNEQUAL_SCALES,)
     )),
-    Row(":59", WRONG, where(OUTPUT, INT8, taken_for_one_value), "", _EXTREMES_SINCE, _ANY_RANK, layer=OfLayer(
-        "runtime-rank", "the kernel of this revision takes a tensor of one dimension for one value", sure=False
+    Row(":59", WRONG, where(OUTPUT, INT8, taken_for_one_value), "", _EXTREMES_SINCE, _ANY_RANK, "rank", OfLayer(
+        "the kernel of this revision takes a tensor of one dimension for one value", sure=False
     )),
-    *(Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(OUTPUT, INT8, ranked(operand, 0, 4)), since=_ANY_RANK)
+    *(Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(OUTPUT, INT8, ranked(operand, 0, 4)), since=_ANY_RANK,
+          cause="rank")
       for operand in (LEFT, SECOND, OUTPUT)),
-    Row("maximum_minimum.cc", PREPARE, where(OUTPUT, INT16, always("int16")), until="2024-09-09", layer=NO_INT16),
+    Row("maximum_minimum.cc", PREPARE, where(OUTPUT, INT16, always("int16")), until="2024-09-09",
+        cause="activation-type", layer=NO_INT16),
     not_yet("cmsis_nn/maximum_minimum.cc", _EXTREMES_SINCE),
     other_type(":67", OUTPUT, "INT8", layer=INT8_ALONE),
 )  # fmt: skip
@@ -2309,14 +2310,14 @@ def order_within(view: OperatorView) -> str:
     return f"axis {bad[0]} of an input with {rank} dimensions" if bad else ""
 
 
-TOO_MANY_AXES = OfLayer("runtime-rank", "five dimensions are the most that Prepare takes")
+TOO_MANY_AXES = OfLayer("five dimensions are the most that Prepare takes")
 PAD_PLAIN = in_file(
     "pad_common.cc",
     {
         36: inputs(2, 3), 37: outputs, 41: given(DATA), 44: given(AMOUNTS), 51: given(OUTPUT),
         53: same_type(DATA, OUTPUT),
     },
-    Row(":56", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
+    Row(":56", PREPARE, ranked(DATA, 0, 5), cause="rank", layer=TOO_MANY_AXES),
     {60: with_value(same_type(DATA, FILL)), 62: with_value(single_value(FILL))},
     Row(
         ":66",
@@ -2337,11 +2338,11 @@ PAD = in_file(
     "cmsis_nn/pad.cc",
     in_float(":88"),
     *PAD_PLAIN,
-    Row(":54", WRONG, where(DATA, INT8, pad_of_five), "", "2026-05-27", kind="runtime-rank", layer=OfLayer(
-        "runtime-rank", "the kernel pads the last four dimensions alone, and writes the first of several blocks"
+    Row(":54", WRONG, where(DATA, INT8, pad_of_five), "", "2026-05-27", cause="rank", layer=OfLayer(
+        "the kernel pads the last four dimensions alone, and writes the first of several blocks"
     )),
-    Row(":48", WRONG, where(DATA, INT8, pad_of_four), "", MOVES_SINCE, "2026-05-27", "runtime-rank", OfLayer(
-        "runtime-rank", "the kernel of this revision reads four sizes whatever the rank", sure=False
+    Row(":48", WRONG, where(DATA, INT8, pad_of_four), "", MOVES_SINCE, "2026-05-27", "rank", OfLayer(
+        "the kernel of this revision reads four sizes whatever the rank", sure=False
     )),
     not_yet("cmsis_nn/pad.cc", MOVES_SINCE),
     other_type(":109", DATA, "INT8", layer=INT8_ALONE),
@@ -2350,7 +2351,7 @@ ORDERED = in_file(
     "transpose_common.cc",
     {27: inputs(2), 28: outputs},
     *(Row(":30", PREPARE, given(operand)) for operand in (DATA, ORDER, OUTPUT)),
-    Row(":33", PREPARE, ranked(DATA, 0, 5), layer=TOO_MANY_AXES),
+    Row(":33", PREPARE, ranked(DATA, 0, 5), cause="rank", layer=TOO_MANY_AXES),
     {35: same_type(DATA, OUTPUT), 37: stored(ORDER), 44: ranked(ORDER, 1, 1)},
     Row(":45", PREPARE, lambda v: "" if ORDER.of(v).shape[0] == len(DATA.of(v).shape) else
         f"its order has {ORDER.of(v).shape[0]} axes for {len(DATA.of(v).shape)} dimensions"),
@@ -2362,10 +2363,11 @@ TRANSPOSE = in_file(
     in_float(":76"),
     *ORDERED,
     Row(":93", INVOKE, typed(DATA, *NUMBERS)),
-    Row(":30", WRONG, where(DATA, INT8, transpose_of_five), "", MOVES_SINCE, "", "runtime-rank", OfLayer(
-        "runtime-rank", "the kernel takes four dimensions at most, the error is dropped and the output is never written"
+    Row(":30", WRONG, where(DATA, INT8, transpose_of_five), "", MOVES_SINCE, "", "rank", OfLayer(
+        "the kernel takes four dimensions at most, the error is dropped and the output is never written"
     )),
-    Row("transpose.cc", PREPARE, where(DATA, INT16, always("int16")), until="2025-03-17", layer=NO_INT16),
+    Row("transpose.cc", PREPARE, where(DATA, INT16, always("int16")), until="2025-03-17",
+        cause="activation-type", layer=NO_INT16),
     not_yet("cmsis_nn/transpose.cc", MOVES_SINCE),
     other_type(":86", DATA, "INT8", layer=INT8_ALONE),
 )  # fmt: skip
@@ -2417,12 +2419,12 @@ def first_image(view: OperatorView) -> str:
     return f"only the first of {batch} images is pooled" if batch > 1 else ""
 
 
-_UNEQUAL = OfLayer("runtime-stops", "input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
+_UNEQUAL = OfLayer("input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
 POOL_PLAIN = in_file(
     "pooling_common.cc",
     {61: given(DATA), 64: given(OUTPUT)},
     Row(":73", PREPARE, where(DATA, INTEGER, pooled_scales), since=POOL_CHECKS, layer=_UNEQUAL),
-    Row(":74", PREPARE, where(DATA, INTEGER, pooled_points), since=POOL_CHECKS),
+    Row(":74", PREPARE, where(DATA, INTEGER, pooled_points), since=POOL_CHECKS, cause="unequal-scales"),
     *(row._replace(condition=where(DATA, INTEGER, row.condition)) for row in POOLED_ACTIVATION),
     Row(":86", PREPARE, typed(DATA, *NUMBERS)),
 )
@@ -2433,13 +2435,12 @@ POOL = in_file(
     Row(":170", PREPARE, where(DATA, INTEGER, images(DATA, OUTPUT))),
     Row("cmsis_nn/pooling.cc", WRONG, where(DATA, INTEGER, lambda v: pooled_scales(v) or pooled_points(v)),
         until=POOL_CHECKS, layer=OfLayer(
-        "runtime-wrong",
-        "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
+            "the kernel pools stored values, and scales or zero-points differ; no check of this revision sees it",
         (Cause.UNEQUAL_SCALES,),
         sure=False,
     )),
-    Row("cmsis_nn/pooling.cc", WRONG, where(DATA, INTEGER, first_image), until="2026-06-01", layer=OfLayer(
-        "runtime-batch", "the kernel pools the first image of a batch alone"
+    Row("cmsis_nn/pooling.cc", WRONG, where(DATA, INTEGER, first_image), "", "", "2026-06-01", "batch", OfLayer(
+        "the kernel pools the first image of a batch alone"
     )),
 )  # fmt: skip
 
@@ -2473,7 +2474,6 @@ def one_in_256(view: OperatorView) -> str:
 
 
 SOFTMAX_OUTPUT = OfLayer(
-    "runtime-stops",
     "its output needs scale 1/256 and zero-point -128 (int16: 1/32768 and 0, behind int8 1/65536 and -32768)",
     (Cause.SOFTMAX_SCALE,),
 )
@@ -2488,11 +2488,11 @@ SOFTMAX_STEPS = in_file(
     "softmax_common.cc",
     Row(":91", PREPARE, where(DATA, INT16, pointed(DATA, 0)), layer=INT16_POINT),
     Row(":92", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), layer=SOFTMAX_OUTPUT),
-    Row(":93", PREPARE, where(DATA, INT16, near(32768))),
+    Row(":93", PREPARE, where(DATA, INT16, near(32768)), cause="softmax-scale"),
     Row(":98", PREPARE, of_int8(INT16, pointed(OUTPUT, -32768)), layer=SOFTMAX_OUTPUT),
-    Row(":99", PREPARE, of_int8(INT16, near(65536))),
+    Row(":99", PREPARE, of_int8(INT16, near(65536)), cause="softmax-scale"),
     Row(":103", PREPARE, of_int8(INT8, pointed(OUTPUT, -128)), layer=SOFTMAX_OUTPUT),
-    Row(":104", PREPARE, of_int8(INT8, one_in_256)),
+    Row(":104", PREPARE, of_int8(INT8, one_in_256), cause="softmax-scale"),
     *SOFTMAX_RANGE,
 )
 """CalculateSoftmaxParams, by the types of input and output."""
@@ -2643,7 +2643,7 @@ LSTM = in_file(
         373: readable_lstm(DATA, HIDDEN),
     },
     Row(":438", REFERENCE, lambda v: "" if DATA.of(v).elem_type in INTEGER and CELL.of(v).elem_type == "INT16" else
-        "float", kind="runtime-float"),
+        "float", cause="float"),
 )  # fmt: skip
 LSTM_PLAIN = in_file(
     "unidirectional_sequence_lstm.cc",

@@ -14,7 +14,7 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, T
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
-from onnxlint_cmsis.runtimes.runtime import RECURRENT, ConditionRow, LayerFacts, RuntimeVerdict, always
+from onnxlint_cmsis.runtimes.runtime import RECURRENT, USUAL_CAUSES, ConditionRow, LayerFacts, RuntimeVerdict, always
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, KernelLimit, KernelOutcome, broken
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
@@ -159,39 +159,39 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
             ops.setdefault(row, []).append(op)
     return tuple(
         ConditionRow(
-            row.layer.kind, VERDICTS.get(row.outcome, RuntimeVerdict.HALTS), tuple(names), partial(_holds, row),
+            row.key or USUAL_CAUSES[verdict], verdict, tuple(names), partial(_holds, row),
             row.layer.reason, row.source, row.since, row.until, row.layer.level, row.layer.sure, row.layer.causes,
         )
-        for row, names in ops.items() if row.layer
+        for row, names in ops.items() if row.layer for verdict in (VERDICTS.get(row.outcome, RuntimeVerdict.HALTS),)
     )  # fmt: skip
 
 
 TFLM_ROWS = (
     ConditionRow(
-        "runtime-operator", RuntimeVerdict.REFUSED, ("REDUCE_MIN",), always,
+        "operator", RuntimeVerdict.REFUSED, ("REDUCE_MIN",), always,
         "it has no operator {op} in this revision", RESOLVER, until="2025-08-05", level=Level.WARNING, sure=False,
     ),
     ConditionRow(
-        "runtime-stops", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),
+        "check", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),
         "its kernel of {op}, which converters make of it, refuses that {refusal}", K, sure=False,
     ),
     *_of_kernels(),
     ConditionRow(
-        "runtime-reference", RuntimeVerdict.UNDECIDED, RECURRENT, always,
+        "recurrent", RuntimeVerdict.UNDECIDED, RECURRENT, always,
         "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
         level=Level.NOTE,
     ),
     ConditionRow(
-        "runtime-operator", RuntimeVerdict.REFUSED, (),
+        "operator", RuntimeVerdict.REFUSED, (),
         lambda facts: bool(facts.op) and facts.op not in KERNELS and not _registered(facts),
         "it has no operator {op}, which converters may make of it", RESOLVER, level=Level.WARNING, sure=False,
     ),
     ConditionRow(
-        "runtime-float", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "float", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
         "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
     ),
     ConditionRow(
-        "runtime-reference", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "no-function", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
         "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
     ),
 )  # fmt: skip

@@ -169,13 +169,24 @@ class Stage(str, Enum):
 
 
 class Refused(Exception):  # noqa: N818 - not an error of ours: the kernel says no
-    """A kernel returned kTfLiteError: why, when, and the kind of the remark, empty for the usual one."""
+    """A kernel returned kTfLiteError: why, when, and the cause of the finding, empty for the usual one."""
 
-    def __init__(self, reason: str, stage: Stage, kind: str = "") -> None:
+    def __init__(self, reason: str, stage: Stage, cause: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.stage = stage
-        self.kind = kind
+        self.cause = cause
+
+
+class FailedCheck(NamedTuple):
+    """A check of a kernel that does not hold, at which a build halts."""
+
+    stage: Stage
+    """When."""
+    reason: str
+    """What is broken, and the line of the source."""
+    cause: str = ""
+    """Cause of the finding; empty for the usual one."""
 
 
 class Unpredictable(Exception):  # noqa: N818 - as above
@@ -198,8 +209,8 @@ class Preparation:
         """Kernels under the main function, in order of delegation."""
         self.call: KernelCall | None = None
         """The main function's call, where it has one with a route."""
-        self.failed_checks: list[tuple[Stage, str]] = []
-        """TFLITE_DCHECKs that do not hold: the source line of each."""
+        self.failed_checks: list[FailedCheck] = []
+        """TFLITE_DCHECKs that do not hold."""
         self.wrong: list[str] = []
         """Why the output will not be what the model says, though no status tells."""
         self.hazards: list[str] = []
@@ -208,11 +219,13 @@ class Preparation:
         """An error that Eval drops."""
         self.reference: str = ""
         """Why reference code runs."""
-        self.kind: str = ""
-        """Kind of the remark on wrong values, or on reference code; empty for the usual one."""
+        self.wrong_cause: str = ""
+        """Cause of the finding on wrong values; empty for the usual one."""
+        self.reference_cause: str = ""
+        """Cause of the finding on reference code; empty for the usual one."""
         self.fails: Refused | None = None
         """Why Eval returns an error."""
-        self.halted: tuple[Stage, str] | None = None
+        self.halted: FailedCheck | None = None
         """TFLITE_CHECK that does not hold: it halts every build."""
         self.memory_known = True
         """Whether the requests are all the kernel makes."""
@@ -243,7 +256,7 @@ class Preparation:
             self.dropped = way.hazards[0].what if way.hazards else f"status {way.status}"
             use = status_use(call.entry)
             if use is not None and use.halts:
-                self.failed_checks.append((Stage.INVOKE, f"{self.dropped} ({use.source})"))
+                self.failed_checks.append(FailedCheck(Stage.INVOKE, f"{self.dropped} ({use.source})"))
 
     def request(self, size: int | None) -> None:
         """A scratch request, even for no bytes; -1, an absent size function, counts as none."""

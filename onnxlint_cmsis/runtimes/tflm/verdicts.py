@@ -10,7 +10,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory, operator_bytes
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView, Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, OperatorView, Preparation, Refused, Stage
 
 STAGES = ("registration", *(stage.value for stage in Stage))
 """Stages at which a model stops, in order."""
@@ -51,8 +51,8 @@ class TflmOperator:
     """What it asks for that stays; None where that is not known."""
     call: KernelCall | None
     """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
-    kind: str = ""
-    """Kind of the remark on it; empty for the usual one of its verdict."""
+    cause: str = ""
+    """Cause of the finding on it; empty for the usual one of its verdict."""
     sure: bool = True
     """False for a custom operator, which the application may register."""
 
@@ -91,11 +91,11 @@ class TflmReport(NamedTuple):
 
 
 def stopped(
-    owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "", kind: str = ""
+    owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "", cause: str = ""
 ) -> TflmOperator:
     """The row of an operator at which the allocation stops."""
     stage = "" if verdict is RuntimeVerdict.UNDECIDED else Stage.PREPARE.value
-    return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None, kind)
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None, cause)
 
 
 def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmOperator:
@@ -105,13 +105,13 @@ def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmO
         reason = f"{operator.title} is a custom operator, which the application would have to register"
     message, verdict = f"Failed to get registration from op code {operator.op}", RuntimeVerdict.REFUSED
     sure = operator.op != "CUSTOM"
-    return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, sure=sure)
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, "operator", sure)
 
 
 def decided(p: Preparation, number: int) -> TflmOperator:
     """The row of an operator whose Prepare runs to its end."""
     view, build = p.view, p.build
-    verdict, reason, message, stage = _verdict(p)
+    verdict, reason, message, stage, cause = _verdict(p)
     structures = operator_bytes(view.operator.op, build)
     memory = None
     if structures and p.memory_known:
@@ -131,27 +131,27 @@ def decided(p: Preparation, number: int) -> TflmOperator:
         tuple(p.scratch),
         memory,
         p.call,
-        p.fails.kind if p.fails else p.kind,
+        cause,
     )
 
 
-def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str]:
-    """Verdict, reason, message and stage."""
+def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str, str]:
+    """Verdict, reason, message, stage and cause."""
     for stage in Stage:
         check = halt(p, stage)
         if check:
-            return RuntimeVerdict.HALTS, check, "", stage.value
+            return RuntimeVerdict.HALTS, check.reason, "", stage.value, check.cause
         if stage is Stage.PREPARE and p.forgotten_bias:
             reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
-            return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value
+            return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value, "bias"
     if p.fails:
-        return RuntimeVerdict.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value
+        return RuntimeVerdict.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value, p.fails.cause
     if p.dropped or p.wrong or p.hazards:
         reasons = [*p.hazards, *p.wrong] or [f"an error is dropped: {p.dropped}"]
-        return RuntimeVerdict.WRONG, "; ".join(reasons), "", ""
+        return RuntimeVerdict.WRONG, "; ".join(reasons), "", "", p.wrong_cause
     if p.functions:
-        return RuntimeVerdict.CMSIS_NN, "", "", ""
-    return RuntimeVerdict.REFERENCE, p.reference, "", ""
+        return RuntimeVerdict.CMSIS_NN, "", "", "", ""
+    return RuntimeVerdict.REFERENCE, p.reference, "", "", p.reference_cause
 
 
 def printed(view: OperatorView, refusal: Refused) -> str:
@@ -159,9 +159,8 @@ def printed(view: OperatorView, refusal: Refused) -> str:
     return f"Node {view.operator.title} (number {view.number}) failed to {refusal.stage.value.lower()} with status 1"
 
 
-def halt(p: Preparation, stage: Stage) -> str:
-    """The first check of a stage that stops this build; empty where none does."""
-    if p.halted and p.halted[0] is stage:
-        return f"a check does not hold: {p.halted[1]}"
-    reasons = [reason for when, reason in p.failed_checks if when is stage]
-    return f"a check does not hold: {reasons[0]}" if reasons and p.build.checks else ""
+def halt(p: Preparation, stage: Stage) -> FailedCheck | None:
+    """The first check of a stage that stops this build, its reason as a clause; None where none does."""
+    checks = [p.halted] if p.halted and p.halted.stage is stage else []
+    checks += [check for check in p.failed_checks if check.stage is stage and p.build.checks]
+    return checks[0]._replace(reason=f"a check does not hold: {checks[0].reason}") if checks else None

@@ -9,14 +9,21 @@ judges that layer.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import report_remark
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.checks.kinds import about_remark
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
+if TYPE_CHECKING:
+    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+
 RULE = Rule(
-    code="CNN411",
-    name="padding-becomes-pad",
+    code="CNN404",
+    name="padding-becomes-operator",
     level=Level.NOTE,
     effect=Effect.NOTE,
     summary="Padding that TensorFlow Lite cannot express becomes an operator.",
@@ -37,7 +44,10 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
 """,
         options="--runtime tflm",
     ),
-    kinds=("runtime-padding",),
+    kinds=("padding",),
 )
 
-run = report_remark
+
+def run(remark: RuntimeRemark) -> Iterator[Statement]:
+    """Yield the one statement."""
+    yield replace(about_remark(remark), remedy="Nothing, or pad as SAME does: as much behind as in front, or one more.")
