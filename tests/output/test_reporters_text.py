@@ -250,9 +250,9 @@ def test_json_names_every_field_of_a_finding():
     from onnxlint_cmsis.ground.types import Source
 
     finding = json.loads(render("json", a_run([routing_miss()])))["findings"][0]
-    assert {field.name for field in fields(Finding)} - {"asks", "brief", "brief_remedy"} <= set(
+    assert {field.name for field in fields(Finding)} - {"asks", "group", "brief", "brief_remedy"} <= set(
         finding
-    )  # about the text
+    )  # about the text, and about what is told together
     for kind, found in ((Location, "location"), (Resize, "resize")):
         assert set(kind._fields) <= set(finding[found])
     assert set(Source._fields) <= set(finding["sources"][0])
