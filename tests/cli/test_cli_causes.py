@@ -16,7 +16,6 @@ from onnxlint_cmsis.config.settings import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS
-from onnxlint_cmsis.runtimes.tflm.layers import VERDICTS
 from support.models import text
 
 MODEL = """
@@ -162,10 +161,10 @@ ROWS = {
     if row.cause
 }
 LIMITED = {
-    (verdict.value, limit.key or USUAL_CAUSES[verdict], limit.source)
+    (kind, limit.key or USUAL_CAUSES[RuntimeVerdict(kind)], limit.source)
     for limits in (*(kernel.rows for kernel in KERNELS.values()), *LIMITS.values())
     for limit in limits
-    for verdict in (VERDICTS.get(limit.outcome, RuntimeVerdict.HALTS),)
+    for kind in (limit.outcome.value if limit.outcome.value in CLAIMED else "refused",)
 }
 
 
