@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.output.plain import name_in_c
 
 if TYPE_CHECKING:
     import jinja2
@@ -124,7 +125,6 @@ def callable_kinds(library: Library) -> list[str]:
 
 HERE = Path(__file__).resolve().parent
 _PER_LINE = 24
-_LONGEST = 80
 
 
 def model_source(program: Program, arena: ArenaPlan, board: Board, library: Library, title: str) -> str:
@@ -168,12 +168,3 @@ def _elements(values: np.ndarray) -> str:
 
 def _x(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
-
-
-def name_in_c(text: str) -> str:
-    """A name as generated C may have it, in comments alone: letters, digits and underscores, at most 80.
-
-    Everything of a model or of a path that goes into C, into a linker script or into assembly is a number or goes
-    through here: another character could end a comment, continue a line or be a trigraph, and the rest would be code.
-    """
-    return re.sub(r"[^A-Za-z0-9_]", "_", text[:_LONGEST])

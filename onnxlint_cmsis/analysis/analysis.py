@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.work import LayoutCopy
+    from onnxlint_cmsis.lower.work import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.host import HostComparison
@@ -264,16 +264,19 @@ class ModelAnalysis:
     @cached_property
     def copies(self) -> tuple[LayoutCopy, ...]:
         """Copies between memory orders that the application makes; none where a runtime lays tensors out."""
-        from onnxlint_cmsis.lower.work import layout_copies
+        return self.layout.copies if self._by_application else ()
 
-        return layout_copies(self.graph, self.lowered) if self._by_application else ()
+    @cached_property
+    def layout(self) -> MemoryLayout:
+        """Where activations lie for an application that calls CMSIS-NN's functions, whoever does so here."""
+        from onnxlint_cmsis.lower.work import memory_layout
+
+        return memory_layout(self.graph, self._lowered)
 
     @cached_property
     def unknown_copies(self) -> bool:
         """Whether a runtime stands between copies of memory orders and the device, so that their number is unknown."""
-        from onnxlint_cmsis.lower.work import layout_copies
-
-        return self.judged is not None and bool(layout_copies(self.graph, self._lowered))
+        return self.judged is not None and bool(self.layout.copies)
 
     def scratch(self, target: Target) -> dict[int, int]:
         """Bytes of scratch of each layer, by its node's index."""

@@ -19,10 +19,12 @@ from onnxlint_cmsis.cli.options import (
 )
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.output.layers import boundary_fields, boundary_in_c
 from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, paint, wrapped
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.boundary import BoundaryTensor
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
@@ -173,12 +175,18 @@ MOST_NAMES = 3
 
 
 def layers_text(report: LayersReport, width: int, *, full_names: bool = False, color: bool = False) -> str:
-    """What the model is judged for, then the blocks of all targets."""
+    """What the model is judged for, its inputs and outputs, then the blocks of all targets."""
     names = {} if full_names else report.names
     notes = "".join(f"{paint(wrapped(note, width), 'faint', color)}\n\n" for note in report.notes)
+    ends = "".join(f"{wrapped(_end(tensor, names), width)}\n" for tensor in report.boundary)
     blocks = ["".join(_block(report, total, names, width, color)) for total in report.totals]
     blocks += ["".join(_host_block(report.hosts, names, width, color))] if report.hosts else []
-    return notes + "\n".join(blocks)
+    return notes + (ends and f"{ends}\n") + "\n".join(blocks)
+
+
+def _end(tensor: BoundaryTensor, names: Mapping[str, str]) -> str:
+    """An input or output, with its name."""
+    return f"{tensor.role} '{names.get(tensor.name, tensor.name)}': {tensor.text}"
 
 
 def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
@@ -307,12 +315,12 @@ def _steps_text(steps: int | None) -> str:
 
 
 DESCRIPTION = (
-    "Show every layer of models: CMSIS-NN entry point, sizes (NHWC), kernel, MACs, predicted instructions (not "
-    "cycles), scratch, constants (bytes of weights, bias, multipliers and shifts). Relu and Clip right behind a layer "
-    "whose kernel clamps are part of it (fused), and so is BatchNormalization in its weights; operators that only move "
-    "or convert elements (Reshape, Q/DQ, ...) are no layers. A layer that CMSIS-NN has no function for says "
-    "`plain code` where code beside CMSIS-NN does, else `refused`. Of a .tflite file it shows every operator as "
-    "TensorFlow Lite Micro runs it."
+    "Show the inputs and outputs of models as the device holds them, and every layer: CMSIS-NN entry point, sizes "
+    "(NHWC), kernel, MACs, predicted instructions (not cycles), scratch, constants (bytes of weights, bias, "
+    "multipliers and shifts). Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
+    "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
+    "layers. A layer that CMSIS-NN has no function for says `plain code` where code beside CMSIS-NN does, else "
+    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it."
 )
 VERSION = 1
 KEYS = (
@@ -326,7 +334,8 @@ def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("layers", DESCRIPTION)
     parser.add_argument("files", nargs="+", metavar="FILE", help="model file, - for standard input")
-    parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
+    text = "Default: text. c is a C header that converts the inputs and outputs of one model."
+    parser.add_argument("--output-format", dest="form", choices=("text", "json", "c"), default="text", help=text)
     parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
     parser.add_argument(
         "--calibration",
@@ -354,11 +363,17 @@ def run(argv: list[str]) -> int:
         (file, _report(file, settings.settings_for(file), args.calibration, against_host=args.against_host))
         for file in args.files
     ]
-    if args.form == "json":
+    if args.form == "c":
+        if len(reports) > 1:
+            raise UsageError("--output-format c writes the header of one model: name one FILE")
+        sys.stdout.write(boundary_in_c(reports[0][1], reports[0][0]))
+    elif args.form == "json":
         shown = [
             {
                 "version": VERSION,
                 "path": file,
+                "inputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "input"],
+                "outputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "output"],
                 "layers": report.rows,
                 "totals": [_fields(total) for total in report.totals],
                 "instructions": MEANING,

@@ -205,6 +205,7 @@ def layers_report(
     `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.boundary import boundary
     from onnxlint_cmsis.analysis.coverage import layer_names
     from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
     from onnxlint_cmsis.output.layers import LayersReport
@@ -218,7 +219,8 @@ def layers_report(
 
             measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
         layers = with_formats(layers, model, measured)
-    return LayersReport(layers, [*totals(model)] if layers else [], layer_names(model).names, model.notes())
+    sums = [*totals(model)] if layers else []
+    return LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary(model))
 
 
 # What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what a fix would repair.

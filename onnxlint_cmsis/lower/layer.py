@@ -280,14 +280,14 @@ def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> boo
     """Tell whether a Transpose turns an image from NCHW to NHWC or back, which moves nothing in CMSIS-NN."""
     if len(order) > 2 and order == channels_last(len(order)) and is_image(graph, node.inputs[0]):
         return True
-    return _to_nchw(order) and _becomes_image(graph, node.outputs[0])
+    return _to_nchw(order) and becomes_image(graph, node.outputs[0])
 
 
 def _to_nchw(order: tuple[int, ...]) -> bool:
     return len(order) > 2 and order == (0, len(order) - 1, *range(1, len(order) - 1))
 
 
-def _becomes_image(graph: Graph, tensor: str) -> bool:
+def becomes_image(graph: Graph, tensor: str) -> bool:
     """Whether an operator on images reads a value, possibly behind others that keep the order of axes."""
     waiting, seen = [tensor], {tensor}
     while waiting and len(seen) <= REACH:

@@ -208,10 +208,19 @@ class LayoutCopy(NamedTuple):
         return prod(self.shape)
 
 
-def layout_copies(graph: Graph, lowered: Lowered) -> tuple[LayoutCopy, ...]:
-    """The copies of a model in file order, for the memory order of its inputs that needs the fewest."""
-    walks = [_Walk(graph, lowered, last) for last in (True, False)]
-    return min((walk.copies() for walk in walks), key=len)
+class MemoryLayout(NamedTuple):
+    """Where the tensors of a model lie, for the memory order of its inputs that needs the fewest copies."""
+
+    copies: tuple[LayoutCopy, ...]
+    """The copies, in file order."""
+    stored: Mapping[str, Stored]
+    """Each activation that a layer reads or writes."""
+
+
+def memory_layout(graph: Graph, lowered: Lowered) -> MemoryLayout:
+    """The copies of a model, and where its activations lie."""
+    last, first = (_Walk(graph, lowered, order).layout() for order in (True, False))
+    return first if not first.copies or len(first.copies) < len(last.copies) else last
 
 
 class _Walk:
@@ -225,14 +234,14 @@ class _Walk:
         self._stored: dict[str, Stored] = {}
         self._copies: list[LayoutCopy] = []
 
-    def copies(self) -> tuple[LayoutCopy, ...]:
+    def layout(self) -> MemoryLayout:
         for node in self._graph.nodes:
             if not node.inputs or not node.outputs or self._shape(node.outputs[0]) is None:
                 continue
             result = self._result(node, self._records.get(node.index))
             if result is not None:
                 self._stored[node.outputs[0]] = result
-        return tuple(self._copies)
+        return MemoryLayout(tuple(self._copies), self._stored)
 
     def _result(self, node: Node, record: LoweredLayer | None) -> Stored | None:
         """Where the first output of a node lies; None where the host or another program writes it."""

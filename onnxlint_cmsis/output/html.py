@@ -736,6 +736,8 @@ class ReportPage(NamedTuple):
     """As the user named it."""
     verdicts: tuple[str, ...]
     """Whether it runs and is right, a line for equal verdicts."""
+    boundary: tuple[Fact, ...]
+    """Its inputs and outputs."""
     sections: tuple[TargetSection, ...]
     """The targets."""
     graph: GraphDrawing
@@ -760,6 +762,10 @@ def report_page(given: ReportInput, against: ReportInput | None = None) -> Repor
         Path(given.model.path).name,
         given.version.name,
         tuple(line.text(given.names) for line in lines_of(result.verdicts)),
+        tuple(
+            Fact(f"{tensor.role} {given.names.get(tensor.name, tensor.name)}", tensor.text)
+            for tensor in given.version.layers.boundary
+        ),
         sections,
         graph_drawing(given.model, given.names, result.summary),
         all_findings(result.told, given.names),

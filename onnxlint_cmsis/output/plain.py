@@ -54,6 +54,15 @@ def printable(text: str) -> str:
     return _COMMAND.sub(_hexadecimal, text)
 
 
+def name_in_c(text: str) -> str:
+    """A name as C may have it behind a letter, and in comments: letters, digits and underscores, at most 80.
+
+    Everything of a model or of a path that goes into C, into a linker script or into assembly is a number or goes
+    through here: another character could end a comment, continue a line or be a trigraph, and the rest would be code.
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", text[:80])
+
+
 def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 

@@ -16,7 +16,7 @@ from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
 from firmware_check.build import STACK
 from firmware_check.compare import Comparison, LayerPair
-from firmware_check.emit import linker_script, model_source, name_in_c
+from firmware_check.emit import linker_script, model_source
 from firmware_check.emulator import SHARED, command_line
 from firmware_check.execution import Observed
 from firmware_check.judging import TargetCheck
@@ -140,7 +140,7 @@ def test_names_of_a_tflite_model_leave_the_tokens_of_its_c_alone(name: str) -> N
 
 @given(name=NAMES)
 def test_a_name_in_c_has_letters_digits_and_underscores_alone(name: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_]{0,80}", name_in_c(name))
+    assert re.fullmatch(r"[A-Za-z0-9_]{0,80}", plain.name_in_c(name))
 
 
 def test_a_folder_of_the_library_leaves_the_tokens_alone(quantized_model: onnx.ModelProto, tmp_path: Path) -> None:

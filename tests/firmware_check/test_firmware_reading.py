@@ -21,7 +21,7 @@ from firmware_check.reading.read import read_program
 from firmware_check.reading.stored_numbers import LayerResult
 from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import layout_copies
+from onnxlint_cmsis.lower.work import memory_layout
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
@@ -368,7 +368,7 @@ def test_the_linter_counts_the_copies_that_the_firmware_makes(name: str, tmp_pat
     path = behind_a_convolution(tmp_path, *ORDERS[name])
     graph = load_model(path).graph
     lowered = lower(graph)
-    copies = layout_copies(graph, lowered)
+    copies = memory_layout(graph, lowered).copies
     layers = [record for record in lowered.records if record.node.is_op("Transpose")]
     steps = [
         step for step in read_program(path, graph, EverythingLibrary("7.0.0")).steps if step.op_type == "Transpose"

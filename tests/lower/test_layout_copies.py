@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import layout_copies
+from onnxlint_cmsis.lower.work import memory_layout
 from support import linter, paths
 from support.linter import target_of
 from support.models import read, text
@@ -77,7 +77,7 @@ def analysed(name: str, *targets: str, **settings: object) -> ModelAnalysis:
 @pytest.mark.parametrize("name", MODELS)
 def test_copies_are_where_memory_has_another_order_than_a_layer_wants(name: str) -> None:
     graph = read(text(f"{HEAD} {MODELS[name][0]}"))
-    assert [copy.node.op_type for copy in layout_copies(graph, lower(graph))] == MODELS[name][1]
+    assert [copy.node.op_type for copy in memory_layout(graph, lower(graph)).copies] == MODELS[name][1]
 
 
 def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
