@@ -197,7 +197,7 @@ def _in_windows(graph: Graph, name: str) -> bool:
         for node in (*graph.consumers.get(end, ()), *filter(None, [graph.producers.get(end)])):
             if "stride_h" in node.attributes:
                 return len(graph.shape(name) or ()) == IMAGE_RANK
-            if canonical(node) in (*CONVERSIONS, "PAD", "PADV2"):
+            if canonical(node) in (*CONVERSIONS, "Pad"):
                 more = {*node.inputs[:1], *node.outputs} - seen
                 seen |= more
                 ends += more
