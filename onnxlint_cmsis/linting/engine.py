@@ -220,7 +220,7 @@ def layers_report(
             measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
-    return LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary(model))
+    return LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary=boundary(model))
 
 
 # What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what a fix would repair.
