@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from firmware_check import reference
 from firmware_check.compilers import Trouble, judges_costs, known_defects, unseen
-from firmware_check.verdict import TOLERANCE, Disagreement, LayerVerdict
+from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
+from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -258,7 +258,7 @@ def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observ
 
 def _allowed(step: Step) -> int:
     if step.function == "arm_softmax_s16":
-        return reference.allowed_difference(cast(int, step.numbers["row"]))
+        return softmax_wide_steps(cast(int, step.numbers["row"]))
     curve = int(_CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
     return TOLERANCE[step.output.quantization.bits] + curve
 

@@ -46,15 +46,6 @@ def reciprocals() -> np.ndarray:
     return _table(lambda x: np.float32(1) / (np.float32(1) + x), 0.0, 1.0)
 
 
-def allowed_difference(row: int) -> int:
-    """By how much an output may differ from the exact softmax of a row of this many elements, in units of 1/32768.
-
-    The least entry of the first table is 2, so that each element far below the largest still adds 2 to the sum, and
-    takes as much from an output near 1.
-    """
-    return 2 * row
-
-
 def _table(curve: Curve, first: float, last: float) -> np.ndarray:
     """Samples, each moved by half of what interpolation to the next is off by in the middle."""
     step = np.float32((last - first) / _STEPS)

@@ -22,11 +22,6 @@ RULES = {
 }
 """Code of each kind of disagreement to its name."""
 
-TOLERANCE = {8: 1, 16: 2}
-"""Bits of an output to its largest difference from ONNX Runtime's that counts as right: one unit of rounding. For int16
-CMSIS-NN, as TensorFlow Lite, takes multipliers of 16 bits, which are off by up to one unit in 2^15; its int16 softmax
-has another bound."""
-
 
 @dataclass(frozen=True)
 class Disagreement:

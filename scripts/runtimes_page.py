@@ -6,6 +6,7 @@ from itertools import groupby
 
 from onnxlint_cmsis.checks.run_checks import code_of
 from onnxlint_cmsis.runtimes.conditions import conditions_of
+from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
 from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, TFLM, ConditionRow, Runtime, kind_of, runtime_of
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from tvm_table import tvm_table
@@ -107,6 +108,38 @@ The table says what TensorFlow Lite Micro does when a function of CMSIS-NN retur
 |---|---|---|
 """
 
+HOSTS = """
+## The device and the desktop
+
+The same quantized model need not give the same integers on a device as in LiteRT or ONNX Runtime. The device multiplies
+a sum by a number of 31 bits, and rounds twice where the shift is negative: to 2^-n first, then to a whole step. Desktop
+kernels round once, most of them a float. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of
+-1, 12.5 % at -2, 3.1 % at -4, 0.8 % at -6. They come out equal where the shift is 0 or more and the host rounds halves
+up, and where both are clamped.
+
+`onnxlint-cmsis layers --against-host FILE` tells it of a model, as in [commands](commands.md#single-questions):
+
+* A step is one unit of the layer's result. Each bound holds for equal inputs. `up to 0.4 %` is the part of random
+  results that differs where none is clamped. `not bounded` comes with its reason.
+* The bound of an output takes every layer's worst case through all weights, which no input may reach. Deep models have
+  none. So compare outputs by what they decide, such as the class, and layers by these bounds.
+* An operator that the device refuses, or computes wrongly, has no bound.
+* Layers of a `.tflite` file are held against LiteRT as it is shipped (`litert`) and its reference kernels
+  (`litert-reference`), layers of an ONNX model against ONNX Runtime with CMSIS-NN called directly. There a layer of
+  int8 is one step off at most, one of int16 two; outputs have a bound where no layer may be off.
+* To reproduce a device on a desktop, run LiteRT with `OpResolverType.BUILTIN_REF`: only dense layers, and few others of
+  the table, differ there. PyPI's `tflite-micro` computes the device's integers.
+
+The linter knows the host's kernels from <versions>, on x86-64 with one thread; other processors may have other
+code. The first row that fits a layer holds. `seen` is what random layers gave, over scales that make all these shifts.
+
+| operators | data | host | at most | why | source | seen |
+|---|---|---|---|---|---|---|
+"""
+HOSTS_END = """
+Other operators on float compute in float, where the last bits may differ; what is not in the table was not measured.
+"""
+
 CONDITION_HEAD = """
 ## {title}: layers of ONNX models
 
@@ -125,12 +158,24 @@ def runtimes_page() -> str:
         for name, rows in ((name, conditions_of(name)) for name in (TFLM, *REVIEWED))
     )
     uses = "".join(f"| {', '.join(row.functions)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
-    return f"{_head()}{_revisions()}{STATUS}{uses}{tables}"
+    return f"{_head()}{_revisions()}{STATUS}{uses}{_hosts()}{tables}"
 
 
 def _head() -> str:
     """The head with the codes of the two rules it speaks of."""
     return HEAD.replace("<pad>", code_of("padding")).replace("<mean>", f"{code_of('reference code')}[mean]")
+
+
+def _hosts() -> str:
+    """What the device and runtimes of a desktop may differ in."""
+    versions = " and ".join(sorted({host.measured.split(",")[0].split(" on ")[0] for host in TFLITE_HOSTS}))
+    return HOSTS.replace("<versions>", versions) + "".join(map(_host_row, ROWS)) + HOSTS_END
+
+
+def _host_row(row: HostRow) -> str:
+    kinds, hosts = ", ".join(row.kinds) or "any", ", ".join(f"`{host.key}`" for host in row.hosts)
+    source = f"`{row.source}`" if row.source else ""
+    return f"| {', '.join(row.ops)} | {kinds} | {hosts} | {row.most} | {row.why} | {source} | {row.measured} |\n"
 
 
 def _revisions() -> str:

@@ -15,9 +15,9 @@ from firmware_check.groups import groups_of
 from firmware_check.judging import damage_of, dispatch_of
 from firmware_check.program import Array, Quantization, Step, Value, packed, side_by_side
 from firmware_check.reading.forms import FORMS
-from firmware_check.verdict import TOLERANCE, compare
+from firmware_check.verdict import compare
 from onnxlint_cmsis.ground.types import Dims
-from onnxlint_cmsis.runtimes.host import quantize_multiplier
+from onnxlint_cmsis.runtimes.host import TOLERANCE, quantize_multiplier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -157,11 +157,15 @@ class ModelAnalysis:
     @cached_property
     def against_hosts(self) -> tuple[HostComparison, ...]:
         """What layers and outputs may be off in runtimes of a desktop that read such files. Reads weights."""
-        from onnxlint_cmsis.runtimes.host import TFLITE_HOSTS, against
+        from onnxlint_cmsis.runtimes.host import TFLITE_HOSTS, against, against_onnx_runtime
 
-        if self.interpretation is None:
-            return ()
         unfit: dict[int, str] = {}
+        if self.interpretation is None:
+            for record in self.lowered.records:
+                judged = self.judgements.get(record.node.index)
+                if judged and judged.verdict is not RuntimeVerdict.CMSIS_NN:
+                    unfit[record.node.index] = f"becomes {judged.verdict.value}: {judged.reason}"
+            return (against_onnx_runtime(self.graph, self.lowered.records, unfit),)
         for target in self.settings.targets:
             for operator in self.interpretation.operators(target):
                 row = operator.row

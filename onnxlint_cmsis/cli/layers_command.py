@@ -347,8 +347,8 @@ def make_parser() -> CommandParser:
     parser.add_argument(
         "--against-host",
         action="store_true",
-        help="of a .tflite file: by how many steps of its result each layer may differ from LiteRT on a desktop, why, "
-        "and what is left of it at the outputs; reads the weights",
+        help="show by how many steps of its result each layer may differ from LiteRT (.tflite) or ONNX Runtime (.onnx) "
+        "on a desktop, why, and what becomes of it at the outputs; reads the weights of a .tflite file",
     )
     add_color(parser)
     add_keys(parser, KEYS)

@@ -1,6 +1,6 @@
 """How far a device may be from the runtimes of a desktop: layer by layer on equal inputs, and at a model's outputs.
 
-The device is TensorFlow Lite Micro, with CMSIS-NN or with its reference kernels, which compute the same integers. It
+The device is CMSIS-NN, or the reference kernels of TensorFlow Lite Micro, which compute the same integers. It
 multiplies by 31-bit numbers, and rounds twice where the shift is negative: MultiplyByQuantizedMultiplier in
 tensorflow/lite/kernels/internal/common.cc, arm_nn_requantize in arm_nnsupportfunctions.h. Builds with
 TFLITE_SINGLE_ROUNDING or CMSIS_NN_USE_SINGLE_ROUNDING are others.
@@ -9,13 +9,16 @@ TFLITE_SINGLE_ROUNDING or CMSIS_NN_USE_SINGLE_ROUNDING are others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import WEIGHTED, Function
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.record import real_attribute
 
@@ -72,6 +75,8 @@ LITERT = Host("litert", "LiteRT as it is shipped (XNNPACK)", "ai-edge-litert 2.3
 REFERENCE = Host("litert-reference", "LiteRT's reference kernels", "ai-edge-litert 2.3.0, BUILTIN_REF")
 TFLITE_HOSTS = (LITERT, REFERENCE)
 """Those that read `.tflite` files."""
+ORT = Host("onnxruntime", "ONNX Runtime, with optimisers or without", "onnxruntime 1.32.0 on x86-64")
+"""What reads `.onnx` files: with optimisers in integer kernels that multiply by floats, without in floats."""
 
 
 # A layer with the numbers that decide how it is rounded.
@@ -187,7 +192,7 @@ def _always(bound: Bound) -> Rule:
     return lambda _layer: bound
 
 
-def _rounded_once(factors: tuple[float, ...]) -> Bound:
+def _rounded_once(factors: Iterable[float]) -> Bound:
     """One rounding against two, of the same number.
 
     One is at most 1/2 from it, two at most 1/2 + 2^-(n+1) at a shift of -n. They differ where the first of two left
@@ -737,6 +742,67 @@ def against(graph: Graph, read: Read, host: Host, unfit: Mapping[int, str]) -> H
         steps = None if open_ else grown(layer, found.bound, known)
         apart.update(dict.fromkeys(node.outputs, steps))
     return HostComparison(host, tuple(layers), tuple((name, apart.get(name)) for name in graph.outputs))
+
+
+# A layer of an ONNX model in ONNX Runtime, held against the function of CMSIS-NN that it becomes.
+
+
+TOLERANCE = {8: 1, 16: 2}
+"""Bits of a result to the steps that a layer may be off: one unit of rounding. For int16 CMSIS-NN, as TensorFlow Lite,
+takes multipliers of 15 bits, which are off by up to one unit in 2^15; its int16 softmax has another bound."""
+FAITHFUL = (
+    Function.MAX_POOL, Function.MAXIMUM, Function.MINIMUM, Function.PAD, Function.TRANSPOSE, Function.CONCATENATION,
+    Function.RESHAPE,
+)  # fmt: skip
+"""Functions whose results are elements of their inputs."""
+ROUNDS = "rounds halves to even and once, CMSIS-NN away from zero and twice at negative shifts"
+TABLES = "computes exponentials as floats, CMSIS-NN in fixed-point numbers or by tables"
+IN_FLOAT = "computes in float, as the file does; the device will not"
+
+
+def softmax_wide_steps(row: int) -> int:
+    """By how much arm_softmax_s16 may be off the exact softmax of a row, in units of 1/32768.
+
+    The least entry of its first table is 2, so that each element far below the largest still adds 2 to the sum, and
+    takes as much from a result near 1 (softmax_common.cc, arm_softmax_s16.c).
+    """
+    return 2 * row
+
+
+def _of_record(record: LoweredLayer) -> LayerDifference:
+    """What a layer may be off: ONNX Runtime computes real numbers and rounds once, with optimisers or without."""
+    node, layer, result = record.node, record.layer, record.output
+    if record.assumed:
+        return LayerDifference(node, Bound(None), IN_FLOAT)
+    if layer is None or result is None or record.verdict is not Verdict.CMSIS_NN:
+        return LayerDifference(node, Bound(None), f"is not held against CMSIS-NN: {record.reason or 'it has no call'}")
+    function, wide = layer.call.function, result.bits > 8
+    if function in FAITHFUL:
+        kept = all(source is not None and source.equals(result) for source in record.inputs)
+        return LayerDifference(node, EQUAL, "") if kept else LayerDifference(node, ONE, ROUNDS)
+    if function is Function.SOFTMAX:
+        row = layer.call.input_dims.c or layer.call.output_dims.c
+        steps = None if wide and row is None else softmax_wide_steps(row or 0) if wide else TOLERANCE[8]
+        return LayerDifference(node, Bound(steps), TABLES)
+    source, weights = record.inputs[0] if record.inputs else None, record.weights
+    if function in WEIGHTED and source and weights and source.scale and weights.scales and result.scale and not wide:
+        return LayerDifference(node, _rounded_once([source.scale * s / result.scale for s in weights.scales]), ROUNDS)
+    return LayerDifference(node, Bound(TOLERANCE.get(result.bits)), ROUNDS)
+
+
+def against_onnx_runtime(graph: Graph, records: Iterable[LoweredLayer], unfit: Mapping[int, str]) -> HostComparison:
+    """Every layer of an ONNX model, and its outputs, which have a bound where no layer may be off; `unfit` as above."""
+    layers = tuple(
+        LayerDifference(record.node, Bound(None), unfit[record.node.index])
+        if record.node.index in unfit
+        else _of_record(record)
+        for record in records
+    )
+    steps = 0 if all(layer.equal for layer in layers) else None
+    return HostComparison(ORT, layers, tuple((name, steps) for name in graph.outputs))
+
+
+# Plain data.
 
 
 def fields(comparison: HostComparison) -> dict[str, object]:

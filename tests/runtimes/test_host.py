@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
 from support.goldens import check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
+from support.linter import analysed
 from support.tflite_steps import random_chain
 
 pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
@@ -61,6 +65,49 @@ def test_no_tensor_of_a_model_is_off_by_more_than_is_told(tmp_path: Path) -> Non
             outputs += agreement.outputs
     assert any(seen.off for seen in layers)
     assert any(seen.told for seen in outputs)
+
+
+def pointwise_model(rng: np.random.Generator, shift: float, folder: Path) -> tuple[Path, np.ndarray, float]:
+    """A quantized 1x1 convolution between Q/DQ pairs, its weights, and the factor of its sums."""
+    weights, scales = (
+        rng.integers(-127, 128, (8, 16, 1, 1)).astype(np.int8),
+        (0.04, 0.01, 0.0004 * 2.0 ** (0.5 - shift)),
+    )
+    numbers = {"w": weights, "zero": np.int8(0)}
+    numbers |= {name: np.float32(scale) for name, scale in zip(("sx", "sw", "sy"), scales, strict=True)}
+    pairs = [("DequantizeLinear", ["x", "sx", "zero"], "a"), ("DequantizeLinear", ["w", "sw", "zero"], "b")]
+    pairs += [("Conv", ["a", "b"], "c"), ("QuantizeLinear", ["c", "sy", "zero"], "y")]
+    graph = helper.make_graph(
+        [helper.make_node(op, inputs, [output]) for op, inputs, output in pairs],
+        "conv",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, [1, 16, 12, 12])],
+        [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 8, 12, 12])],
+        [numpy_helper.from_array(np.asarray(values), name) for name, values in numbers.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    file = folder / "conv.onnx"
+    onnx.save(model, file)
+    factor = float(np.float32(scales[0])) * float(np.float32(scales[1])) / float(np.float32(scales[2]))
+    return file, weights, factor
+
+
+@pytest.mark.parametrize("shift", [0, -1, -2, -4, -6])
+@pytest.mark.parametrize("level", [Optimization.SHIPPED, Optimization.NONE])
+def test_a_layer_in_onnx_runtime_is_off_by_what_is_told(tmp_path: Path, shift: int, level: Optimization) -> None:
+    rng = np.random.default_rng(0)
+    file, weights, factor = pointwise_model(rng, shift, tmp_path)
+    (told,) = analysed(file).against_hosts
+    (layer,) = told.layers
+    data = rng.integers(-20 if shift else -2, 21 if shift else 3, (1, 16, 12, 12)).astype(np.int8)
+    sums = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0].astype(np.int64), data.astype(np.int64))
+    device = np.clip(requantized(sums, quantize_multiplier(factor)), -128, 127)
+    found = RuntimeSession(file.read_bytes(), level).run({"x": data})[0]
+    off = np.abs(found.astype(np.int64) - device)
+    free = np.abs(device) < 127
+    assert layer.bound.steps == 1
+    assert layer.bound.share == (2.0 ** (quantize_multiplier(factor).shift - 1) if shift else 0)
+    assert off.max() <= 1
+    assert (off[free] > 0).mean() <= 1.3 * (layer.bound.share or 0) + 0.01
 
 
 def test_one_rounding_and_two_differ_as_often_as_is_told() -> None:
