@@ -297,6 +297,14 @@ def test_linting_a_model_without_anything_to_repair_loads_no_fixer(tmp_path: Pat
     assert len(ours) <= MOST_MODULES
 
 
+def test_linting_a_tflite_model_loads_nothing_of_onnx(tmp_path: Path) -> None:
+    model = tmp_path / "m.tflite"
+    model.write_bytes(SOUND["conv.tflite"]())
+    loaded = loaded_by_lint(model)
+    assert not {"onnx", "google.protobuf", "onnxlint_cmsis.formats.onnx.load"} & loaded
+    assert "onnxlint_cmsis.fixers.planning.solve" in loaded, "sizes are searched"
+
+
 def test_trying_a_repair_while_linting_loads_no_proof(tmp_path: Path) -> None:
     model = tmp_path / "m.onnx"
     model.write_bytes(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString())

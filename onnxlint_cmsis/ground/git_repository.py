@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,6 +95,8 @@ class Repository(NamedTuple):
     @contextlib.contextmanager
     def _data_alone(self) -> Iterator[Path]:
         """A repository's folder without its configuration and hooks. Raises GitError."""
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="onnxlint-cmsis-git-") as name:
             alone = Path(name)
             try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from onnxlint_cmsis.ground.findings import Location, PythonPlace
@@ -231,6 +232,19 @@ class Graph:
         """Element type of a value, empty where unknown."""
         tensor = self.tensors.get(name)
         return tensor.elem_type if tensor else ""
+
+
+def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
+    """Two nodes, or a node and an input or initializer, under one name; `given` are inputs and initializers."""
+    for node in graph.nodes:
+        for key in node.outputs:
+            maker = graph.producers.get(key)
+            if maker is not None and maker is not node:
+                wrong = f"makes `{key}`, which {maker.label} makes too; a value is made once"
+                yield Problem("invalid", wrong, node.label)
+            elif key in given:
+                wrong = f"makes `{key}`, which is an input or initializer too; a value is made once"
+                yield Problem("invalid", wrong, node.label)
 
 
 # What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding.

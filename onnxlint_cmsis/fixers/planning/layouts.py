@@ -26,12 +26,11 @@ from onnxlint_cmsis.fixers.planning.problem import Kept, Plan
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes
-from onnxlint_cmsis.formats.onnx.load import duplicate_outputs
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
-from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node, duplicate_outputs
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import Elements
 

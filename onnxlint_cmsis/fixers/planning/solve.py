@@ -8,7 +8,6 @@ from functools import cache, partial
 from itertools import chain, combinations, islice, pairwise, product, starmap
 from math import prod
 from operator import neg, sub
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -406,7 +405,7 @@ class Staircase(NamedTuple):
         """Sizes at which the cost jumps, and by how many instructions from the size below."""
         costs = [step.instructions[target] for step in self.steps]
         jumps = [after - before for before, after in pairwise(costs)]
-        usual = median(abs(jump) for jump in jumps) if jumps else 0
+        usual = float(np.median(np.abs(jumps))) if jumps else 0
         limit = max(CLIFF * usual, CHEAP * costs[0])
         return [(step.size, jump) for step, jump in zip(self.steps[1:], jumps, strict=True) if jump > limit]
 

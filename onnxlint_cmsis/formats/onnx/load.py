@@ -45,7 +45,17 @@ from onnxlint_cmsis.formats.onnx.wire import (
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.model.graph import Body, Constant, Graph, ModelError, Node, Problem, Tensor, window_misfit
+from onnxlint_cmsis.model.graph import (
+    Body,
+    Constant,
+    Graph,
+    ModelError,
+    Node,
+    Problem,
+    Tensor,
+    duplicate_outputs,
+    window_misfit,
+)
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
@@ -500,19 +510,6 @@ class Flattener:
 
 
 # Rules on how nodes are connected: every value made once, by something, before it is read.
-
-
-def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
-    """Two nodes, or a node and an input or initializer, under one name; `given` are inputs and initializers."""
-    for node in graph.nodes:
-        for key in node.outputs:
-            maker = graph.producers.get(key)
-            if maker is not None and maker is not node:
-                wrong = f"makes `{key}`, which {maker.label} makes too; a value is made once"
-                yield Problem("invalid", wrong, node.label)
-            elif key in given:
-                wrong = f"makes `{key}`, which is an input or initializer too; a value is made once"
-                yield Problem("invalid", wrong, node.label)
 
 
 def duplicate_names(graph: Graph) -> Iterator[Problem]:
