@@ -18,17 +18,23 @@ from onnxlint_cmsis.cli.options import (
     wants_color,
 )
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
-from onnxlint_cmsis.lower.layer import Verdict
-from onnxlint_cmsis.output.layers import boundary_fields, boundary_in_c
+from onnxlint_cmsis.output.layers import (
+    NO_LAYER,
+    boundary_fields,
+    boundary_in_c,
+    cost_of,
+    kernel_of,
+    mark_of,
+    reason_of,
+    sizes_text,
+)
 from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, paint, wrapped
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.boundary import BoundaryTensor
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.output.layers import LayersReport
     from onnxlint_cmsis.runtimes.host import Bound, HostComparison
 
@@ -36,16 +42,6 @@ if TYPE_CHECKING:
 # The cells of a layer's row as text.
 
 
-NO_LAYER = "no layer"
-"""Stands for the kernel of an operator that copies bytes at most."""
-_MARKS = {
-    Verdict.PLAIN.value: "~",
-    Verdict.REFUSED.value: "x",
-    Verdict.UNDECIDED.value: "?",
-    RuntimeVerdict.REFERENCE.value: "~",
-    RuntimeVerdict.HALTS.value: "x",
-    RuntimeVerdict.WRONG.value: "!",
-}
 BAR = 8
 """Columns of the longest bar."""
 
@@ -60,10 +56,10 @@ def layer_cells(layer: LayerReport, total: Total, names: Mapping[str, str], bar:
         kernel_of(layer),
         layer.kernel if layer.effective not in ("", layer.kernel) else "",
         "" if judged == layer.verdict.value else judged,
-        _sizes(layer.input),
-        _sizes(layer.output),
+        sizes_text(layer.input),
+        sizes_text(layer.output),
         _number(layer.macs),
-        _cost(layer),
+        cost_of(layer),
         _share(layer.instructions, total.instructions, bar),
         "-" if layer.scratch == -1 else _number(layer.scratch),
         _number(layer.constants),
@@ -82,34 +78,6 @@ def _format(q_format: LayerFormat) -> str:
     if q_format.out_shift is not None:
         parts.append(f"<<{q_format.bias_shift} >>{q_format.out_shift}")
     return ", ".join(parts)
-
-
-def mark_of(layer: LayerReport) -> str:
-    """What stands in front of the layer: what becomes of it, in the runtime where one is judged."""
-    if not layer.computes:
-        return " "
-    verdict = layer.judged.verdict if layer.judged else layer.verdict
-    return "!" if layer.hazards else _MARKS.get(verdict.value, " ")
-
-
-def kernel_of(layer: LayerReport) -> str:
-    """The kernel that does the work."""
-    if not layer.computes:
-        return NO_LAYER
-    return layer.verdict.value if layer.operator and mark_of(layer) in ("~", "x") else layer.computed_by
-
-
-def _cost(layer: LayerReport) -> str:
-    """Predicted instructions; - for what is no layer, `once` for what only the first run computes."""
-    if not layer.computes:
-        return "-"
-    return "once" if layer.once else layer.cost
-
-
-def _sizes(sizes: tuple[Size, ...]) -> str:
-    """`48x48x8` without a batch of one; ? for a size that is not known."""
-    shown = sizes[1:] if len(sizes) == 4 and sizes[0] == 1 else sizes
-    return "x".join("?" if number is None else str(number) for number in shown)
 
 
 def _number(value: int | None) -> str:
@@ -232,8 +200,7 @@ def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str
             yield f"  {names.get(layer.node, layer.node)}: {least:,} to {most:,} instructions, {why}"
     reasons: dict[str, list[str]] = {}
     for layer in layers:
-        reason = (layer.judged and layer.judged.reason) or layer.reason
-        if reason and mark_of(layer) != " ":
+        if reason := reason_of(layer):
             reasons.setdefault(reason, []).append(names.get(layer.node, layer.node))
     for reason, nodes in reasons.items():
         more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""

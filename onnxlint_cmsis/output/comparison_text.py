@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.verdict import cpu_of
 from onnxlint_cmsis.output.layers import layer_fields
 from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
 from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
@@ -134,16 +135,22 @@ def layer_name(changed: LayerDifference, names: Mapping[str, str]) -> str:
     return f"{after} ({before} before)" if before and after and before != after else after or before
 
 
-def _text_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+def figure_rows(
+    difference: ModelDifference, called: Callable[[str], str]
+) -> Iterator[tuple[str, str, str, Figure | None]]:
+    """What each figure counts, its CPU, both numbers, and the figure; then the times. `called` shows a layer's name."""
     for figure in difference.figures:
-        if figure.before == figure.after == 0:
-            continue
-        where = f" on {figure.target.partition(', ')[0]}" if figure.target else ""
-        mark = f": {EXCEEDED}" if figure in over else ""
-        rest = left_out_text(figure, lambda name: f"'{difference.names.get(name, name)}'")
-        yield f"  {word(difference, figure.metric)}{where}: {change_text(figure)}{rest}{mark}"
+        if not figure.before == figure.after == 0:
+            change = f"{change_text(figure)}{left_out_text(figure, called)}"
+            yield word(difference, figure.metric), cpu_of(figure.target), change, figure
     for pair in difference.times:
-        yield f"  time on {pair.target.partition(', ')[0]}: {time_text(pair)}"
+        yield "time", cpu_of(pair.target), time_text(pair), None
+
+
+def _text_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
+    for what, cpu, change, figure in figure_rows(difference, lambda name: f"'{difference.names.get(name, name)}'"):
+        mark = f": {EXCEEDED}" if figure in over else ""
+        yield f"  {what}{f' on {cpu}' if cpu else ''}: {change}{mark}"
 
 
 def _text_findings(difference: ModelDifference) -> Iterator[str]:
@@ -166,7 +173,7 @@ def _text_layers(difference: ModelDifference) -> Iterator[str]:
     for changed in difference.layers:
         old, new = (kernel_text(row) for row in (changed.before, changed.after))
         kernels = new if old == new else f"{old} -> {new}"
-        where = f"{layer_name(changed, difference.names)} on {changed.target.partition(', ')[0]}"
+        where = f"{layer_name(changed, difference.names)} on {cpu_of(changed.target)}"
         yield f"  {where}: {kernels}; predicted instructions {cost_text(changed, '->')}"
 
 
@@ -246,14 +253,10 @@ def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> 
     yield "| figure | target | change | |\n|---|---|---|---|"
     for verdicts in difference.verdicts:
         yield f"| verdict | {', '.join(verdicts.targets)} | {verdict_text(verdicts, '→')} | |"
-    for figure in difference.figures:
-        if figure.before or figure.after:
-            mark = "over the limit" if figure in over else ""
-            rest = left_out_text(figure, lambda name: markdown_code(difference.names.get(name, name)))
-            cpu = figure.target.partition(", ")[0]
-            yield f"| {word(difference, figure.metric)} | {cpu} | {change_text(figure)}{rest} | {mark} |"
-    for pair in difference.times:
-        yield f"| time | {pair.target.partition(', ')[0]} | {time_text(pair)} | |"
+    for what, cpu, change, figure in figure_rows(
+        difference, lambda name: markdown_code(difference.names.get(name, name))
+    ):
+        yield f"| {what} | {cpu} | {change} | {'over the limit' if figure in over else ''} |"
     yield ""
 
 
@@ -276,7 +279,7 @@ def _markdown_layers(difference: ModelDifference) -> Iterator[str]:
         kernels = new if old == new else f"{old} → {new}"
         cost = cost_text(changed, "→")
         name = markdown_code(layer_name(changed, difference.names))
-        yield f"| {name} | {changed.target.partition(', ')[0]} | {markdown(kernels)} | {cost} |"
+        yield f"| {name} | {cpu_of(changed.target)} | {markdown(kernels)} | {cost} |"
     if len(difference.layers) > MOST_LAYERS:
         yield f"\n{len(difference.layers) - MOST_LAYERS} more are in the JSON report."
     yield "\n</details>"

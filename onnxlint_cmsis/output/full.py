@@ -27,7 +27,7 @@ from onnxlint_cmsis.output.plain import (
 from onnxlint_cmsis.output.run import by_level, said, statistics_lines, with_short_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding, Resize
@@ -140,10 +140,8 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
 def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
     yield "do", with_short_names(what_to_do(finding, brief=not run.explain), file, run)
-    if run.explain and "option" in finding.properties:
-        yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if run.explain:
-        yield from _explanation(finding, file, run)
+        yield from explanation(finding, lambda text: with_short_names(text, file, run))
 
 
 _NO_REMEDY = {
@@ -183,19 +181,21 @@ def _remedy(finding: Finding, brief: bool) -> str:
     return f"{remedy} --fix {verb} it.".strip()
 
 
-def _explanation(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
-    """Targets, kernels, sources, reason and evidence."""
+def explanation(finding: Finding, short: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Option, targets, kernels, sources, reason and evidence; `short` puts names in their short forms."""
+    if "option" in finding.properties:
+        yield "option", str(finding.properties["option"])  # names in it are those that the quantizer looks up
     if finding.targets:
         yield "targets", targets_text(finding.targets)
     if finding.taken or finding.wanted:
         yield "kernel", " -> ".join(kernel for kernel in (finding.taken, finding.wanted) if kernel)
     if finding.resize:
-        yield "resize", with_short_names(_resize(finding.resize), file, run)
+        yield "resize", short(_resize(finding.resize))
     for source in finding.sources:
         yield "source", str(source)
     for label in ("runtime", "sizes", "why", "known"):
         if label in finding.properties:
-            yield label, with_short_names(str(finding.properties[label]), file, run)
+            yield label, short(str(finding.properties[label]))
     for name, pairs in finding.properties.items():
         if name.startswith(MEASURED):
             yield "measured", f"{name.removeprefix(MEASURED)}: {pairs}"

@@ -1,4 +1,4 @@
-"""What `onnxlint-cmsis layers` shows of a file, and each layer as JSON has it."""
+"""What `onnxlint-cmsis layers` shows of a file: the words for a layer, and each layer as JSON has it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.boundary import Conversion, Ties, shortest
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
-from onnxlint_cmsis.lower.layer import product_of
+from onnxlint_cmsis.lower.layer import Verdict, product_of
 from onnxlint_cmsis.output.plain import name_in_c
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.boundary import BoundaryTensor
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.runtimes.host import HostComparison
 
 
@@ -118,6 +120,54 @@ def boundary_in_c(report: LayersReport, path: str) -> str:
             )
         parts.append("".join(lines))
     return "\n".join(parts)
+
+
+# The words for a layer, in the table of `layers` and on the page of `report`.
+
+
+NO_LAYER = "no layer"
+"""Stands for the kernel of an operator that copies bytes at most."""
+_MARKS = {
+    Verdict.PLAIN.value: "~",
+    Verdict.REFUSED.value: "x",
+    Verdict.UNDECIDED.value: "?",
+    RuntimeVerdict.REFERENCE.value: "~",
+    RuntimeVerdict.HALTS.value: "x",
+    RuntimeVerdict.WRONG.value: "!",
+}
+
+
+def mark_of(layer: LayerReport) -> str:
+    """What stands in front of the layer: what becomes of it, in the runtime where one is judged."""
+    if not layer.computes:
+        return " "
+    verdict = layer.judged.verdict if layer.judged else layer.verdict
+    return "!" if layer.hazards else _MARKS.get(verdict.value, " ")
+
+
+def kernel_of(layer: LayerReport) -> str:
+    """The kernel that does the work."""
+    if not layer.computes:
+        return NO_LAYER
+    return layer.verdict.value if layer.operator and mark_of(layer) in ("~", "x") else layer.computed_by
+
+
+def cost_of(layer: LayerReport) -> str:
+    """Predicted instructions; - for what is no layer, `once` for what only the first run computes."""
+    if not layer.computes:
+        return "-"
+    return "once" if layer.once else layer.cost
+
+
+def sizes_text(sizes: tuple[Size, ...]) -> str:
+    """`48x48x8` without a batch of one; ? for a size that is not known."""
+    shown = sizes[1:] if len(sizes) == 4 and sizes[0] == 1 else sizes
+    return "x".join("?" if number is None else str(number) for number in shown)
+
+
+def reason_of(layer: LayerReport) -> str:
+    """Why the layer does not simply run in CMSIS-NN; empty where it does."""
+    return ((layer.judged and layer.judged.reason) or layer.reason) if mark_of(layer) != " " else ""
 
 
 # The two sets of keys of JSON: of a layer of an ONNX model, and of an operator of a `.tflite` file.
