@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = (
-    "Write one self-contained HTML page of each model: summary, predicted instructions (not cycles) of each layer, "
-    "memory over time, the graph with its channel classes, findings with remedies. It needs jinja2 "
+    "Write one self-contained HTML page of each model: verdict, findings with what to do, predicted instructions (not "
+    "cycles) of each layer on each target, memory over time, the graph with its channel classes. It needs jinja2 "
     "(pip install 'onnxlint-cmsis[report]')."
 )
 KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
@@ -96,11 +96,11 @@ def report_input(text: str, configured: Configuration) -> ReportInput:
 
 
 def _page(file: str, against: str, settings: Configuration) -> str:
-    from onnxlint_cmsis.output.html import render_page, report_page, require_jinja2
+    from onnxlint_cmsis.output.html import render_page, require_jinja2
 
     require_jinja2()
     before = report_input(against, settings) if against else None
-    return render_page(report_page(report_input(file, settings), before))
+    return render_page(report_input(file, settings), before)
 
 
 def _overlay(file: str, settings: Configuration) -> str:

@@ -1,4 +1,4 @@
-"""The page in a browser: nothing is blocked, no part is wider than a narrow screen, all text can be read."""
+"""The page in a browser: nothing is blocked, no part is wider than the screen, all text can be read, layers sort."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from support.report_models import write_model, written_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on PATH")
+PDFTOTEXT = shutil.which("pdftotext")
 HARNESS = """<!DOCTYPE html><pre id="told"></pre><iframe src="report.html" width="WIDE" height="800"></iframe><script>
 const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
 const light = color => {
@@ -45,7 +46,12 @@ document.querySelector("iframe").onload = event => {
   }
   const wide = [page.documentElement.scrollWidth, page.documentElement.clientWidth];
   const background = style(page.body).backgroundColor;
-  document.getElementById("told").textContent = JSON.stringify({wide, least, background});
+  const body = [...page.querySelectorAll("table.layers tbody")].at(-1);
+  const button = page.querySelector("table.layers th:nth-child(2) button");
+  const costs = () => [...body.rows].map(row => +row.cells[1].dataset.value);
+  const orders = [costs()];
+  for (let press = 0; press < 3; press++) { button.click(); orders.push(costs()); }
+  document.getElementById("told").textContent = JSON.stringify({wide, least, background, orders});
 };
 </script>"""
 """A page around the page that measures it."""
@@ -78,13 +84,34 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 28)")])
-def test_a_narrow_screen_shows_all_of_it(folder: Path, scheme: int, background: str) -> None:
-    found, console = seen(folder, 360, f"--blink-settings=preferredColorScheme={scheme}")
+@pytest.mark.parametrize(
+    ("wide", "scheme", "background"),
+    [(360, 1, "rgb(255, 255, 255)"), (360, 0, "rgb(21, 24, 28)"), (1280, 1, "rgb(255, 255, 255)")],
+)
+def test_a_screen_shows_all_of_it_and_layers_sort(folder: Path, wide: int, scheme: int, background: str) -> None:
+    found, console = seen(folder, wide, f"--blink-settings=preferredColorScheme={scheme}")
     assert console == []
     assert found["background"] == background
-    assert found["wide"][0] <= found["wide"][1] <= 360  # type: ignore[index]
+    assert found["wide"][0] <= found["wide"][1] <= wide  # type: ignore[index]
     assert found["least"] >= 4.5  # type: ignore[operator]
+    unsorted, falling, rising, again = found["orders"]  # type: ignore[misc]
+    assert falling == sorted(unsorted, reverse=True) != unsorted  # type: ignore[has-type]
+    assert rising == sorted(unsorted)  # type: ignore[has-type]
+    assert again == unsorted  # type: ignore[has-type]
+
+
+@pytest.mark.skipif(PDFTOTEXT is None, reason="needs pdftotext on PATH")
+def test_what_folds_is_open_on_paper(folder: Path) -> None:
+    """Printed, every finding stands with its details."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    page = [f"--print-to-pdf={folder / 'report.pdf'}", (folder / "report.html").as_uri()]
+    subprocess.run([str(CHROMIUM), *flags, *page], capture_output=True, timeout=120, check=True)
+    told = subprocess.run([str(PDFTOTEXT), folder / "report.pdf", "-"], capture_output=True, text=True, check=True)
+    text = "".join(told.stdout.split())
+    findings = (folder / "report.html").read_text(encoding="utf-8").partition("</section>")[0]
+    details = re.findall(r"<dd>(.*?)</dd>", findings)
+    assert details
+    assert all("".join(html.unescape(detail).split())[:30] in text for detail in details)
 
 
 def test_a_style_sheet_that_somebody_changed_is_blocked(folder: Path) -> None:

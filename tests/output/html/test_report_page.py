@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 import runpy
@@ -12,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.output.html import graph_drawing, rails
+from onnxlint_cmsis.output.comparison import ModelVersion
+from onnxlint_cmsis.output.html import ReportInput, graph_rows, ways
 from support.goldens import check_golden
 from support.html_pages import HtmlPage
-from support.linter import analysed, layered
+from support.linter import analysed, layered, linted
 from support.paths import ROOT
 from support.report_models import NET, write_model, written_report
 from support.tflite_steps import random_chain
@@ -38,24 +39,27 @@ def check(page: str) -> HtmlPage:
     assert found.loads == []
     assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
     assert found.drawings == found.titles_of_drawings > 0
-    assert "url(" not in page and "@import" not in page and "<script" not in page
+    assert "url(" not in page and "@import" not in page
+    assert page.count("<script") == page.count("<script>") == 1
     return found
 
 
 def test_a_page_is_whole_and_loads_nothing(net: Path) -> None:
     found = check(written_report(net))
-    assert {"missed", "refused", "free", "coupled", "locked", "peak"} <= found.classes
+    assert {"mark", "refused", "free", "coupled", "locked", "peak"} <= found.classes
 
 
-def test_the_policy_allows_the_style_sheet_of_the_page_and_nothing_else(net: Path) -> None:
+def test_the_policy_allows_the_style_sheet_and_the_script_of_the_page_and_nothing_else(net: Path) -> None:
     page = written_report(net)
-    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    hashes = []
+    for tag in ("style", "script"):
+        text = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert text is not None
+        hashes.append(f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(text[1].encode()).digest()).decode()}'")
     policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
     assert policy is not None
-    allowed = policy[1].replace("&#39;", "'").replace("&#43;", "+")
-    assert allowed == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    allowed = html.unescape(policy[1])
+    assert allowed == f"default-src 'none'; {'; '.join(hashes)}; base-uri 'none'; form-action 'none'"
 
 
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
@@ -78,8 +82,61 @@ def test_the_page_tells_what_layers_and_lint_tell(net: Path, capsys: pytest.Capt
     for row in layers["layers"]:
         assert row["node"] in shown
         assert row["instructions"] is None or f"{row['instructions']:,}" in shown
-    assert "misses arm_convolve_1x1_s8_fast" in shown
+    assert "arm_convolve_1x1_s8_fast" in shown
     assert "CMSIS-NN has no function for it" in shown
+
+
+def test_the_verdict_and_the_findings_stand_above_all_else(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = html.unescape(written_report(net, "--target", "cortex-m4"))
+    capsys.readouterr()
+    assert main(["lint", "--isolated", "--target", "cortex-m4", "--output-format", "concise", str(net)]) in (0, 1)
+    verdict = capsys.readouterr().out.splitlines()[0].removeprefix(f"{net}: ")
+    told = re.sub(r"<[^>]*>", "", page)
+    assert verdict in told
+    places = [page.index(f'<section id="{part}">') for part in ("findings", "layers", "memory", "graph", "classes")]
+    assert page.index('<p class="verdict') < places[0]
+    assert places == sorted(places)
+
+
+def test_a_finding_stands_beside_the_bars_of_its_layers(net: Path) -> None:
+    page = written_report(net, "--target", "cortex-m4")
+    rows = re.findall(r'<tr><th scope="row"><span class="layer".*?</tr>', page, re.DOTALL)
+    marks = {
+        name: [page[page.index(f'id="{anchor}"') :].partition("<b>")[2].partition("<")[0] for anchor in anchors]
+        for row in rows
+        for name in re.findall(r'<span class="layer"[^>]*>(.*?)</span>', row)
+        if (anchors := re.findall(r'<a class="mark [a-z]+" href="#(finding-\d+)"', row))
+    }
+    result = linted(net, targets=["cortex-m4"])
+    of_layers: dict[str, set[str]] = {}
+    for finding in result.told:
+        if finding.location.node:
+            of_layers.setdefault(finding.location.node, set()).add(finding.selector)
+    assert {name: set(codes) for name, codes in marks.items()} == of_layers
+
+
+def test_equal_rows_and_equal_targets_are_shown_once(tmp_path: Path) -> None:
+    source = """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 8, 16, 16] x) => (float[1, 8, 16, 16] y)
+        <float[8, 8, 3, 3] u = {1}, float[8, 8, 3, 3] v = {1}, float[8, 8, 3, 3] w = {1}> {
+            [first] a = Conv<pads = [1, 1, 1, 1]>(x, u)
+            [second] b = Conv<pads = [1, 1, 1, 1]>(a, v)
+            [third] y = Conv<pads = [1, 1, 1, 1]>(b, w)
+        }
+    """
+    path = write_model(tmp_path / "net.onnx", source)
+    page = written_report(path, "--target", "cortex-m4", "--target", "cortex-m7", "--target", "cortex-m55")
+    check(page)
+    rows = re.findall(r'<tr><th scope="row"><span class="layer".*?</tr>', page, re.DOTALL)
+    total, row = rows
+    assert re.findall(r'<span class="layer"[^>]*>(.*?)</span>', row) == ["first", "second", "third"]
+    assert [row.count("<td"), total.count("<td")] == [2, 2]
+    (cost, *_) = (layer.instructions for layer in layered(path, targets=["cortex-m4"]).layers)
+    assert cost is not None
+    assert f"3 × {cost:,}" in row
+    assert f'data-value="{3 * cost}"' in row
+    assert "Predicted instructions on cortex-m4, cortex-m7" in page
 
 
 def test_sections_stand_in_their_order(net: Path) -> None:
@@ -91,12 +148,12 @@ def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> N
     source = NET.replace("(d, w)", "(e, w)").replace("[strided]", "e = Identity(d)\n[strided]")
     path = write_model(tmp_path / "net.onnx", source)
     model = analysed(path)
-    drawing = graph_drawing(model, layered(path).names, summarize(model))
-    assert {row.name: row.verdict for row in drawing.rows if row.verdict} == {"root": "refused"}
-    assert [row.name for row in drawing.rows] == ["x", "first", "second", "sum", "root", "strided", "last"]
-    assert [row.reads for row in drawing.rows] == [(), (0,), (1,), (1, 2), (3,), (4,), (5,)]
-    found = rails(drawing)
-    assert [(way.edge.source, way.edge.readers, way.lane) for way in found.ways] == [
+    version = ModelVersion("net", linted(path), layered(path))
+    rows = graph_rows(ReportInput(version, model, ()))
+    assert [row.name for row in rows] == ["x", "first", "second", "sum", "root", "strided", "last"]
+    assert [row.reads for row in rows] == [(), (0,), (1,), (1, 2), (3,), (4,), (5,)]
+    assert [row.shape for row in rows] == ["16x16x4", *["16x16x10"] * 4, "8x8x6", "8x8x4"]
+    assert ways(rows) == (
         (0, (1,), 0),
         (1, (2,), 0),
         (1, (3,), 1),
@@ -104,7 +161,7 @@ def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> N
         (3, (4,), 0),
         (4, (5,), 0),
         (5, (6,), 0),
-    ]
+    )
 
 
 def test_before_and_after_stand_side_by_side(net: Path, tmp_path: Path) -> None:
