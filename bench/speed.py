@@ -71,7 +71,7 @@ def main(runs: int) -> None:
         load = f"import onnx; onnx.load({model!r}, load_external_data=False)"
         compare("text against onnx.load", [*lint, model], [sys.executable, "-c", load], runs)
         compare("SARIF against text", [*sarif, model], [*lint, model], runs)
-        sized, bare = ([*lint, "--size-checks-limit", limit] for limit in ("unlimited", "0"))
+        sized, bare = ([*lint, "--config", f"size-checks-limit={limit}"] for limit in ("unlimited", "0"))
         compare("with the size checks against without", [*sized, model], [*bare, model], runs)
         quantized = str(paths["quantized"])
         load = f"import onnx; onnx.load({quantized!r}, load_external_data=False)"

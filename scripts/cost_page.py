@@ -17,7 +17,7 @@ RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 
 HEAD = """# Predicted instructions
 
-`onnxlint-cmsis cost` and `onnxlint-cmsis layers` predict how many instructions one call of a CMSIS-NN kernel retires.
+`onnxlint-cmsis shape` and `onnxlint-cmsis layers` predict how many instructions one call of a CMSIS-NN kernel retires.
 Instructions are not cycles: loads that wait, branches and dual issue are not in them.
 [From instructions to time](cycles.md) has the range of cycles that public measurements give.
 

@@ -7,12 +7,12 @@ from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, CycleRow
 HEAD = """# From instructions to time
 
 `--clock 120MHz` adds a predicted time of one run of the model to the line of linting, `layers`, `compare`, `widths`,
-`report` and `scan`. The time is a range, with the source of its bounds. `--memory tcm` or `--memory sram` says where
-activations and weights lie; this matters on Cortex-M55.
+`report` and `scan`. The time is a range, with the source of its bounds. The setting `memory`, tcm or sram, says
+where activations and weights lie; this matters on Cortex-M55.
 
 ```sh
 onnxlint-cmsis layers model.onnx --target cortex-m4 --clock 120MHz
-onnxlint-cmsis model.onnx --target cortex-m4,cortex-m55 --clock cortex-m4=120MHz --clock cortex-m55=160MHz --memory tcm
+onnxlint-cmsis model.onnx --clock cortex-m4=120MHz --clock cortex-m55=160MHz --config memory=tcm
 ```
 
 The range is the [predicted instructions](cost.md) times the cycles per instruction of a row below, divided by the
@@ -58,7 +58,7 @@ def _apart() -> str:
     """Which rows give no time, and what an unknown placement means."""
     wide = ", ".join(row.cpu for row in ROWS if row.spread > WIDEST)
     limit = f"A row with a spread above {100 * WIDEST:.0f} % gives no time: {wide}."
-    return f"\n{limit} Where `--memory` is not given, the range covers all rows of the CPU.\n"
+    return f"\n{limit} Where `memory` is not given, the range covers all rows of the CPU.\n"
 
 
 def _nets(row: CycleRow) -> str:

@@ -43,9 +43,13 @@ CONFIG_HEAD = """# Configuration
 
 Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The
 file nearest to the model counts, in its folder or above; in one folder `onnxlint-cmsis.toml` goes before
-`pyproject.toml`. Options of the command line go before the file: lists replace those of the file; tables, `unfixable`
-and `extend-*` are added to them. `--show-settings` prints the settings and where they come from. `onnxlint-cmsis
-config-schema` prints a JSON Schema for editors.
+`pyproject.toml`.
+
+`--config KEY=VALUE` sets any of them for every command that reads settings. The value is TOML, or a bare word:
+`--config align=8`, `--config memory=tcm`, `--config 'exclude=["old"]'`. `--config FILE` reads that file instead of the
+nearest. What is set often has an option too, which goes before `--config`. The command line goes before the file: its
+lists replace those of the file; tables, `unfixable` and `extend-*` are added. `--show-settings` prints the settings and
+where they come from. `onnxlint-cmsis config --schema` prints a JSON Schema for editors.
 
 Patterns have `*` and `?` within a name and `**` across folders. A pattern without a slash matches any folder or file of
 that name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers

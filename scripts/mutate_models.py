@@ -59,7 +59,7 @@ MINUTE = 60.0
 """Seconds between two lines that tell how far a run is."""
 READ = "read"
 """Not a command: the reader of ONNX files alone."""
-LINT = ("lint", "{model}", "--size-checks-limit", "unlimited", "--size-checks-layers", "unlimited")
+LINT = ("lint", "{model}", "--config", "size-checks-limit=unlimited", "--config", "size-checks-layers=unlimited")
 
 
 class Step(NamedTuple):
@@ -74,7 +74,7 @@ class Step(NamedTuple):
 STEPS = {
     "lint": Step((*LINT, "--ram", "2K", "--flash", "1K", "--target", "m4,m55", "--explain")),
     "lint-direct": Step((*LINT, "--runtime", "direct", "--output-format", "json")),
-    "lint-tflm": Step((*LINT, "--runtime", "tflm", "--output-format", "concise", "--cmsis-nn-build", "SIZE")),
+    "lint-tflm": Step((*LINT, "--runtime", "tflm", "--output-format", "concise", "--config", "cmsis-nn-build=SIZE")),
     "lint-sarif": Step(("lint", "{model}", "--output-format", "sarif")),
     "lint-executorch": Step((*LINT, "--runtime", "executorch", "--output-format", "concise")),
     "lint-tvm": Step((*LINT, "--runtime", "tvm", "--output-format", "concise")),

@@ -27,7 +27,7 @@ model needs more:
   (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). No pattern has these two.
 
 TVM calls a convolution with one input channel as a depthwise one
-(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`). `--one-channel depthwise` judges it in this way.
+(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`). `one-channel = "depthwise"` judges it in this way.
 """
 WORDS = {
     RuntimeVerdict.REFERENCE: "Left to TVM's own code",

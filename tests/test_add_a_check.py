@@ -86,8 +86,8 @@ def test_a_check_is_one_file_and_one_line(tmp_path: Path) -> None:
         "--isolated",
         "--output-format",
         "concise",
-        "--size-checks-limit",
-        "0",
+        "--config",
+        "size-checks-limit=0",
         "--min-level",
         "note",
     )

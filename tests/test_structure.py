@@ -264,7 +264,7 @@ def test_sizes_are_searched_only_where_a_rule_on_sizes_runs(tmp_path: Path) -> N
     model = tmp_path / "m.onnx"
     model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     sizing = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.fixers.planning.solve"}
-    assert not loaded_by_lint(model, "--size-checks-limit", "0") & sizing
+    assert not loaded_by_lint(model, "--config", "size-checks-limit=0") & sizing
     assert not loaded_by_lint(model, "--ignore", "CNN201,CNN202") & sizing
     assert loaded_by_lint(model) >= sizing
 

@@ -25,10 +25,8 @@ COMMANDS = (
     Command("widths", "cli.widths_command", "what other channel counts would cost"),
     Command("scan", "fleet.scan_command", "lint thousands of models into a Parquet data set"),
     Command("report", "cli.report_command", "a model as one HTML page"),
-    Command("route", "cli.route_command", "kernel of a shape"),
-    Command("cost", "cli.cost_command", "predicted instructions of a shape"),
-    Command("config", "cli.config_command", "settings that exist"),
-    Command("config-schema", "cli.config_schema", "JSON Schema of the configuration file"),
+    Command("shape", "cli.shape_command", "a layer given by its sizes: kernel, hazards, scratch, cost"),
+    Command("config", "cli.config_command", "settings that exist, and their JSON Schema"),
     Command("completion", "cli.completion_command", "completion script for a shell"),
 )
 """Every command, in the order of the help."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import CommandParser, add_color, add_keys, columns, configuration, wants_color
+from onnxlint_cmsis.cli.options import CommandParser, add_color, add_form, add_keys, columns, configuration, wants_color
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import json_text
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "
     "(flash), of activations (arena) and of scratch, and the layers that changed. A version is a file or a file of a "
-    "git commit, as in git: HEAD:models/kws.onnx. Exit codes: 0, or 1 where a figure grew by more than "
-    "--fail-on-increase allows, 2 where a version cannot be read."
+    "git commit, as in git: HEAD:models/kws.onnx. Figures that can have a limit: findings, instructions, "
+    "most_instructions, macs, flash, arena, scratch, unknown_layers. Exit codes: 0, or 1 where a figure grew by more "
+    "than --fail-on-increase allows, 2 where a version cannot be read."
 )
 
 KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
@@ -32,17 +33,15 @@ KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("ou
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("compare", DESCRIPTION)
-    parser.add_argument("before", metavar="BEFORE", help="the version before: a file, or COMMIT:PATH of git")
-    parser.add_argument("after", metavar="AFTER", help="the version after")
-    forms = ("text", "json", "markdown")
-    parser.add_argument("--output-format", dest="form", choices=forms, default="text", help="Default: text.")
-    text = (
-        "figures that may not grow, or by how much: instructions=2%%,arena=0. Figures: findings, instructions, "
-        "most_instructions, macs, flash, arena, scratch, unknown_layers. May be given several times."
-    )
-    parser.add_argument("--fail-on-increase", metavar="LIMITS", action="append", default=[], help=text)
-    add_color(parser)
+    add = parser.judged.add_argument
+    add("before", metavar="BEFORE", help="The version before: a file, or COMMIT:PATH of git.")
+    add("after", metavar="AFTER", help="The version after.")
     add_keys(parser, KEYS)
+    text = "Figures that may not grow, or by how much: instructions=2%%,arena=0."
+    add = parser.findings.add_argument
+    add("--fail-on-increase", metavar="MAX", action="append", default=[], help=text)
+    add_form(parser, "markdown")
+    add_color(parser)
     return parser
 
 

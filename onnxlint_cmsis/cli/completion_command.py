@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.errors import UsageError
 
 SHELLS = ("bash", "zsh", "tcsh")
 """Shells that shtab writes completions for."""
-FILES = ("FILE", "FILE.svg", "FOLDER", "OTHER")
+FILES = ("FILE", "FILE.svg", "FOLDER", "KEY=VALUE", "OTHER")
 """What options that take a file or folder call it."""
 MODELS = (
     ("complete -o bashdefault -F", "complete -o bashdefault -o default -F"),
@@ -28,7 +28,7 @@ DESCRIPTION = (
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("completion", DESCRIPTION)
-    parser.add_argument("shell", choices=SHELLS, help="shell to write for")
+    parser.output.add_argument("shell", choices=SHELLS, help="Shell to write for.")
     return parser
 
 

@@ -10,6 +10,8 @@ from onnxlint_cmsis.cli.options import (
     STDIN,
     CommandParser,
     add_color,
+    add_form,
+    add_full_names,
     add_keys,
     beside_names,
     columns,
@@ -287,7 +289,8 @@ DESCRIPTION = (
     "multipliers and shifts). Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
     "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
     "layers. A layer that CMSIS-NN has no function for says `plain code` where code beside CMSIS-NN does, else "
-    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it."
+    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it. "
+    "`--output-format c` is a C header that converts the inputs and outputs of a model."
 )
 VERSION = 1
 KEYS = (
@@ -300,25 +303,16 @@ MEANING = "predicted instructions retired, not cycles; null where unknown"
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("layers", DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="model file, - for standard input")
-    text = "Default: text. c is a C header that converts the inputs and outputs of one model."
-    parser.add_argument("--output-format", dest="form", choices=("text", "json", "c"), default="text", help=text)
-    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
-    parser.add_argument(
-        "--calibration",
-        default="",
-        metavar="FILE",
-        help="with --api legacy: inputs for ONNX Runtime that give the Q-formats of activations, an .npy file or an "
-        ".npz file with an array for each input; the first axis counts samples",
-    )
-    parser.add_argument(
-        "--against-host",
-        action="store_true",
-        help="show by how many steps of its result each layer may differ from LiteRT (.tflite) or ONNX Runtime (.onnx) "
-        "on a desktop, why, and what becomes of it at the outputs; reads the weights of a .tflite file",
-    )
-    add_color(parser)
+    add = parser.judged.add_argument
+    add("files", nargs="+", metavar="FILE", help="Model file, - for standard input.")
+    text = "With --api legacy: samples that give Q-formats, as .npy, or .npz with an array for each input."
+    add("--calibration", default="", metavar="FILE", help=text)
+    text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
+    add("--against-host", action="store_true", help=text)
     add_keys(parser, KEYS)
+    add_form(parser, "c")
+    add_full_names(parser)
+    add_color(parser)
     return parser
 
 

@@ -74,7 +74,7 @@ def run(argv: list[str]) -> int:
 def _mode(args: argparse.Namespace) -> str:
     """What to do with each file besides linting; see Job.fix."""
     wanted = "fix-only" if args.fix_only else "fix" if args.fix else ""
-    mode = "diff" if args.diff else "" if args.no_fix else wanted
+    mode = "diff" if args.diff else wanted
     if mode and STDIN in args.paths:
         raise UsageError("standard input cannot be fixed: name the file")
     if mode and args.write_baseline:

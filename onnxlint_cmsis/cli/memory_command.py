@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cli.options import (
     STDIN,
     CommandParser,
+    add_form,
+    add_full_names,
     add_keys,
     beside_names,
     columns,
@@ -41,11 +43,11 @@ STDIN_NAME = f"stdin{TFLITE.suffix}"
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("memory", DESCRIPTION)
-    text = "model file, - for a .tflite model from standard input"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
-    parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
-    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
+    text = "Model file, - for a .tflite model from standard input."
+    parser.judged.add_argument("files", nargs="+", metavar="FILE", help=text)
     add_keys(parser, KEYS)
+    add_form(parser)
+    add_full_names(parser)
     return parser
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -12,23 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from onnxlint_cmsis.cli.command_table import command_help
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
-from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer
-from onnxlint_cmsis.config.keys import EVERY_TARGET, ROUTE_TARGET
+from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer, configured_by
+from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
-from onnxlint_cmsis.ground.files import MODEL, TEXT, NotReadError, read_stream
+from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.version import __version__
-from onnxlint_cmsis.output.plain import json_text, printable
+from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-    from typing import BinaryIO
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from onnxlint_cmsis.config.keys import Key
-    from onnxlint_cmsis.ground.types import Target
 
 
 # Command-line options that come from the table of configuration keys, and what all commands share.
@@ -41,6 +37,9 @@ CHOICES = 40
 
 class HelpFormatter(argparse.HelpFormatter):
     """Keeps the lines of a description, wraps those that are too long, and breaks no option in two."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=columns())
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = (indent + line for line in text.splitlines())
@@ -61,11 +60,16 @@ class CommandParser(argparse.ArgumentParser):
             prog=program,
             description=description,
             allow_abbrev=False,
+            add_help=False,
             formatter_class=HelpFormatter,
             **more,  # type: ignore[arg-type]
         )
-        text = "tell more of each file: how it was read, sums of each target, its configuration, internal errors"
-        self.add_argument("-v", "--verbose", action="store_true", help=text)
+        self.groups = {title: self.add_argument_group(title) for title in GROUPS}
+        """Groups of options by their titles in --help, which shows those that have any."""
+        self.judged, self.placed, self.findings, self.fixing, self.output = self.groups.values()
+        add = self.output.add_argument
+        add("-h", "--help", action="help", help="Print this help.")
+        add("-v", "--verbose", action="store_true", help="Tell how each file was read, its sums, its settings.")
 
     def takes_value(self, option: str) -> bool | None:
         """Whether a separate word follows an option; None where this parser has no such option."""
@@ -107,31 +111,32 @@ def _usage(action: argparse.Action) -> str:
     return f"[{several}]" if action.nargs in ("*", "?") else several
 
 
-def add_keys(parser: argparse.ArgumentParser, names: Collection[str] = (), without: Collection[str] = ()) -> None:
+def add_keys(parser: CommandParser, names: Collection[str] = (), without: Collection[str] = ()) -> None:
     """Add the options of the named keys, of all keys but those `without` where none is named; and those of the file."""
     names = names or {key.name for key in KEYS} - {*without}
-    group = parser.add_argument_group("settings, as in the configuration file")
     for key in KEYS:
-        if key.option and _written(key) is Written.FLAG and key.name in names:
-            off = key.option.startswith("--no-")
-            text = f"Do not {key.doc[0].lower()}{key.doc[1:]}" if off else key.doc
-            group.add_argument(key.option, dest=key.attribute, action="store_const", const=not off, help=text)
-        elif key.option and key.name in names:
-            action = "append" if _written(key) in SEVERAL else "store"
-            group.add_argument(key.option, dest=key.attribute, action=action, metavar=_metavar(key), help=_help(key))
-    group.add_argument("--config", metavar="FILE", default="", help="configuration file, instead of the nearest")
-    group.add_argument("--isolated", action="store_true", help="read no configuration file")
+        if key.option and key.name in names:
+            add = parser.groups[key.group].add_argument
+            if _written(key) is Written.FLAG:
+                add(key.option, dest=key.attribute, action="store_const", const=True, help=_help(key))
+            else:
+                action = "append" if _written(key) in SEVERAL else "store"
+                add(key.option, dest=key.attribute, action=action, metavar=_metavar(key), help=_help(key))
+    add = parser.judged.add_argument
+    text = "Set any setting, --config align=8, or name a file to read instead of the nearest."
+    add("--config", metavar="KEY=VALUE", action="append", default=[], help=text)
+    add("--isolated", action="store_true", help="Read no configuration file.")
 
 
 def configuration(args: argparse.Namespace) -> Configuration:
-    """The configuration with the options of the command line over it."""
-    if args.config and args.isolated:
-        raise UsageError("--config and --isolated exclude each other")
+    """The configuration with the options of the command line over it; an option goes before `--config KEY=VALUE`."""
+    file, configured = configured_by(args.config)
+    if file and args.isolated:
+        raise UsageError("--config FILE and --isolated exclude each other")
     given = {key.name: value for key in KEYS if (value := getattr(args, key.attribute, None)) is not None}
-    values = {key.name: _raw(key, given[key.name]) for key in KEYS if key.name in given}
-    return Configuration(
-        config=args.config, isolated=args.isolated, options=SettingsLayer(COMMAND_LINE, str(Path.cwd()), values)
-    )
+    values = configured | {key.name: _raw(key, given[key.name]) for key in KEYS if key.name in given}
+    options = SettingsLayer(COMMAND_LINE, str(Path.cwd()), values, frozenset(configured.keys() - given.keys()))
+    return Configuration(config=file, isolated=args.isolated, options=options)
 
 
 def _written(key: Key) -> Written:
@@ -145,18 +150,16 @@ def _metavar(key: Key) -> str:
 
 
 def _help(key: Key) -> str:
-    """The key's sentence, its default, many values and whether the option may be repeated."""
+    """The key's first sentence, the values that neither it nor the metavar names, and the default."""
+    text = key.brief
+    if not all(value in text + _metavar(key) for value in key.allowed):
+        text += f" One of {', '.join(key.allowed)}."
     shown = ",".join(key.default) if isinstance(key.default, list) else key.default
-    default = f" Default: {shown}." if shown else ""
-    repeated = " May be given several times." if _written(key) in SEVERAL else ""
-    values = f" One of {', '.join(key.allowed)}." if _metavar(key) == "NAME" and key.allowed else ""
-    return (key.doc + values + default + repeated).replace("%", "%%")
+    return (text + (f" Default: {shown}." if shown else "")).replace("%", "%%")
 
 
 def _raw(key: Key, given: object) -> object:
     """What the option holds, in the form the configuration file has it."""
-    if _written(key) is Written.NUMBER and isinstance(given, str):
-        return _number(given)
     if not isinstance(given, list):
         return given
     if _written(key) is Written.LIST:
@@ -166,16 +169,6 @@ def _raw(key: Key, given: object) -> object:
     if _written(key) is Written.BY_TARGET:
         return _by_target(given)
     return given
-
-
-def _number(text: str) -> object:
-    """The number that the text is, or the text where it is none."""
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _by_target(given: list[str]) -> object:
@@ -189,8 +182,6 @@ def _pair(key: Key, text: str) -> tuple[str, object]:
     name, equals, value = text.rpartition("=")
     if not equals or not name:
         raise UsageError(f"{key.option}: {text!r} is not {key.metavar}")
-    if key.kind != "shapes":
-        return name, value
     return name, [int(size) if size.strip().isdecimal() else size.strip() for size in value.split(",")]
 
 
@@ -278,73 +269,6 @@ def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[
                 yield path
 
 
-# Commands that answer JSON lines: one object for each line, an error with the line's number where there is none.
-
-
-if TYPE_CHECKING:
-    Answer = Callable[[Mapping[str, object], Target], dict[str, object]]
-
-
-def add_lines(parser: argparse.ArgumentParser) -> None:
-    """Add the file of JSON lines and the target of the lines that name none."""
-    add = parser.add_argument
-    add("file", nargs="?", metavar="FILE", default=STDIN, help="JSON lines; standard input where none is given")
-    add("--target", default=ROUTE_TARGET, metavar="CPU", help=f"where a record names none. Default: {ROUTE_TARGET}.")
-    add("--release", default=DEFAULT_RELEASE, help=f"where a record names none. Default: {DEFAULT_RELEASE}.")
-    add(
-        "--compiler",
-        default=COMPILERS[0],
-        metavar="NAME[@VERSION]",
-        help=f"{' or '.join(COMPILERS)}. Default: {COMPILERS[0]}.",
-    )
-
-
-def target_of(args: argparse.Namespace) -> Target:
-    """The target of the options; UsageError where there is none."""
-    try:
-        return parse_target(args.target, args.release, args.compiler)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def answer_file(args: argparse.Namespace, answer: Answer) -> int:
-    """Answer every line of the file or of standard input; 2 where one could not be answered, else 0."""
-    target = target_of(args)
-    if args.file == STDIN:
-        return _answer_lines(sys.stdin.buffer, target, answer)
-    with Path(args.file).open("rb") as file:
-        return _answer_lines(file, target, answer)
-
-
-def _answer_lines(lines: BinaryIO, target: Target, answer: Answer) -> int:
-    code = 0
-    for number, line in enumerate(iter(lambda: lines.readline(TEXT), b""), 1):
-        if not line.strip():
-            continue
-        if len(line) == TEXT:
-            raise UsageError(f"line {number} has {TEXT} bytes or more; a record is one line")
-        try:
-            result = answer(_record(line), target)
-        except Exception as error:
-            says = str(error) if isinstance(error, ValueError) else f"internal error: {type(error).__name__}: {error}"
-            result, code = {"line": number, "error": says}, 2
-        sys.stdout.write(json_text(result, None))
-    return code
-
-
-def _record(line: bytes) -> dict[str, object]:
-    """The JSON object in a line; UsageError where there is none."""
-    try:
-        record = json.loads(line)
-    except RecursionError:
-        raise UsageError("the JSON is nested too deep") from None
-    except ValueError as error:
-        raise UsageError(f"not JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise UsageError("not a JSON object")
-    return record
-
-
 # Whether the text is coloured, and how wide it may be.
 
 
@@ -371,10 +295,25 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def add_color(parser: argparse.ArgumentParser) -> None:
+def add_form(parser: CommandParser, *more: str) -> None:
+    """Add the option for the form of the output, as `form`: text, JSON, and what else there is."""
+    forms = ("text", "json", *more)
+    text = f"Form of the output: {', '.join(forms[:-1])} or {forms[-1]}. Default: text."
+    add = parser.output.add_argument
+    add("--output-format", dest="form", choices=forms, metavar="NAME", default="text", help=text)
+
+
+def add_full_names(parser: CommandParser) -> None:
+    """Add the option for whole names."""
+    text = "Show names as they stand in the file."
+    parser.output.add_argument("--full-names", action="store_true", help=text)
+
+
+def add_color(parser: CommandParser) -> None:
     """Add the option that `wants_color` takes."""
-    choices = ("auto", "always", "never")
-    parser.add_argument("--color", choices=choices, default="auto", help="colour the text. Default: auto.")
+    text = "Colour: auto, always or never. Default: auto."
+    add = parser.output.add_argument
+    add("--color", choices=("auto", "always", "never"), metavar="WHEN", default="auto", help=text)
 
 
 def columns() -> int:
@@ -385,12 +324,12 @@ def columns() -> int:
 # Options of `onnxlint-cmsis [lint] PATHS`.
 
 
-DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M: kernels, errors, wrong results, missed speed."
-EPILOG = """Exit codes: 0 clean, 1 findings at or above --fail-on, 2 usage error, unreadable file or internal error.
-With --fix the findings are those that remain; with --diff 1 means that a file would change.
+DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M."
+EPILOG = """CODES and CPU may be several with commas; they, GLOB and options with = repeat.
+Exit codes: 0 clean, 1 findings at or above --fail-on, 2 could not do it.
 Commands:
 {commands}
-`onnxlint-cmsis COMMAND --help` explains each; ./layers is a folder or file of a command's name."""
+COMMAND --help explains a command, `config` lists the settings."""
 STDIN_NAME = "<stdin>"
 
 
@@ -398,31 +337,33 @@ def make_parser() -> CommandParser:
     """The options of the command."""
     usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
     parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
-    add = parser.add_argument
     sought = " and ".join(SUFFIXES)
-    text = f"model files, folders to search for {sought} files, - for standard input. Default: this folder."
-    add("paths", nargs="*", metavar="PATHS", help=text)
-    add("--version", action="version", version=f"{PROGRAM} {__version__}")
-    add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="what to call standard input")
-    add("--force-exclude", action="store_true", help="leave excluded files out even where they are named")
-    add("--jobs", type=_jobs, default=1, metavar="N", help="processes to lint and fix several files with. Default: 1.")
-    add("--exit-zero", action="store_true", help="exit with 0 even when there are findings")
-    add("--fix", action="store_true", help="rewrite files so that they cost less and compute the same, after proof")
-    add("--no-fix", action="store_true", help="fix nothing, whatever --fix or --fix-only says")
-    add("--diff", action="store_true", help="show what --fix would do and touch nothing; exit with 1 if it would")
-    add("--fix-only", action="store_true", help="fix, and report no findings; exit with 0 unless something failed")
-    add("--exit-non-zero-on-fix", action="store_true", help="exit with 1 where a file was fixed")
-    add("--output-file", metavar="FILE", default="", help="write the report there instead of standard output")
-    add("--write-baseline", metavar="FILE", default="", help="accept all present findings: write them as a baseline")
-    add("--statistics", action="store_true", help="add the number of findings per rule and per level")
-    add("--sarif-category", metavar="NAME", default="", help="category of the run in SARIF, where several are uploaded")
-    add("--show-settings", action="store_true", help="print the settings of the first file and where they come from")
-    add("--show-files", action="store_true", help="print the files that would be linted")
-    add_color(parser)
-    add("--full-names", action="store_true", help="show names as they stand in the file, not their short forms")
-    add("--explain", action="store_true", help="tell kernel, source, reason and evidence of each finding")
-    add("-q", "--quiet", action="store_true", help="print findings only: no summary, no notes about files")
+    text = f"Models, folders to search for {sought} files, - for standard input. Default: this folder."
+    parser.judged.add_argument("paths", nargs="*", metavar="PATHS", help=text)
+    add = parser.fixing.add_argument
+    add("--fix", action="store_true", help="Rewrite files, proven to compute the same.")
+    add("--diff", action="store_true", help="Show what --fix would do; exit with 1 if it would.")
+    add("--fix-only", action="store_true", help="Fix, and report no findings.")
+    add("--exit-non-zero-on-fix", action="store_true", help="Exit with 1 where a file was fixed.")
     add_keys(parser)
+    add = parser.judged.add_argument
+    add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="What to call standard input.")
+    add("--force-exclude", action="store_true", help="Leave excluded files out even where they are named.")
+    add("--show-files", action="store_true", help="Print the files that would be linted.")
+    add("--show-settings", action="store_true", help="Print the settings, each with its origin.")
+    add("--jobs", type=_jobs, default=1, metavar="N", help="Processes for several files. Default: 1.")
+    add = parser.findings.add_argument
+    add("--write-baseline", metavar="FILE", default="", help="Accept all present findings: write them there.")
+    add("--exit-zero", action="store_true", help="Exit with 0 even when there are findings.")
+    add = parser.output.add_argument
+    add("--output-file", metavar="FILE", default="", help="Write the report there.")
+    add("--explain", action="store_true", help="Tell kernel, source and evidence of each finding.")
+    add_full_names(parser)
+    add("--statistics", action="store_true", help="Count the findings of each rule and level.")
+    add("--sarif-category", metavar="NAME", default="", help="Category of the run in SARIF.")
+    add_color(parser)
+    add("-q", "--quiet", action="store_true", help="Print findings only.")
+    add("--version", action="version", version=f"{PROGRAM} {__version__}", help="Print the version.")
     return parser
 
 

@@ -32,14 +32,16 @@ MODEL_EXPLORER = "model-explorer"
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("report", DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="model file, or COMMIT:PATH of git")
-    text = "file to write; for several models, or where it is a folder, the folder for a page named like each model"
-    parser.add_argument("-o", "--output-file", metavar="FILE", required=True, help=text)
-    text = "the version before: a file, or COMMIT:PATH of git; shown side by side"
-    parser.add_argument("--against", metavar="OTHER", default="", help=text)
-    text = "instead of a page, node data (JSON) with the predicted instructions for Model Explorer; for one target"
-    parser.add_argument("--overlay", choices=(MODEL_EXPLORER,), default="", help=text)
+    add = parser.judged.add_argument
+    add("files", nargs="+", metavar="FILE", help="Model file, or COMMIT:PATH of git.")
+    text = "The version before, shown side by side: a file, or COMMIT:PATH of git."
+    add("--against", metavar="OTHER", default="", help=text)
     add_keys(parser, KEYS)
+    add = parser.output.add_argument
+    text = "File to write, or the folder for several."
+    add("-o", "--output-file", metavar="FILE", required=True, help=text)
+    text = f"Instead of a page, instructions of one target for Model Explorer: {MODEL_EXPLORER}."
+    add("--overlay", choices=(MODEL_EXPLORER,), metavar="NAME", default="", help=text)
     return parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import CommandParser, columns
+from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import json_text, wrapped
 
@@ -19,9 +19,10 @@ VERSION = 1
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("rule", "Explain a rule: what it reports, why, and what to do.")
-    parser.add_argument("rule", nargs="*", metavar="RULE", help="code, prefix of codes, name, or code[cause]")
-    parser.add_argument("--all", action="store_true", help="every rule")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="Default: text.")
+    add = parser.judged.add_argument
+    add("rule", nargs="*", metavar="RULE", help="Code, prefix of codes, name, or code[cause].")
+    add("--all", action="store_true", help="Every rule.")
+    add_form(parser)
     return parser
 
 
@@ -31,7 +32,7 @@ def run(argv: list[str]) -> int:
     if bool(args.rule) == args.all:
         raise UsageError("name rules by code, prefix or name, or give --all")
     rules = _chosen(args.rule)
-    if args.output_format == "json":
+    if args.form == "json":
         text = json_text({"version": VERSION, "rules": [_fields(rule) for rule in rules]})
     elif args.all:
         rows = (f"{rule.code}  {rule.level.name.lower():<7}  {rule.name}: {rule.summary}" for rule in rules)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize, time_of
-from onnxlint_cmsis.cli.options import CommandParser, add_keys, columns, configuration
+from onnxlint_cmsis.cli.options import CommandParser, add_form, add_full_names, add_keys, columns, configuration
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.output.plain import json_text, markup, wrapped
@@ -287,18 +287,17 @@ KEYS = ("targets", "release", "api", "compiler", "assume", "one-channel", "input
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("widths", DESCRIPTION)
-    parser.add_argument("file", metavar="FILE", help="model file")
-    parser.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="Default: text.")
-    parser.add_argument("--plot", metavar="FILE.svg", default="", help="draw the staircases into a file as well")
-    text = "how far to look: from today's count divided by this to today's times this. Default: 2."
-    parser.add_argument("--reach", type=_reach, default=2.0, metavar="FACTOR", help=text)
-    text = (
-        "how many buffers may be placed to plan the arenas of all counts, or unlimited; where they do not suffice, the "
-        f"counts nearest to today's are tried. Default: {PLACEMENTS}."
-    )
-    parser.add_argument("--work", type=_work, default=PLACEMENTS, metavar="N", help=text)
-    parser.add_argument("--full-names", action="store_true", help="show names as they stand in the file")
+    add = parser.judged.add_argument
+    add("file", metavar="FILE", help="Model file.")
+    text = "How far to look: today's count divided and multiplied by this. Default: 2."
+    add("--reach", type=_reach, default=2.0, metavar="FACTOR", help=text)
+    text = f"Buffers to place in the arenas of all counts, or unlimited. Default: {PLACEMENTS}."
+    add("--work", type=_work, default=PLACEMENTS, metavar="N", help=text)
     add_keys(parser, KEYS)
+    add_form(parser)
+    text = "Draw the staircases into a file as well."
+    parser.output.add_argument("--plot", metavar="FILE.svg", default="", help=text)
+    add_full_names(parser)
     return parser
 
 

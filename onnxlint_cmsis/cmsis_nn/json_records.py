@@ -1,10 +1,10 @@
-"""Calls, routes and costs as JSON lines, for `route` and `cost`."""
+"""Layers given by their sizes as JSON records, for `shape` and the vectors: calls, routes and costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.cmsis_nn.cost import cost
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
@@ -65,7 +65,61 @@ def number(value: object, name: str, low: int, high: int = LARGEST) -> int:
     return value
 
 
-# Answering one JSON record in the schema of the dispatch vectors.
+# Answering one JSON record.
+
+
+_ANSWERS = (
+    "kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why", "reason",
+    "instructions",
+)  # fmt: skip
+
+
+def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
+    """The same record with what the library does: kernel, chain, effective, status, sizes, hazards, why, instructions.
+
+    A record has the fields of the dispatch vectors, with `wrapper`, or those of the cost vectors, with `kind`: see
+    `_wrapper_call` and `call_of`. What is missing or null of `version`, `isa` (or `cpu`) and `compiler` is the default
+    target's. Answers already present are replaced. `hazards` has the kinds of those met; `instructions` are predicted
+    (not cycles), null where unknown.
+
+    Raises:
+        ValueError: with the field, what was found and what is allowed.
+
+    """
+    by_kind = record.get("wrapper") is None and record.get("kind") is not None
+    keys, others = (_COST_KEYS, _OTHERS) if by_kind else (_ROUTE_KEYS, _IGNORED)
+    for name in record:
+        if name not in (*keys, *_ANSWERS, *others):
+            raise ValueError(f"field '{name}' is not known{did_you_mean(name, keys)}")
+    target, call = target_of(record, default), call_of(record) if by_kind else _wrapper_call(record)
+    if family_of(call.entry) is INTEGER:
+        INTEGER.refuse_without(target.release)
+    taken, values = route(call, target), call.variables()
+    answer: dict[str, object] = {
+        **{name: value for name, value in record.items() if name not in _ANSWERS},
+        "kernel": taken.kernel,
+        "chain": list(taken.chain),
+        "effective": taken.effective,
+        "status": taken.status,
+        "buffer_size": taken.buffer_size,
+        "buffer_size_2": taken.reverse_buffer_size,
+        "hazards": list(dict.fromkeys(hazard.kind for hazard in taken.hazards)),
+        "hazard_ids": [hazard.id for hazard in taken.hazards],
+        "instructions": cost_of_route(call, target, taken),
+        "why": [
+            {
+                "kernel": branch.kernel,
+                "taken": not failed,
+                "failed": [condition.explain_with(values) for condition in failed],
+                "source": str(branch.origin.source(target.release)),
+            }
+            for branch, failed in taken.tried
+        ],
+    }
+    return {**answer, "reason": taken.reason} if taken.reason else answer
+
+
+# JSON records in the schema of the dispatch vectors: the arguments of an entry point.
 
 
 _ROUTE_KEYS = (
@@ -82,7 +136,6 @@ _ROUTE_KEYS = (
     "per_channel",
     "bias",
 )
-_ANSWERS = ("kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why")
 _IGNORED = ("overrun",)
 _FUNCTIONS = {
     **{f"arm_convolve_wrapper_{kind}": f"convolve_{kind}" for kind in ("s8", "s16", "s4")},
@@ -95,53 +148,15 @@ _PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1))
 """Fields of two sizes: name, least allowed, default."""
 
 
-def route_answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
-    """The same record with what the library does: kernel, chain, effective, status, sizes, hazards and why.
+def _wrapper_call(record: Mapping[str, object]) -> KernelCall:
+    """The call of a record with `wrapper` (`convolve_s8` or `arm_convolve_wrapper_s8`), `in`, `filter` and `out`.
 
-    `wrapper` (`convolve_s8` or `arm_convolve_wrapper_s8`), `in`, `filter` and `out` are required. What else is
-    missing or null is the default target's version, isa and compiler (`isa` and `cpu` exclude each other), stride
-    [1, 1], padding [0, 0], dilation [1, 1], ch_mult filter channels / input channels for depthwise and 0 else,
-    per_channel false for fully_connected_s8, bias true, and pad_after as the output size implies. Answers already
-    present are replaced. `hazards` has the kinds of those met.
-
-    Raises:
-        ValueError: with the field, what was found and what is allowed.
-
+    What else is missing or null is stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult filter channels / input
+    channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and pad_after as the output
+    size implies.
     """
-    for name in record:
-        if name not in (*_ROUTE_KEYS, *_ANSWERS, *_IGNORED):
-            raise ValueError(f"field '{name}' is not known{did_you_mean(name, _ROUTE_KEYS)}")
-    entry = _FUNCTIONS.get(str(record.get("wrapper")))
-    target, call = target_of(record, default), _call({**record, "wrapper": entry} if entry else record)
-    if family_of(call.entry) is INTEGER:
-        INTEGER.refuse_without(target.release)
-    kept = {name: value for name, value in record.items() if name not in _ANSWERS}
-    taken, values = route(call, target), call.variables()
-    answer: dict[str, object] = {
-        **kept,
-        "kernel": taken.kernel,
-        "chain": list(taken.chain),
-        "effective": taken.effective,
-        "status": taken.status,
-        "buffer_size": taken.buffer_size,
-        "buffer_size_2": taken.reverse_buffer_size,
-        "hazards": list(dict.fromkeys(hazard.kind for hazard in taken.hazards)),
-        "hazard_ids": [hazard.id for hazard in taken.hazards],
-        "why": [
-            {
-                "kernel": branch.kernel,
-                "taken": not failed,
-                "failed": [condition.explain_with(values) for condition in failed],
-                "source": str(branch.origin.source(target.release)),
-            }
-            for branch, failed in taken.tried
-        ],
-    }
-    return {**answer, "reason": taken.reason} if taken.reason else answer
-
-
-def _call(record: Mapping[str, object]) -> KernelCall:
     entry = text(record, "wrapper", "")
+    entry = _FUNCTIONS.get(entry, entry)
     if entry not in (*ENTRIES, *LEGACY_ENTRIES):
         raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join((*ENTRIES, *LEGACY_ENTRIES))}")
     sizes = {name: _route_sizes(record, name, 4, 1, None) for name in ("in", "filter", "out")}
@@ -153,7 +168,7 @@ def _call(record: Mapping[str, object]) -> KernelCall:
         output_dims=Dims(*sizes["out"]),
         stride=Pair(*pairs["stride"]),
         padding=Pair(*pairs["padding"]),
-        pad_after=Pair(*_pad_after(record, sizes, pairs)),
+        pad_after=Pair(*_pad_after(record, entry, sizes, pairs)),
         dilation=Pair(*pairs["dilation"]),
         ch_mult=_route_multiplier(record, entry, sizes),
         per_channel=_flag(record, "per_channel", default=False) if entry == "fully_connected_s8" else None,
@@ -174,10 +189,13 @@ def _route_sizes(
 
 
 def _pad_after(
-    record: Mapping[str, object], sizes: Mapping[str, tuple[int, ...]], pairs: Mapping[str, tuple[int, ...]]
+    record: Mapping[str, object],
+    entry: str,
+    sizes: Mapping[str, tuple[int, ...]],
+    pairs: Mapping[str, tuple[int, ...]],
 ) -> tuple[int | None, int | None]:
     """The padding after, as given; where it is missing or null what the output size implies, [h, w]."""
-    if str(record["wrapper"]).startswith(("transpose_conv", "fully_connected")):
+    if entry.startswith(("transpose_conv", "fully_connected")):
         return None, None
     given = record.get("pad_after")
     if given is not None and given != [None, None]:
@@ -266,20 +284,7 @@ _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult", "front_c", "
 _BIAS = "without_bias"
 _COST_KEYS = ("kind", *_SIZES, _BIAS, *TARGET_FIELDS)
 
-_OTHERS = ("reps", "instructions", "data", "spread", "level", "shift")
-
-
-def cost_answer(record: Mapping[str, object], default: Target) -> dict[str, object]:
-    """The same record with `instructions`: predicted instructions (not cycles) of one call, null where unknown.
-
-    Raises:
-        ValueError: with the field, what was found and what is allowed.
-
-    """
-    for name in record:
-        if name not in (*_COST_KEYS, *_OTHERS):
-            raise ValueError(f"field '{name}' is not known{did_you_mean(name, _COST_KEYS)}")
-    return {**record, "instructions": cost(call_of(record), target_of(record, default))}
+_OTHERS = ("reps", "data", "spread", "level", "shift")
 
 
 def call_of(record: Mapping[str, object]) -> KernelCall:

@@ -159,7 +159,7 @@ class CycleRange(NamedTuple):
     reason: str = ""
     """Why there is no range; empty where there is one."""
     open_memory: bool = False
-    """Whether a placement (`--memory`) would make it narrower."""
+    """Whether a placement (`memory`) would make it narrower."""
 
 
 def cycle_range(target: Target, memory: str) -> CycleRange:
@@ -180,7 +180,7 @@ def cycle_range(target: Target, memory: str) -> CycleRange:
 
 DIGITS = 3
 """Significant digits of a bound."""
-NARROWS = "; --memory tcm or sram narrows it"
+NARROWS = "; --config memory=tcm or memory=sram narrows it"
 """What to do where the placement is open."""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ class SettingsLayer(NamedTuple):
     """Absolute folder that its relative paths start from."""
     values: dict[str, object]
     """Key name to raw value."""
+    configured: frozenset[str] = frozenset()
+    """Keys of the command line that `--config KEY=VALUE` gives, not an option."""
+
+    def origin_of(self, name: str) -> str:
+        """Where a key's value is from: the file, `command line`, or `--config`."""
+        return CONFIG if name in self.configured else self.origin
 
 
 def nearest(folder: Path) -> Path | None:
@@ -83,8 +90,8 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}: not valid TOML: it is not UTF-8 at byte {error.start}") from error
 
 
-def _toml(path: Path, text: str) -> dict[str, Any]:
-    """The text of a TOML file as a dictionary."""
+def _toml(origin: Path | str, text: str) -> dict[str, Any]:
+    """The text of a TOML file as a dictionary; ConfigError names the file."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -92,8 +99,47 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
     try:
         values: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+        raise ConfigError(f"{origin}: not valid TOML: {error}") from error
     return values
+
+
+def configured_by(texts: Iterable[str]) -> tuple[str, dict[str, object]]:
+    """The file that `--config FILE` names, empty for none, and the raw values of `--config KEY=VALUE`.
+
+    A value is TOML; a bare word is a text: `memory=tcm`. The last value of a key counts. What is the path of a file,
+    or has no `=`, is a file.
+
+    Raises:
+        ConfigError: two files, a key that does not exist, or a value that is no TOML.
+
+    """
+    file, values = "", dict[str, object]()
+    for given in texts:
+        if "=" in given and not Path(given).is_file():
+            values |= _assignment(given)
+        elif file:
+            raise ConfigError(f"{CONFIG}: {file} and {given} are two files; name one")
+        else:
+            file = given
+    refuse_unknown(SettingsLayer(CONFIG, "", values))
+    return file, values
+
+
+def _assignment(given: str) -> dict[str, object]:
+    """`KEY=VALUE` as a dictionary of one key."""
+    name, _, value = (part.strip() for part in given.partition("="))
+    try:
+        return _toml(CONFIG, given)
+    except ConfigError:
+        if not value or value[0] in "[{\"'" or not name:
+            raise ConfigError(f"{CONFIG}: {given!r} is not KEY=VALUE in TOML{_wanted(name)}") from None
+    return _toml(CONFIG, f"{name} = {json.dumps(value, ensure_ascii=False)}")
+
+
+def _wanted(name: str) -> str:
+    """What the key takes, where there is one of the name."""
+    key = _BY_NAME.get(name.partition(".")[0])
+    return f"; {key.name} is {settings.SETTING_KINDS[key.kind].words}" if key else ""
 
 
 def refuse_unknown(layer: SettingsLayer) -> None:
@@ -113,6 +159,8 @@ def absolute(path: str) -> Path:
 
 
 COMMAND_LINE = "command line"
+CONFIG = "--config"
+"""Origin of what `--config KEY=VALUE` gives."""
 ARGUMENTS = "arguments"
 _BY_NAME = {key.name: key for key in KEYS}
 
@@ -162,11 +210,12 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
         for forgotten in [other for name in layer.values for other in _BY_NAME[name].forgets]:
             raw[forgotten], value[forgotten], origins[forgotten] = [], (), "default"
         for name, given in layer.values.items():
-            checked = _checked(_BY_NAME[name], given, layer.origin, layer.root)
+            origin = layer.origin_of(name)
+            checked = _checked(_BY_NAME[name], given, origin, layer.root)
             joined = _BY_NAME[name].extends and origins[name] != "default"
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
-            origins[name] = f"{origins[name]}, {layer.origin}" if joined else layer.origin
+            origins[name] = f"{origins[name]}, {origin}" if joined else origin
     try:
         runtime = runtime_for(value["runtime"], form)
     except ValueError as error:
@@ -228,7 +277,7 @@ def _checked(key: Key, given: object, origin: str, root: str) -> object:
 
 def _key_at(origin: str, key: Key) -> str:
     """The option, or the file and the key."""
-    return key.option if origin == COMMAND_LINE else f"{origin}: {key.name}"
+    return key.option if origin == COMMAND_LINE and key.option else f"{origin}: {key.name}"
 
 
 def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None:
@@ -239,7 +288,7 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
     cpus = [target.cpu for target in value["targets"]]
     bare = [cpu.partition("+no")[0] for cpu in cpus]
     for name in ("ram", "flash", "stack", "board", "clock"):
-        if origins[name] not in (COMMAND_LINE, origins["targets"]):
+        if origins[name] not in (COMMAND_LINE, CONFIG, origins["targets"]):
             continue
         origin = _key_at(origins[name], _BY_NAME[name])
         for cpu in value[name]:

@@ -169,12 +169,16 @@ EVERY_TARGET = "*"
 """Stands for every target in a table of CPUs."""
 UNLIMITED = "unlimited"
 """Word for no bound."""
-ROUTE_TARGET = "cortex-m55"
-"""What `route` answers for where neither option nor record names a CPU or instruction set: one shape, one answer."""
+GROUPS = ("what to judge", "on what", "findings", "fixing", "output")
+"""Groups of options in --help, in its order."""
+JUDGED, TARGETS, FINDINGS, FIXING, OUTPUT = GROUPS
 
 
 class Key(NamedTuple):
-    """One key of the configuration; validation, schema, docs and command line all read it from here."""
+    """One key of the configuration; validation, schema, docs and command line all read it from here.
+
+    Every key can be set by `--config KEY=VALUE`; those that are set often have an option too.
+    """
 
     name: str
     """Name in the file."""
@@ -183,11 +187,13 @@ class Key(NamedTuple):
     default: object
     """Value where nothing is given."""
     doc: str
-    """One sentence for --help, the schema and the docs page."""
+    """Sentences for the schema and the docs page; --help shows the first one."""
     allowed: tuple[str, ...] = ()
     """The values a `choice` may take."""
     option: str = ""
     """Command-line option, empty where there is none."""
+    group: str = ""
+    """The group of --help that it stands in, one of GROUPS."""
     metavar: str = ""
     """Its placeholder in --help."""
     extends: bool = False
@@ -199,6 +205,11 @@ class Key(NamedTuple):
     def attribute(self) -> str:
         """Name in Python."""
         return self.name.replace("-", "_")
+
+    @property
+    def brief(self) -> str:
+        """The first sentence of the text."""
+        return self.doc.partition(". ")[0].removesuffix(".") + "."
 
 
 METADATA = "key"

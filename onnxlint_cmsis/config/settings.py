@@ -25,14 +25,19 @@ from onnxlint_cmsis.config.keys import (
     BYTE_UNITS,
     DEFAULT_TARGETS,
     EVERY_TARGET,
+    FINDINGS,
+    FIXING,
     FORMATS,
+    JUDGED,
     LEAST,
     LEVELS,
     METADATA,
     MOST_HERTZ,
     ONE_CHANNEL,
+    OUTPUT,
     POLICIES,
     READ_BY_PEOPLE,
+    TARGETS,
     UNLIMITED,
     Glob,
     Key,
@@ -266,274 +271,279 @@ class Settings:
     targets: tuple[Target, ...] = setting(
         "targets",
         [*DEFAULT_TARGETS],
-        "CPUs the model will run on, with +nodsp or +nomve where the build switches these off.",
+        "CPUs that run the model: cortex-m4, m4+nodsp, m55+nomve. +nodsp and +nomve say that the build switches these "
+        "instructions off.",
         option="--target",
+        group=TARGETS,
         metavar="CPU",
     )
-    release: str = setting("release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", metavar="RELEASE")
+    release: str = setting(
+        "release", DEFAULT_RELEASE, "CMSIS-NN release.", option="--release", group=TARGETS, metavar="RELEASE"
+    )
     api: str = setting(
         "choice",
         FAMILIES[0].api,
-        "Functions that the application calls: current (wrappers for s8, s16 and s4) or legacy (functions for q7 and "
-        "q15, which cmsis5-5.6.0 to cmsis5-5.9.0 have). With legacy, `release` is cmsis5-5.9.0 and `assume` is q7, "
-        "unless they are set.",
+        "Functions that are called: current (s8, s16, s4) or legacy (q7, q15). cmsis5-5.6.0 to cmsis5-5.9.0 have the "
+        "legacy ones; with these `release` is cmsis5-5.9.0 and `assume` is q7, unless they are set.",
         allowed=tuple(family.api for family in FAMILIES),
         option="--api",
+        group=TARGETS,
     )
     runtime: Runtime = setting(
         "runtime",
         AUTO,
-        "Who calls CMSIS-NN: direct (the application itself), tflm (TensorFlow Lite Micro), executorch or tvm (up to "
-        "0.18.0). @ and a commit or date choose another revision than the newest that was reviewed (tflm@2026-06). "
-        "auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN, which is judged "
-        "unless `release` is set.",
+        "Who calls CMSIS-NN: direct (your application), tflm, executorch or tvm. tflm is TensorFlow Lite Micro, tvm "
+        "goes up to 0.18.0. @ and a commit or date choose another revision than the newest that was reviewed "
+        "(tflm@2026-06). auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN, "
+        "which is judged unless `release` is set.",
         option="--runtime",
+        group=TARGETS,
         metavar="NAME[@VERSION]",
     )
     cmsis_nn_build: str = setting(
         "choice",
         "SPEED",
-        "How TensorFlow Lite Micro's kernels are built: SPEED (KERNELS_OPTIMIZED_FOR_SPEED) keeps sums of weights in "
-        "the arena, SIZE (KERNELS_OPTIMIZED_FOR_SIZE) works them out in each run, NONE has reference kernels alone and "
-        "no CMSIS-NN.",
+        "How TensorFlow Lite Micro's kernels are built. SPEED (KERNELS_OPTIMIZED_FOR_SPEED) keeps sums of weights in "
+        "the arena, SIZE (KERNELS_OPTIMIZED_FOR_SIZE) works them out in each run, NONE has reference code alone and no "
+        "CMSIS-NN.",
         allowed=("SPEED", "SIZE", "NONE"),
-        option="--cmsis-nn-build",
+    )
+    board: dict[str, KnownBoard] = setting(
+        "board",
+        "",
+        "Board that stands for its RAM, flash and CPU. `ram`, `flash` and `targets` go before it. A table of CPU = "
+        "board, or CPU=BOARD on the command line, names several.",
+        option="--board",
+        group=TARGETS,
+        metavar="[CPU=]NAME",
     )
     ram: dict[str, int] = setting(
         "memory",
         "",
-        "RAM of the device, which arena and scratch have to fit: 65536, 256K, 1M. K and KiB are 1,024 bytes, M and MiB "
-        "1,024 of those; kB is 1,000 bytes and MB 1,000,000. A table of CPU = size, or CPU=SIZE on the command line, "
-        "gives each target a size. Without it no rule looks at RAM.",
+        "RAM, for arena and scratch: 65536, 256K or 1M. K and KiB are 1,024 bytes, M and MiB 1,024 of "
+        "those; kB is 1,000 bytes and MB 1,000,000. A table of CPU = size, or CPU=SIZE on the command line, gives each "
+        "target a size. Without it no rule looks at RAM.",
         option="--ram",
+        group=TARGETS,
         metavar="[CPU=]SIZE",
     )
     flash: dict[str, int] = setting(
         "memory",
         "",
-        "Flash of the device, which the model's constants have to fit; written like `ram`. Without it no rule looks at "
-        "flash.",
+        "Flash, for the model's constants. It is written like `ram`; without it no rule looks at flash.",
         option="--flash",
+        group=TARGETS,
         metavar="[CPU=]SIZE",
     )
     stack: dict[str, int] = setting(
         "memory",
         "",
         "Stack that a scratch buffer may take where the application calls CMSIS-NN itself and keeps these buffers "
-        "there; written like `ram`. Without it no rule looks at the stack.",
-        option="--stack",
-        metavar="[CPU=]SIZE",
-    )
-    board: dict[str, KnownBoard] = setting(
-        "board",
-        "",
-        "Board that gives `ram` and `flash` unless they are set, and its CPU as target unless `targets` is set; "
-        "a table of CPU = board, or CPU=BOARD on the command line, for several.",
-        option="--board",
-        metavar="[CPU=]NAME",
+        "there. It is written like `ram`; without it no rule looks at the stack.",
     )
     clock: dict[str, int] = setting(
         "frequency",
         "",
-        "Clock of the CPU, for a predicted time in milliseconds: 120MHz, 64000kHz, 120000000. A table of CPU = clock, "
-        "or CPU=CLOCK on the command line, gives each target one. The time is a range with its source, for CPUs "
-        "with public measurements. Without a clock no time is predicted.",
+        "Clock, for a predicted time: 120MHz. A table of CPU = clock, or CPU=CLOCK on the command line, "
+        "gives each target one. The time is a range of milliseconds with its source, for CPUs with public figures.",
         option="--clock",
+        group=TARGETS,
         metavar="[CPU=]CLOCK",
     )
     memory: str = setting(
         "choice",
         PLACEMENTS[0],
-        "Where activations and weights lie on a Cortex-M55, which narrows the range of the time: tcm (both in "
-        "tightly coupled memory) or sram (activations in SRAM, weights in MRAM).",
+        "Where activations and weights lie on a Cortex-M55, which narrows the range of the time. tcm: both in tightly "
+        "coupled memory; sram: activations in SRAM, weights in MRAM.",
         allowed=PLACEMENTS,
-        option="--memory",
     )
     compiler: str = setting(
         "compiler",
         COMPILERS[0],
-        "Compiler of the firmware: gcc or armclang, between which CMSIS-NN's source differs in places. @ and a version "
-        "say which (gcc@12.2): some versions of gcc make wrong code of a right kernel. Without a version the finding "
+        "Compiler, gcc or armclang, and its version: gcc@12.2. CMSIS-NN's source differs in places "
+        "between the two, and some versions of gcc make wrong code of a right kernel. Without a version the finding "
         "says that yours may.",
         option="--compiler",
-        metavar="NAME[@VERSION]",
+        group=TARGETS,
+        metavar="CC[@VERSION]",
     )
     assume: str = setting(
         "choice",
         "s8",
-        "Data type that an unquantized model is analysed as: s8, s16 (16-bit activations) or s4 (4-bit weights); with "
-        "--api legacy q7, q15 or q7q15 (16-bit activations, 8-bit weights in fully connected layers).",
+        "Data type that a float model will have: s8, s16, s4, q7, q15 or q7q15. s16 has 16-bit activations, s4 has "
+        "4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected layers) go with the "
+        "legacy API.",
         allowed=tuple(kind for family in FAMILIES for kind in family.types),
         option="--assume",
+        group=JUDGED,
+        metavar="TYPE",
     )
     one_channel: str = setting(
         "choice",
         ONE_CHANNEL[0],
         "What a convolution with one group over one input channel becomes: converters make either of the two.",
         allowed=ONE_CHANNEL,
-        option="--one-channel",
     )
     input_shapes: dict[str, tuple[int | None, ...]] = setting(
         "shapes",
         {},
-        "Sizes of model inputs that are symbolic in the file; ? leaves one symbolic.",
+        "Sizes of an input that the file leaves open: x=1,?,9. A ? leaves one open.",
         option="--input-shape",
-        metavar="NAME=1,3,96,96",
+        group=JUDGED,
+        metavar="NAME=SIZES",
         extends=True,
     )
     select: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules to run: codes, prefixes of codes or names. ignore and extend-* of the file no longer hold.",
+        "Rules to run: codes, prefixes, names. On the command line it sets `ignore` and `extend-*` of the file aside.",
         option="--select",
+        group=FINDINGS,
         metavar="CODES",
         forgets=("ignore", "extend-select", "extend-ignore"),
     )
     ignore: tuple[str, ...] = setting(
-        "codes", [], "Rules not to run; the longer prefix wins.", option="--ignore", metavar="CODES"
+        "codes",
+        [],
+        "Rules not to run; the longer prefix wins.",
+        option="--ignore",
+        group=FINDINGS,
+        metavar="CODES",
     )
     extend_select: tuple[str, ...] = setting(
-        "codes", [], "Rules to run besides those selected.", option="--extend-select", metavar="CODES", extends=True
+        "codes",
+        [],
+        "Rules to run besides those selected.",
+        option="--extend-select",
+        group=FINDINGS,
+        metavar="CODES",
+        extends=True,
     )
-    extend_ignore: tuple[str, ...] = setting(
-        "codes", [], "Rules not to run besides those ignored.", option="--extend-ignore", metavar="CODES", extends=True
-    )
+    extend_ignore: tuple[str, ...] = setting("codes", [], "Rules not to run besides those ignored.", extends=True)
     fixable: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules whose findings --fix may act on. unfixable and extend-fixable of the file no longer hold.",
+        "Rules that a fix may act on. On the command line it sets `unfixable` and `extend-fixable` of the file aside.",
         option="--fixable",
+        group=FIXING,
         metavar="CODES",
         forgets=("unfixable", "extend-fixable"),
     )
     unfixable: tuple[str, ...] = setting(
         "codes",
         [],
-        "Rules whose findings --fix leaves alone; the longer prefix wins.",
+        "Rules that a fix leaves; the longer prefix wins.",
         option="--unfixable",
+        group=FIXING,
         metavar="CODES",
         extends=True,
     )
     extend_fixable: tuple[str, ...] = setting(
-        "codes",
-        [],
-        "Rules whose findings --fix may act on besides those that are fixable.",
-        option="--extend-fixable",
-        metavar="CODES",
-        extends=True,
+        "codes", [], "Rules that a fix may act on besides those that are fixable.", extends=True
     )
     per_file_ignores: tuple[tuple[Glob, tuple[str, ...]], ...] = setting(
         "glob-codes", {}, "Rules not to run on the files that match a pattern."
     )
     levels: dict[str, Level] = setting(
-        "code-levels",
-        {},
-        "Levels of rules, in place of the default ones.",
-        option="--level",
-        metavar="CODE=LEVEL",
-        extends=True,
+        "code-levels", {}, "Levels of rules, in place of the default ones.", extends=True
     )
     fail_on: Level = setting(
-        "level", "warning", "Lowest level of finding that makes the exit code 1.", allowed=LEVELS, option="--fail-on"
+        "level",
+        "warning",
+        "Lowest level that makes the exit code 1.",
+        allowed=LEVELS,
+        option="--fail-on",
+        group=FINDINGS,
+        metavar="LEVEL",
     )
     min_level: Level | None = setting(
         "least-level",
         BY_FORMAT,
-        "Lowest level of finding that is shown. `by-format` shows warnings, errors and notes that ask for something in "
+        "Lowest level that is shown. `by-format` shows warnings, errors and notes that ask for something in "
         "text and GitHub annotations, and every finding in the other formats. It changes no exit code.",
         allowed=(*LEVELS, BY_FORMAT),
         option="--min-level",
+        group=FINDINGS,
+        metavar="LEVEL",
     )
     exclude: tuple[Glob, ...] = setting(
         "globs",
         [],
-        "Patterns of files and folders to leave out when folders are searched.",
+        "Files and folders to leave out of a search.",
         option="--exclude",
+        group=JUDGED,
         metavar="GLOB",
     )
-    respect_gitignore: bool = setting(
-        "flag",
-        True,
-        "Leave out files that git ignores when folders are searched.",
-        option="--no-respect-gitignore",
-    )
+    respect_gitignore: bool = setting("flag", True, "Leave out files that git ignores when folders are searched.")
     suppress: tuple[Suppression, ...] = setting(
         "suppressions", [], "Findings that are known and accepted: rule, and where."
     )
     baseline: str = setting(
         "path",
         "",
-        "File of findings that are accepted for now, written by --write-baseline.",
+        "File of accepted findings, see --write-baseline.",
         option="--baseline",
+        group=FINDINGS,
         metavar="FILE",
     )
     output_format: str = setting(
         "choice",
         "full",
-        "How findings are written; the configuration of the first file decides.",
+        "Form of the report. The configuration of the first file decides.",
         allowed=FORMATS,
         option="--output-format",
+        group=OUTPUT,
+        metavar="NAME",
     )
     fix_policy: str = setting(
         "choice",
         "faster",
-        "How --fix chooses channel counts: faster (fewest predicted instructions), route (missed routing conditions "
-        "only) or align (multiples of `align`, whatever they cost). Each steps around errors and wrong results first. "
-        "It acts on rules that run on the file: CNN3xx, and CNN2xx or, for route, CNN1xx.",
+        "How a fix chooses channel counts: faster, route or align. faster takes the fewest predicted instructions, "
+        "route meets missed routing conditions only, align takes multiples of `align`, whatever they cost. Each steps "
+        "around errors and wrong results first. It acts on rules that run on the file: CNN3xx, and CNN2xx or, for "
+        "route, CNN1xx.",
         allowed=POLICIES,
         option="--fix-policy",
+        group=FIXING,
+        metavar="NAME",
     )
-    align: int = setting(
-        "multiple",
-        4,
-        "Multiple that the policy align pads channel counts to; 64 at most.",
-        option="--align",
-        metavar="N",
-    )
+    align: int = setting("multiple", 4, "Multiple that the policy align pads channel counts to; 64 at most.")
     min_gain: float = setting(
         "percent",
         0.5,
         "Percent of a model's predicted instructions that the policy faster has to save; otherwise it changes nothing.",
-        option="--min-gain",
-        metavar="PERCENT",
     )
     fix_budget_bytes: int | None = setting(
         "bytes",
         "unlimited",
         "Bytes by which a fix may make the constants of a model larger; what an earlier fix added counts.",
-        option="--fix-budget-bytes",
-        metavar="BYTES",
     )
     unsafe_fixes: bool = setting(
         "flag",
         False,
-        "Fix also where that is not exact: constants go into float biases, Softmax gets scale 1/256, and pools, Concat "
-        "and Pad get one scale, where outputs change by at most one step. Also put a Pad node behind an input where "
-        "that steps around an error or a wrong result.",
+        "Fix also where outputs may change by one step. Constants go into float biases, Softmax gets scale 1/256, and "
+        "pools, Concat and Pad get one scale. Also put a Pad node behind an input where that steps around an error or "
+        "a wrong result.",
         option="--unsafe-fixes",
+        group=FIXING,
     )
     weights: bool = setting(
         "flag",
         True,
         "Read weights to find channels that do nothing (rule dead-channels) and sums that overflow (rule "
         "sum-overflow); without, nothing is removed.",
-        option="--no-weights",
     )
     size_checks_limit: int | None = setting(
         "bytes",
         10_000_000,
         "Size in bytes of a model file up to which the rules more-channels and dead-channels, which search sizes and "
         "read weights, run while linting; --fix and --diff have no such limit.",
-        option="--size-checks-limit",
-        metavar="BYTES",
     )
     size_checks_layers: int | None = setting(
         "count",
         300,
         "Layers of a model up to which more-channels and dead-channels run while linting, as each takes some 1.5 ms "
         "on each target; --fix and --diff have no such limit.",
-        option="--size-checks-layers",
-        metavar="LAYERS",
     )
     file: str = ""
     """Configuration file it comes from; empty for none."""
@@ -678,7 +688,7 @@ RELEASE: dict[str, object] = {**TEXT, "enum": [*REVIEWED]}
 TARGET: dict[str, object] = {
     "anyOf": [{"enum": [*CPUS]}, {**TEXT, "pattern": r"^(cortex-?)?m\d+(\+|p|plus)?(\+nodsp|\+nomve)*$"}]
 }
-TARGETS: dict[str, object] = {"type": "array", "minItems": 1, "items": TARGET}
+TARGET_LIST: dict[str, object] = {"type": "array", "minItems": 1, "items": TARGET}
 TEXTS: dict[str, object] = {"type": "array", "items": TEXT}
 SIZE: dict[str, object] = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "?"}]}
 SHAPE_SCHEMA: dict[str, object] = {"type": "array", "minItems": 1, "items": SIZE}
@@ -904,8 +914,7 @@ class Written(Enum):
     """How the option of a key is written on the command line."""
 
     WORD = "one value"
-    NUMBER = "one number, or a word"
-    FLAG = "the option alone; `--no-` stands for false"
+    FLAG = "the option alone"
     LIST = "values with commas between them, several times"
     REPEATED = "one value, several times"
     PAIRS = "NAME=VALUE, several times"
@@ -946,21 +955,20 @@ SETTING_KINDS: dict[str, Kind] = {
     "choice": Kind("one of the allowed values", choice, TEXT),
     "least-level": Kind("a level", choice, TEXT, make=least_level),
     "level": Kind("a level", choice, TEXT, make=level),
-    "targets": Kind("a list of texts", nonempty_texts, TARGETS, Written.LIST),
-    "texts": Kind("a list of texts", nonempty_texts, {**TEXTS, "minItems": 1}, Written.LIST),
+    "targets": Kind("a list of texts", nonempty_texts, TARGET_LIST, Written.LIST),
     "globs": Kind("a list of patterns", texts, TEXTS, Written.REPEATED, globs),
     "codes": Kind("a list of rule codes, prefixes or names", codes, TEXTS, Written.LIST),
-    "code-levels": Kind("a table of rule = level", code_levels, CODE_LEVELS, Written.PAIRS, levels),
+    "code-levels": Kind("a table of rule = level", code_levels, CODE_LEVELS, make=levels),
     "glob-codes": Kind("a table of pattern = list of rules", glob_codes, GLOB_CODES, make=by_glob),
     "shapes": Kind("a table of input = list of sizes", shapes, SHAPES, Written.PAIRS),
     "flag": Kind("true or false", flag, {"type": "boolean"}, Written.FLAG),
-    "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", multiple, MULTIPLE, Written.NUMBER),
-    "percent": Kind("a number from 0 to 100", percent, PERCENT, Written.NUMBER),
-    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", bound, BOUND, Written.NUMBER),
+    "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", multiple, MULTIPLE),
+    "percent": Kind("a number from 0 to 100", percent, PERCENT),
+    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", bound, BOUND),
     "memory": Kind("a size, or a table of CPU = size", memory, MEMORY, Written.BY_TARGET),
     "board": Kind("the name of a board, or a table of CPU = name", boards, BOARDS, Written.BY_TARGET),
     "frequency": Kind("a clock, or a table of CPU = clock", frequencies, FREQUENCIES, Written.BY_TARGET),
-    "count": Kind(f"a whole number {_OR_UNLIMITED}", bound, BOUND, Written.NUMBER),
+    "count": Kind(f"a whole number {_OR_UNLIMITED}", bound, BOUND),
     "suppressions": Kind("a list of tables", suppressions, SUPPRESSIONS, make=accepted),
 }
 """Every kind by name."""

@@ -533,7 +533,7 @@ def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot,
         new = settled(opened.state, surveyed(opened.state))
         growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored
         if budget is not None and growth > max(0, budget - spent):
-            unpadded[opened.name] = f"--fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
+            unpadded[opened.name] = f"fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
             continue
         added[opened.name] = opened.text
         end = new
@@ -764,9 +764,9 @@ class Wishes(NamedTuple):
     """Decisions of a policy with fewer restrictions."""
 
     unbounded: SizeDecision
-    """Without --fix-budget-bytes."""
+    """Without fix-budget-bytes."""
     unrefused: SizeDecision
-    """Without --fix-budget-bytes, if no class were refused."""
+    """Without fix-budget-bytes, if no class were refused."""
 
 
 def wishes(plan: ModelPlan) -> Wishes:
@@ -812,7 +812,7 @@ def _reason(fix: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClas
     if budget is None or group.id in fix.first.decision.sizes or group.id not in decision.sizes:
         return ""
     added = decision.after.bytes - decision.without(group.id).bytes
-    return f"--fix-budget-bytes {budget} does not allow it: {added:,} bytes more" if added > 0 else ""
+    return f"fix-budget-bytes {budget} does not allow it: {added:,} bytes more" if added > 0 else ""
 
 
 def why_nothing(fix: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -> str:
@@ -845,7 +845,7 @@ def _skipped_over_budget(fix: Attempt, wish: SizeDecision) -> str:
     else:
         aim = f"make channel counts multiples of {plan.options.align}" if policy == "align" else "take missed kernels"
     there = f", {spent:,} of them for channels that do nothing already" if spent else ""
-    return f"--fix-budget-bytes {plan.options.budget} is too small to {aim}: {needed:,} bytes{there}"
+    return f"fix-budget-bytes {plan.options.budget} is too small to {aim}: {needed:,} bytes{there}"
 
 
 def _by_rewriting(fix: Attempt, hazards: int) -> int | None:
@@ -872,7 +872,7 @@ def _nothing_found(plan: ModelPlan) -> str:
     if best < have and options.policy == "faster":
         return (
             f"the best sizes found save {100 * (have - best) / have:.2g} % of the predicted instructions, "
-            f"which is less than --min-gain {options.min_gain:g} %"
+            f"which is less than min-gain {options.min_gain:g} %"
         )
     if not movable_classes(plan.view, {}):
         return (
@@ -884,7 +884,7 @@ def _nothing_found(plan: ModelPlan) -> str:
         return "no layer's cost is known on these targets"
     several = " on one target and more on none" if len(plan.prices.targets) > 1 and options.policy == "faster" else ""
     unread = options.policy == "faster" and not options.weights
-    note = "; channels that do nothing were not looked for (--no-weights)" if unread else ""
+    note = "; channels that do nothing were not looked for (weights = false)" if unread else ""
     return NOTHING[options.policy].format(align=options.align) + several + note
 
 

@@ -381,7 +381,7 @@ def rewritten_by(row: RepairRow, state: Snapshot, room: int | None) -> Rewritten
         if not useless and room is not None:
             useless = [repaired.repairs[-1][0]]
             growth, budget = new.stored - state.stored, state.request.options.budget
-            left[name_of_site(useless[0])] = f"--fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
+            left[name_of_site(useless[0])] = f"fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
         left |= {name_of_site(site): REWRITING_STAYS for site in useless if name_of_site(site) not in left}
         sites = [site for site, _ in repaired.repairs if site not in useless]
     return Rewritten(state, (), left)

@@ -28,13 +28,14 @@ UNHEEDED = ("output-format", "baseline", "min-level", "exclude", "respect-gitign
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("scan", DESCRIPTION)
-    add = parser.add_argument
-    add("urls", nargs="+", metavar="URL", help="folders, patterns or models, of this machine or s3://, gs://, hf:// …")
-    add("--out", required=True, metavar="FOLDER", help="folder of Parquet files to write or to go on with, or its URL")
-    add("--jobs", type=_count, default=1, metavar="N", help="processes on this machine. Default: 1.")
-    add("--dask", metavar="ADDRESS", default="", help="scheduler of a Dask cluster to use instead: tcp://host:8786")
-    add("--batch", type=_count, default=200, metavar="N", help="models in one file of the output. Default: 200.")
+    add = parser.judged.add_argument
+    add("urls", nargs="+", metavar="URL", help="Folders, patterns or models, here or at s3://, gs://, hf:// …")
+    add("--jobs", type=_count, default=1, metavar="N", help="Processes on this machine. Default: 1.")
+    add("--dask", metavar="ADDRESS", default="", help="Dask cluster to use instead: tcp://host:8786.")
     add_keys(parser, without=UNHEEDED)
+    add = parser.output.add_argument
+    add("--out", required=True, metavar="FOLDER", help="Parquet files to write or go on with; a folder or URL.")
+    add("--batch", type=_count, default=200, metavar="N", help="Models in one file. Default: 200.")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""`--clock` and `--memory`: predicted time in `layers` and in the summary of linting."""
+"""`--clock` and the setting `memory`: predicted time in `layers` and in the summary of linting."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_summaries_in_text_json_and_sarif_tell_the_same(run, told):
 
 
 def test_no_time_where_the_cost_of_no_layer_is_known(run):
-    options = ("--target", "cortex-m4", "--clock", "120MHz", "--cmsis-nn-build", "NONE")
+    options = ("--target", "cortex-m4", "--clock", "120MHz", "--config", "cmsis-nn-build=NONE")
     out = " ".join(run("layers", *options)[1].split())
     assert "time: no prediction: the cost of no layer is known" in out
 
@@ -89,7 +89,7 @@ def test_the_file_gives_clock_and_placement(run, tmp_path):
         (("--clock", "120"), "--clock: '120' is 120 Hz, less than 1kHz; did you mean 120MHz?"),
         (("--clock", "2GHz"), "--clock: '2GHz' has a unit that is not known; units are Hz, kHz, MHz"),
         (("--clock", "cortex-m55=1MHz"), "--clock: cortex-m55 is not among the targets, cortex-m4, cortex-m7"),
-        (("--memory", "mram"), "--memory: 'mram' is not one of unknown, tcm, sram"),
+        (("--config", "memory=mram"), "--config: memory: 'mram' is not one of unknown, tcm, sram"),
     ],
 )
 def test_bad_values_are_told_in_one_line(run, options, said):

@@ -17,10 +17,18 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_check
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
-from onnxlint_cmsis.config.files import OWN_FILE, ConfigError, Configuration, SettingsLayer, make_settings
-from onnxlint_cmsis.config.keys import Glob, byte_size
+from onnxlint_cmsis.config.files import (
+    OWN_FILE,
+    ConfigError,
+    Configuration,
+    SettingsLayer,
+    configured_by,
+    make_settings,
+)
+from onnxlint_cmsis.config.keys import GROUPS, Glob, byte_size
 from onnxlint_cmsis.config.settings import KEYS, KNOWN_BOARDS, Settings, enabled, fixable, level_of
 from onnxlint_cmsis.ground.types import Isa, Level
+from support.goldens import check_golden
 from support.paths import ROOT
 from support.tree_copy import TreeCopy
 
@@ -176,7 +184,7 @@ def test_what_is_wrong_names_file_key_and_allowed(tmp_path, text, says):
 @pytest.fixture
 def schema(capsys):
     """What the command prints."""
-    assert main(["config-schema"]) == 0
+    assert main(["config", "--schema"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -238,8 +246,10 @@ def test_every_key_makes_what_its_field_states(tmp_path):
     assert {key.attribute for key in KEYS} == set(types) - {"file", "origins", "raw"}
 
 
-NEW_ROW = """    top_speed: int = setting(
-        "multiple", 3, "How fast it may become.", option="--top-speed", metavar="N"
+NEW_ROW = """    top_speed: int = setting("multiple", 3, "How fast it may become. 64 at most.")
+    house: str = setting(
+        "choice", "red", "Colour of the house. It has no windows.",
+        allowed=("red", "blue"), option="--house", group=OUTPUT,
     )
     file: str = ""
 """
@@ -250,22 +260,125 @@ print(Configuration().settings_for("m.onnx").top_speed)
 
 
 def test_a_setting_is_added_by_one_row(tmp_path):
-    """On a copy of the tree: file, command line, --help, --show-settings, schema and docs know it."""
+    """On a copy of the tree: file, command line, --show-settings, schema and docs know it; an option is in --help."""
     copy = TreeCopy(tmp_path, ["scripts", "docs", "tests/data"])
     copy.replace("onnxlint_cmsis/config/settings.py", '    file: str = ""\n', NEW_ROW)
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 5\n")
     program = ("-m", "onnxlint_cmsis")
     assert copy.python("-c", TRY_IT).stdout == "5\n"
-    assert "--top-speed N" in copy.python(*program, "--help").stdout
-    assert "top-speed = 7  # command line\n" in copy.python(*program, "--top-speed", "7", "--show-settings").stdout
+    assert "  --house {red,blue}        Colour of the house. Default: red.\n" in copy.python(*program, "--help").stdout
+    shown = copy.python(*program, "--config", "top-speed=7", "--house", "blue", "--show-settings").stdout
+    assert "top-speed = 7  # --config\n" in shown
+    assert 'house = "blue"  # command line\n' in shown
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 'fast'\n")
     assert "onnxlint-cmsis.toml: top-speed: 'fast' is not a whole" in copy.python(*program, "--show-settings").stderr
     (tmp_path / "onnxlint-cmsis.toml").write_text("")
-    described = json.loads(copy.python(*program, "config-schema").stdout)["properties"]["top-speed"]
-    assert (described["default"], described["description"]) == (3, "How fast it may become.")
+    described = json.loads(copy.python(*program, "config", "--schema").stdout)["properties"]["top-speed"]
+    assert (described["default"], described["description"]) == (3, "How fast it may become. 64 at most.")
     assert copy.python("scripts/make_docs.py").returncode == 0
     page = (tmp_path / "docs" / "config.md").read_text(encoding="utf-8")
-    assert "| `top-speed` | a whole number from 1 to 64 | `3` | `--top-speed` |" in page
+    assert "| `top-speed` | a whole number from 1 to 64 | `3` |  |" in page
+    assert '| `house` | `"red"`, `"blue"` | `"red"` | `--house` |' in page
+
+
+HELP_LINES = 90
+"""Lines that the help of linting may have in 80 columns."""
+
+
+def helped(capsys, monkeypatch, *argv):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*argv, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_help_of_linting_is_short(capsys, monkeypatch):
+    text = helped(capsys, monkeypatch, "lint")
+    check_golden("screens/help", text)
+    assert len(text.splitlines()) <= HELP_LINES
+    assert re.findall(r"^(\S.*):$", text, re.MULTILINE) == [*GROUPS, "Commands"]
+
+
+def test_every_option_takes_two_lines_at_most(capsys, monkeypatch):
+    commands = re.findall(r"^  ([a-z-]+)  +\S", helped(capsys, monkeypatch).partition("\nCommands:\n")[2], re.M)
+    assert "shape" in commands
+    for command in commands:
+        text = helped(capsys, monkeypatch, command)
+        assert max(map(len, text.splitlines())) <= 80
+        for group in re.findall(rf"^(?:{'|'.join(GROUPS)}):\n(.*?)(?:\n\n|\Z)", text, re.M | re.S):
+            for option in re.split(r"\n(?=  \S)", group):
+                assert len(option.splitlines()) <= 2, option
+
+
+CONFIGURED = [
+    ("align=8", 8), ("align = 8", 8), ("memory=tcm", "tcm"), ("memory='tcm'", "tcm"), ("release=7.0.0", "7.0.0"),
+    ("stack=2K", "2K"), ("stack=2048", 2048), ("stack={cortex-m4='1K'}", {"cortex-m4": "1K"}),
+    ("stack.cortex-m4=1K", {"cortex-m4": "1K"}), ("weights=false", False), ("baseline=a=b.json", "a=b.json"),
+    ('per-file-ignores={"old/*"=["CNN1"]}', {"old/*": ["CNN1"]}), ("min-gain=1.5", 1.5),
+    ('input-shapes.x=[1,"?",3]', {"x": [1, "?", 3]}), ("baseline=naïve \\ name", "naïve \\ name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), CONFIGURED)
+def test_config_takes_a_key_with_a_value_of_toml_or_a_bare_word(text, value):
+    assert configured_by([text]) == ("", {re.split("[=. ]", text)[0]: value})
+
+
+def test_every_key_can_be_set_by_config(tmp_path, monkeypatch, capsys):
+    """The example that has every key, key by key, with nothing read from a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / OWN_FILE).write_text(GOOD)
+    assert main(["--show-settings", "m.onnx"]) == 0
+    lines = [line.rpartition("  # ")[0] for line in capsys.readouterr().out.splitlines()]
+    argv = [word for text in lines for word in ("--config", text)]
+    assert main(["--isolated", *argv, "--show-settings", "m.onnx"]) == 0
+    shown = capsys.readouterr().out
+    assert tomllib.loads(shown) == tomllib.loads(GOOD)
+    assert all(line.endswith("  # --config") for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["fix-polcy=align"], "--config: unknown key 'fix-polcy'; did you mean fix-policy?"),
+        (["align=x"], "--config: align: 'x' is not a whole number from 1 to 64"),
+        (["align=[8"], "--config: 'align=[8' is not KEY=VALUE in TOML; align is a whole number from 1 to 64"),
+        (["targets=cortex-m4"], "--config: targets: 'cortex-m4' is not a list of texts"),
+        (
+            ["targets=[cortex-m4]"],
+            "--config: 'targets=[cortex-m4]' is not KEY=VALUE in TOML; targets is a list of texts",
+        ),
+        (["=8"], "--config: '=8' is not KEY=VALUE in TOML"),
+        (["align="], "--config: 'align=' is not KEY=VALUE in TOML; align is a whole number"),
+        (["a b=8"], "--config: not valid TOML"),
+        (["targets=['z80']"], "--config: targets: CPU 'z80' is not known"),
+        (["stack={cortex-m7='1K'}", "targets=['m4']"], "--config: stack: cortex-m7 is not among the targets"),
+        (["one.toml", "two.toml"], "--config: one.toml and two.toml are two files; name one"),
+        (["align"], "align: the configuration cannot be read"),
+    ],
+)
+def test_config_says_what_is_wrong(tmp_path, monkeypatch, capsys, argv, says):
+    monkeypatch.chdir(tmp_path)
+    assert main([*(word for text in argv for word in ("--config", text)), "m.onnx"]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_an_option_goes_before_config_and_config_before_the_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b.toml").write_text("align = 2\nmin-gain = 2\nignore = ['CNN1']\nrelease = '6.0.0'\n")
+    argv = ["--config", "a=b.toml", "--config", "align=4", "--config", "align=8", "--config", "release=5.0.0"]
+    more = ["--release", "7.0.0", "--select", "CNN2", "--config", "ignore=['CNN201']"]
+    assert main([*argv, *more, "--show-settings", "m.onnx"]) == 0
+    shown = capsys.readouterr().out
+    for line in ("align = 8  # --config", "min-gain = 2  # a=b.toml", 'release = "7.0.0"  # command line',
+                 'ignore = ["CNN201"]  # --config'):  # fmt: skip
+        assert f"{line}\n" in shown
+
+
+@pytest.mark.parametrize("command", ["layers", "memory"])
+def test_other_commands_take_config(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    assert main([command, "--config", "cmsis-nn-build=FAST", "m.tflite"]) == 2
+    assert "--config: cmsis-nn-build: 'FAST' is not one of SPEED, SIZE, NONE" in capsys.readouterr().err
 
 
 def test_a_board_stands_for_cpu_ram_and_flash():

@@ -1,4 +1,4 @@
-"""What users of ruff expect: suggestions, .gitignore, the folder as default, --no-fix, completion, rdjson."""
+"""What users of ruff expect: suggestions, .gitignore, the folder as default, completion, rdjson."""
 
 from __future__ import annotations
 
@@ -79,23 +79,16 @@ def test_what_git_ignores_is_left_out(folder: Path, capsys: pytest.CaptureFixtur
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     assert said(capsys, "--show-files")[1].split() == ["kept.onnx"]
     assert said(capsys, "--show-files", "out/made.onnx")[1].split() == ["out/made.onnx"]
-    assert len(said(capsys, "--show-files", "--no-respect-gitignore")[1].split()) == 2
+    assert len(said(capsys, "--show-files", "--config", "respect-gitignore=false")[1].split()) == 2
     subprocess.run(["git", "add", "-f", "out/made.onnx"], cwd=folder, check=True)
     assert len(said(capsys, "--show-files")[1].split()) == 2
-
-
-def test_no_fix_takes_fix_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = (folder / "kept.onnx").read_bytes()
-    for option in ("--fix", "--fix-only"):
-        _, out, _ = said(capsys, "--isolated", option, "--no-fix", "kept.onnx")
-        assert "fixed" not in out.replace("fixable", "")
-        assert (folder / "kept.onnx").read_bytes() == before
 
 
 def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "config")[1].split() == [key.name for key in KEYS]
     _, out, _ = said(capsys, "config", "release")
     assert "Option: --release" in out and 'Default: "7.0.0"' in out
+    assert "Option: --config align=VALUE" in said(capsys, "config", "align")[1]
 
 
 def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +130,7 @@ def test_records_take_target_and_release(capsys: pytest.CaptureFixture[str], tmp
     ]
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    code, out, err = said(capsys, "route", str(file))
+    code, out, err = said(capsys, "shape", "--output-format", "json", str(file))
     first, second, third, fourth = map(json.loads, out.splitlines())
     assert (code, err) == (2, "")
     assert first["kernel"] == second["kernel"] == "arm_convolve_1_x_n_s8"
@@ -206,7 +199,7 @@ def test_an_entry_point_is_known_by_its_function_too(capsys: pytest.CaptureFixtu
     sizes = ("--in", "1,8,8,8", "--filter", "8,3,3,8", "--out", "1,6,6,8")
     answers = []
     for name in ("convolve_s8", "arm_convolve_wrapper_s8"):
-        assert main(["route", "--wrapper", name, *sizes]) == 0
+        assert main(["shape", "--output-format", "json", "--wrapper", name, *sizes]) == 0
         answers.append({**json.loads(capsys.readouterr().out), "wrapper": ""})
     assert answers[0] == answers[1]
 

@@ -60,10 +60,10 @@ def lint(capsys, *argv):
         (["miss.onnx", "--fail-on", "error"], 0),
         (["wrong.onnx", "--fail-on", "error"], 1),
         (["miss.onnx", "--exit-zero"], 0),
-        (["miss.onnx", "--level", "CNN102=note"], 0),
-        (["note.onnx", "--level", "CNN111=error"], 1),
+        (["miss.onnx", "--config", "levels.CNN102=note"], 0),
+        (["note.onnx", "--config", "levels.CNN111=error"], 1),
         (["note.onnx", "--fail-on", "note", "--min-level", "error"], 1),
-        (["miss.onnx", "--level", "conv-1x1-fast=error", "--fail-on", "error"], 1),
+        (["miss.onnx", "--config", "levels.conv-1x1-fast=error", "--fail-on", "error"], 1),
         (["miss.onnx", "--ignore", "CNN102"], 0),
         (["miss.onnx", "--select", "CNN3"], 0),
         (["miss.onnx", "--select", "CNN3", "--extend-select", "conv-1x1-fast"], 1),
@@ -102,14 +102,13 @@ def test_the_format_does_not_change_the_exit_code(capsys, output_format):
         (["x", "--select", "CNN999"], "there are CNN001"),
         (["x", "--ignore", "conv-1x1-fats"], "did you mean conv-1x1-fast"),
         (["x", "--select", "E501"], "no rule has the code, prefix or name 'E501'"),
-        (["x", "--level", "CNN102"], "--level: 'CNN102' is not CODE=LEVEL"),
-        (["x", "--level", "CNN102=bad"], "'bad' is not one of note, warning, error"),
-        (["x", "--input-shape", "1,3"], "--input-shape: '1,3' is not NAME=1,3,96,96"),
+        (["x", "--config", "levels.CNN102=bad"], "--config: levels: 'bad' is not one of note, warning, error"),
+        (["x", "--input-shape", "1,3"], "--input-shape: '1,3' is not NAME=SIZES"),
         (["x", "--input-shape", "a=1,0"], "a whole number from 1 up, or '?'"),
         (["x", "--input-shape", "a="], "a whole number from 1 up, or '?'"),
         (["x", "--jobs", "0"], "whole number from 1 up"),
         (["x", "--config", "none.toml"], "none.toml: the configuration cannot be read"),
-        (["x", "--config", "a.toml", "--isolated"], "exclude each other"),
+        (["x", "--config", "a.toml", "--isolated"], "--config FILE and --isolated exclude each other"),
         (["x", "--baseline", "none.json"], "none.json: the baseline cannot be read"),
         (["miss.onnx", "--output-file", "no/such/folder"], "No such file or directory"),
         (["rule"], "name rules by code, prefix or name, or give --all"),
@@ -251,13 +250,13 @@ def test_show_files(fake, capsys):
 
 def test_show_settings_tells_values_and_origins(fake, capsys, tmp_path):
     (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["m4"]\nlevels = {CNN102 = "note"}\n')
-    argv = ("clean.onnx", "--show-settings", "--fail-on", "error", "--level", "CNN1=error")
+    argv = ("clean.onnx", "--show-settings", "--fail-on", "error", "--config", "levels.CNN1=error")
     out = lint(capsys, *argv)[1].splitlines()
     file = str(tmp_path / "onnxlint-cmsis.toml")
     assert f'targets = ["m4"]  # {file}' in out
     assert 'fail-on = "error"  # command line' in out
     assert 'release = "7.0.0"  # default' in out
-    assert f'levels = {{"CNN102" = "note", "CNN1" = "error"}}  # {file}, command line' in out
+    assert f'levels = {{"CNN102" = "note", "CNN1" = "error"}}  # {file}, --config' in out
     assert fake.paths == []
 
 
@@ -307,8 +306,8 @@ def test_every_command_is_named_and_has_help(capsys):
     _, _, named = lint(capsys, "--help")[1].partition("\nCommands:\n")
     commands = re.findall(r"^  ([a-z-]+)  +\S", named.partition("\n\n")[0], re.MULTILINE)
     assert commands == [
-        "lint", "rule", "layers", "memory", "compare", "widths", "scan", "report", "route", "cost", "config",
-        "config-schema", "completion",
+        "lint", "rule", "layers", "memory", "compare", "widths", "scan", "report", "shape", "config",
+        "completion",
     ]  # fmt: skip
     for command in commands:
         code, out, err = lint(capsys, command, "--help")
@@ -324,15 +323,15 @@ def test_every_command_is_named_and_has_help(capsys):
         ("--target cortex-m4 -v layers m.onnx", "layers", "--target cortex-m4 -v m.onnx"),
         ("--target=cortex-m4 layers m.onnx", "layers", "--target=cortex-m4 m.onnx"),
         ("--isolated lint layers", "lint", "--isolated layers"),
-        ("--release 7.0.0 --wrapper convolve_s8 route", "route", "--release 7.0.0 --wrapper convolve_s8"),
+        ("--release 7.0.0 --wrapper convolve_s8 shape", "shape", "--release 7.0.0 --wrapper convolve_s8"),
         ("--all rule", "rule", "--all"),
-        ("--help cost", "cost", "--help"),
-        ("-v config-schema", "config-schema", "-v"),
+        ("--help shape", "shape", "--help"),
+        ("--schema config", "config", "--schema"),
         ("--fail-on error layers m.onnx", "layers", "--fail-on error m.onnx"),
         ("--output-file layers m.onnx", "lint", "--output-file layers m.onnx"),
         ("--baseline layers lint m.onnx", "lint", "--baseline layers m.onnx"),
         ("--config layers layers m.onnx", "layers", "--config layers m.onnx"),
-        ("--exclude route m.onnx", "lint", "--exclude route m.onnx"),
+        ("--exclude shape m.onnx", "lint", "--exclude shape m.onnx"),
         ("m.onnx layers", "lint", "m.onnx layers"),
         ("- layers", "lint", "- layers"),
         ("-- layers", "lint", "-- layers"),
@@ -363,8 +362,8 @@ def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
     lint(
         capsys,
         "clean.onnx",
-        "--level",
-        "CNN1=note",
+        "--config",
+        "levels.CNN1=note",
         "--input-shape",
         "a=b=1,?,3",
         "--target",

@@ -165,12 +165,12 @@ def test_a_configuration_is_no_device(tmp_path):
     assert at_once_any(tmp_path, "m.onnx").returncode == 0  # what is no regular file is no configuration
 
 
-@pytest.mark.parametrize("command", [("lint", "-"), ("layers", "-"), ("memory", "-"), ("route",), ("cost",)])
+@pytest.mark.parametrize("command", [("lint", "-"), ("layers", "-"), ("memory", "-"), ("shape",)])
 def test_an_endless_standard_input_is_bounded(tmp_path, command):
     code = (
         "import sys\n"
-        "from onnxlint_cmsis.cli import main, options\n"
-        "options.MODEL = options.TEXT = 10_000_000\n"
+        "from onnxlint_cmsis.cli import main, options, shape_command\n"
+        "options.MODEL = shape_command.TEXT = 10_000_000\n"
         "sys.exit(main.main(sys.argv[1:]))\n"
     )
     with Path("/dev/zero").open("rb") as endless:

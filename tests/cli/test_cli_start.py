@@ -38,10 +38,10 @@ COMMANDS = (
     ("m.onnx",), ("--help",), ("--version",), ("m.onnx", "--diff"), ("m.onnx", "--output-format", "json"),
     ("--show-files", "."), ("--show-settings", "m.onnx"), ("m.onnx", "--write-baseline", "b.json"), ("none.onnx",),
     ("layers", "m.onnx"), ("memory", "m.onnx"), ("compare", "m.onnx", "m.onnx"), ("widths", "m.onnx"),
-    ("report", "m.onnx", "-o", "p.html"), ("rule", "--all"), ("rule",), ("config",), ("config-schema",),
+    ("report", "m.onnx", "-o", "p.html"), ("rule", "--all"), ("rule",), ("config",), ("config", "--schema"),
     ("layerz", "m.onnx"),
-    ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("cost", "none.jsonl"),
-    ("route", "--wrapper", "convolve_s8", "--in", "1,8,8,4", "--filter", "4,3,3,4", "--out", "1,6,6,4"),
+    ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("shape", "none.jsonl"),
+    ("shape", "--wrapper", "convolve_s8", "--in", "1,8,8,4", "--filter", "4,3,3,4", "--out", "1,6,6,4"),
 )  # fmt: skip
 posix = pytest.mark.skipif(os.name == "nt", reason="this system has no POSIX signals and descriptors")
 

@@ -217,7 +217,7 @@ def sized(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["cortex-m4"]\nselect = ["CNN2", "CNN09"]\n')
     (tmp_path / "m.onnx").write_bytes(gaining())
-    return ("--size-checks-limit", "10", "m.onnx")
+    return ("--config", "size-checks-limit=10", "m.onnx")
 
 
 def test_a_baseline_entry_of_a_rule_that_did_not_run_is_not_called_unused(sized, capsys):
@@ -240,7 +240,7 @@ def test_a_suppression_of_a_rule_that_did_not_run_is_not_called_unused(sized, ca
 
 def test_a_baseline_written_below_the_limit_does_not_keep_a_fix_from_what_it_does_not_have(sized, capsys):
     main(["--write-baseline", "small.json", *sized])
-    main(["--write-baseline", "whole.json", "--size-checks-limit", "unlimited", "m.onnx"])
+    main(["--write-baseline", "whole.json", "--config", "size-checks-limit=unlimited", "m.onnx"])
     assert main(["--diff", "--baseline", "small.json", *sized]) == 1
     assert main(["--diff", "--baseline", "whole.json", *sized]) == 0
     assert "left as it is" in capsys.readouterr().out

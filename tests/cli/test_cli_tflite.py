@@ -198,7 +198,7 @@ def test_layers_of_a_tflite_file(run, tmp_path):
 
 def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
-    text = run("layers", "--target", "cortex-m4", "--cmsis-nn-build", "NONE", "a.tflite")[1]
+    text = run("layers", "--target", "cortex-m4", "--config", "cmsis-nn-build=NONE", "a.tflite")[1]
     head = next(line for line in text.splitlines() if "layer" in line and "kernel" in line)
     row = next(line for line in text.splitlines() if "CONV_2D#0" in line)
     assert row.startswith("~  CONV_2D#0")
@@ -279,11 +279,11 @@ def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path):
 def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     for build, functions in (("SPEED", ["arm_convolve_wrapper_s8"]), ("NONE", [])):
-        options = ("--target", "m4", "--cmsis-nn-build", build, "--output-format", "json", "a.tflite")
+        options = ("--target", "m4", "--config", f"cmsis-nn-build={build}", "--output-format", "json", "a.tflite")
         assert json.loads(run("layers", *options)[1])["layers"][0]["functions"] == functions
         assert json.loads(run("memory", *options)[1])["cmsis_nn_build"] == build
-    out = run("-v", "--cmsis-nn-build", "NONE", "a.tflite")[1]
-    assert "reference kernels alone" in " ".join(out.split())
+    out = run("-v", "--config", "cmsis-nn-build=NONE", "a.tflite")[1]
+    assert "reference code alone" in " ".join(out.split())
     assert out.startswith("a.tflite: RUNS, partly on ")
     assert "CNN4" not in out
 

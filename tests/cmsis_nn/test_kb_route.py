@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.json_records import route_answer
+from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import CPUS, RELEASES, normalise_release, parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
@@ -121,7 +121,7 @@ SHAPE: dict[str, object] = {"wrapper": "convolve_s8", "in": [1, 1, 32, 7], "filt
 
 
 def test_answer_explains() -> None:
-    result = route_answer({**SHAPE, "stride": [1, 2], "cpu": "m55"}, parse_target("m4"))
+    result = shape_answer({**SHAPE, "stride": [1, 2], "cpu": "m55"}, parse_target("m4"))
     assert (result["kernel"], result["chain"], result["effective"]) == (
         "arm_convolve_s8",
         ["arm_convolve_s8"],
@@ -141,7 +141,7 @@ def test_answer_explains() -> None:
 
 
 def test_answer_keeps_the_record_and_its_defaults() -> None:
-    result = route_answer({**SHAPE, "kernel": "wrong", "overrun": 0}, parse_isa("mve", "4.0.0"))
+    result = shape_answer({**SHAPE, "kernel": "wrong", "overrun": 0}, parse_isa("mve", "4.0.0"))
     assert {name: result[name] for name in SHAPE} == SHAPE
     assert result["kernel"] != "wrong"
     assert result["overrun"] == 0
@@ -178,4 +178,4 @@ def test_answer_keeps_the_record_and_its_defaults() -> None:
 )
 def test_bad_records_say_what_is_allowed(change: dict[str, object], match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        route_answer({**SHAPE, **change}, M55)
+        shape_answer({**SHAPE, **change}, M55)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.entry_points import hazard
-from onnxlint_cmsis.cmsis_nn.json_records import route_answer
+from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from support import paths
 from support.linter import target_of
 
@@ -55,7 +55,7 @@ def vectors(path: Path) -> Iterator[dict[str, object]]:
 def disagreements(path: Path) -> list[str]:
     wrong = []
     for vector in vectors(path):
-        found = route_answer(vector, DEFAULT)
+        found = shape_answer(vector, DEFAULT)
         wrong += [f"{name}: {found[name]} for {vector}" for name in CHECKED if found[name] != vector[name]]
     return wrong
 
@@ -65,7 +65,7 @@ def overrun_mismatches(path: Path) -> list[str]:
     for vector in vectors(path):
         if (vector["wrapper"], vector["isa"]) in UNRECORDED:
             continue
-        identifiers = route_answer(vector, DEFAULT)["hazard_ids"]
+        identifiers = shape_answer(vector, DEFAULT)["hazard_ids"]
         assert isinstance(identifiers, list)
         if (vector["overrun"] != 0) != bool(SCRATCH_OVERRUNS.intersection(identifiers)):
             wrong.append(f"{identifiers} for {vector}")

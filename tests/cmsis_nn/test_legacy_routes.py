@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.entry_points import LEGACY_ENTRIES, wrapper_for
-from onnxlint_cmsis.cmsis_nn.json_records import route_answer
+from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
@@ -153,8 +153,8 @@ def test_releases_by_api() -> None:
     record = {"wrapper": "convolve_s8", "in": [1, 8, 8, 4], "filter": [4, 1, 1, 4], "out": [1, 8, 8, 4]}
     old = target_of("m4", "cmsis5-5.7.0")
     with pytest.raises(ValueError, match="has no wrappers"):
-        route_answer(record, old)
-    found = route_answer({**record, "wrapper": "convolve_q7"}, old)
+        shape_answer(record, old)
+    found = shape_answer({**record, "wrapper": "convolve_q7"}, old)
     assert (found["kernel"], found["buffer_size"]) == ("arm_convolve_1x1_HWC_q7_fast_nonsquare", 16)
 
 

@@ -131,8 +131,14 @@ def records(path: Path) -> list[dict[str, object]]:
     return [record for record in found if record.get("version") in ("v7.0.0", "7.0.0")]
 
 
-def answers(copy: Copy, command: str, rows: list[dict[str, object]], release: str) -> list[dict[str, object]]:
-    done = copy.run(command, "-", text="".join(json.dumps({**row, "version": release}) + "\n" for row in rows))
+def answers(copy: Copy, rows: list[dict[str, object]], release: str) -> list[dict[str, object]]:
+    done = copy.run(
+        "shape",
+        "--output-format",
+        "json",
+        "-",
+        text="".join(json.dumps({**row, "version": release}) + "\n" for row in rows),
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -145,7 +151,7 @@ def left_the_s8_branch(row: dict[str, object]) -> bool:
 
 def test_an_added_release_routes_as_the_one_before_but_for_its_changed_s8_branch(added: Copy) -> None:
     rows = records(SAMPLE)
-    old, new = (answers(added, "route", rows, release) for release in ("7.0.0", "7.1.0"))
+    old, new = (answers(added, rows, release) for release in ("7.0.0", "7.1.0"))
     changed = [left_the_s8_branch(row) for row in rows]
     assert 3 < sum(changed) < len(rows) / 4
     for one, other, apart in zip(old, new, changed, strict=True):
@@ -158,7 +164,7 @@ def test_an_added_release_routes_as_the_one_before_but_for_its_changed_s8_branch
 
 def test_an_added_release_has_the_lines_of_the_nearest_older_one(added: Copy) -> None:
     rows = [row for row in records(SAMPLE) if row["kernel"] == "arm_convolve_1_x_n_s8"]
-    sources = [step["source"] for answer in answers(added, "route", rows, "7.1.0") for step in answer["why"]]
+    sources = [step["source"] for answer in answers(added, rows, "7.1.0") for step in answer["why"]]
     assert {source.split()[1] for source in sources} == {"7.0.0", "7.1.0"}
     assert any(source.startswith("CMSIS-NN 7.1.0 ") and ":97 " in source for source in sources)
 
@@ -167,7 +173,7 @@ def test_an_added_release_costs_what_its_file_says(added: Copy) -> None:
     with gzip.open(COSTS, "rt") as lines:
         rows = [json.loads(line) for line in lines][:400]
     rows = [{name: value for name, value in row.items() if name not in ("version", "cpu")} for row in rows]
-    old, new = (answers(added, "cost", rows, release) for release in ("7.0.0", "7.1.0"))
+    old, new = (answers(added, rows, release) for release in ("7.0.0", "7.1.0"))
     numbers = [(one["instructions"], other["instructions"]) for one, other in zip(old, new, strict=True)]
     assert sum(one is not None and one == other for one, other in numbers) > 100
     assert sum(one != other for one, other in numbers) < len(rows) / 10
@@ -223,7 +229,7 @@ def test_an_unreviewed_release_is_refused_everywhere(unreviewed: Copy, model: Pa
         unreviewed.run("--isolated", "--release", "7.1.0", str(model)),
         unreviewed.run("layers", "--isolated", "--release", "7.1.0", str(model)),
         unreviewed.run("configured.onnx"),
-        unreviewed.run("route", "-", text=record + "\n"),
+        unreviewed.run("shape", "-", text=record + "\n"),
     ]
     for done in runs:
         assert done.returncode == 2

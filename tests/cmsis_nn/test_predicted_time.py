@@ -61,12 +61,12 @@ def sizes(name):
     return {**kind, **record, **strides, "out_c": result or source}
 
 
-def test_instructions_of_the_rows_layers_are_those_that_cost_predicts(tmp_path, capsys):
+def test_instructions_of_the_rows_layers_are_those_that_are_predicted(tmp_path, capsys):
     layers = [(net, record) for row in ROWS for net in row.nets if (record := sizes(net.name))]
     assert len(layers) == 12
     file = tmp_path / "layers.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for _, record in layers))
-    assert main(["cost", "--target", "cortex-m55", str(file)]) == 0
+    assert main(["shape", "--output-format", "json", "--target", "cortex-m55", str(file)]) == 0
     answers = [json.loads(line)["instructions"] for line in capsys.readouterr().out.splitlines()]
     assert answers == [net.instructions for net, _ in layers]
 
@@ -98,7 +98,7 @@ def test_a_known_placement_narrows_the_range_of_m55(told):
     unknown, tcm, sram = (time_on("cortex-m55", memory=memory) for memory in PLACEMENTS)
     assert unknown.milliseconds == (tcm.milliseconds[0], sram.milliseconds[1])
     told(unknown.text)
-    assert "--memory" not in tcm.text + sram.text
+    assert "memory=" not in tcm.text + sram.text
     assert ("Apollo510" in tcm.text, "Alif" in tcm.text) == (True, False)
     assert ("Apollo510" in sram.text, "Alif" in sram.text) == (False, True)
 

@@ -109,10 +109,10 @@ def test_wrong_values_are_stepped_around_exactly_also_where_a_pad_behind_the_inp
 
 
 def test_no_weights_removes_nothing_and_says_that_it_did_not_look(folder):
-    done = run(folder, "--diff", "--no-weights", "--target", "cortex-m4", "dead.onnx")
+    done = run(folder, "--diff", "--config", "weights=false", "--target", "cortex-m4", "dead.onnx")
     assert done.returncode == 0
     assert "left as it is" in text(done)
-    assert "channels that do nothing were not looked for (--no-weights)" in text(done)
+    assert "channels that do nothing were not looked for (weights = false)" in text(done)
 
 
 def test_several_files_in_processes_and_one_that_is_no_model(folder):
@@ -211,8 +211,9 @@ def test_github_and_junit_tell_of_the_fix(folder):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--align", "0"), ("--align", "x"), ("--min-gain", "101"), ("--min-gain", "-1"), ("--fix-budget-bytes", "-5"),
-     ("--fix-policy", "best"), ("--size-checks-limit", "many"), ("--size-checks-layers", "-1")],
+    [("--config", "align=0"), ("--config", "align=x"), ("--config", "min-gain=101"), ("--config", "min-gain=-1"),
+     ("--config", "fix-budget-bytes=-5"), ("--fix-policy", "best"), ("--config", "size-checks-limit=many"),
+     ("--config", "size-checks-layers=-1")],
 )  # fmt: skip
 def test_values_that_make_no_sense_are_usage_errors(folder, option, value):
     done = run(folder, option, value, "nothing.onnx")
@@ -235,13 +236,13 @@ def test_align_pads_the_inverted_residual_and_names_the_locked_stem(folder):
 
 
 def test_a_budget_of_no_bytes_pads_nothing(folder):
-    done = run(folder, "--diff", "--fix-budget-bytes", "0", "gaining.onnx")
+    done = run(folder, "--diff", "--config", "fix-budget-bytes=0", "gaining.onnx")
     assert done.returncode == 0
-    assert run(folder, "--diff", "--fix-budget-bytes", "100000", "gaining.onnx").returncode == 1
+    assert run(folder, "--diff", "--config", "fix-budget-bytes=100000", "gaining.onnx").returncode == 1
 
 
 def test_files_above_the_limit_are_linted_without_the_size_checks_and_say_so(folder):
-    done = run(folder, "--size-checks-limit", "10", "gaining.onnx")
+    done = run(folder, "--config", "size-checks-limit=10", "gaining.onnx")
     assert "CNN201 and CNN202 did not run" in text(done)
     assert "CNN201 warning" not in text(done)
     assert "CNN201 warning" in text(run(folder, "gaining.onnx"))
@@ -255,7 +256,7 @@ def test_models_of_many_layers_are_linted_without_the_size_checks_and_say_so(fol
     onnx.save(build.model(value), folder / "deep.onnx")
     done = text(run(folder, "deep.onnx"))
     assert "CNN201 and CNN202 did not run: the model has 301 layers, size-checks-layers is 300" in done
-    assert "did not run" not in text(run(folder, "--size-checks-layers", "unlimited", "deep.onnx"))
+    assert "did not run" not in text(run(folder, "--config", "size-checks-layers=unlimited", "deep.onnx"))
 
 
 def test_a_suppressed_class_stays_and_its_suppression_is_used(folder):

@@ -46,11 +46,11 @@ def folder(tmp_path):
         (("--unfixable", "dead-channels"), [(3, 4)]),
         (("--unfixable", "CNN201"), [(20, 12)]),
         (("--unfixable", "CNN2"), []),
-        (("--unfixable", "CNN2", "--extend-fixable", "CNN202"), [(20, 12)]),
+        (("--unfixable", "CNN2", "--config", 'extend-fixable=["CNN202"]'), [(20, 12)]),
         (("--fixable", "CNN201"), [(3, 4)]),
         (("--fixable", "CNN0,CNN1"), []),
         (("--fixable", "CNN2", "--unfixable", "CNN201"), [(20, 12)]),
-        (("--fixable", "CNN201", "--extend-fixable", "CNN202"), [(20, 12), (3, 4)]),
+        (("--fixable", "CNN201", "--config", 'extend-fixable=["CNN202"]'), [(20, 12), (3, 4)]),
     ],
 )
 def test_only_what_is_fixable_is_fixed(folder, options, sizes):

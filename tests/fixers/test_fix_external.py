@@ -64,7 +64,10 @@ def test_a_file_that_cannot_be_opened_is_told(folder, monkeypatch, told):
 
 def test_where_nothing_would_change_missing_weights_are_told_as_well(folder):
     (folder / "m.bin").unlink()
-    refused(run(folder, "--diff", "--no-weights", "--fix-policy", "align", "--align", "1", "m.onnx"), "'m.bin'")
+    refused(
+        run(folder, "--diff", "--config", "weights=false", "--fix-policy", "align", "--config", "align=1", "m.onnx"),
+        "'m.bin'",
+    )
 
 
 def test_json_says_that_it_failed(folder):

@@ -78,7 +78,7 @@ def slow_models(folder, count):
 
 def started(folder, *argv, preexec_fn):
     """The program as it begins to fix every model of a folder, in a new session."""
-    options = ["--isolated", "--fix", "--fix-policy", "align", "--align", "8", *argv, "."]
+    options = ["--isolated", "--fix", "--fix-policy", "align", "--config", "align=8", *argv, "."]
     return subprocess.Popen(
         [sys.executable, "-m", "onnxlint_cmsis", *options], cwd=folder, stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True, preexec_fn=preexec_fn,

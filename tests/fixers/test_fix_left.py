@@ -264,7 +264,7 @@ def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkey
     told(result.reason)
     needed = int(result.reason.rpartition(": ")[2].removesuffix(" bytes").replace(",", ""))
     assert result.left
-    assert all("--fix-budget-bytes 0 does not allow it: " in one.reason for one in result.left)
+    assert all("fix-budget-bytes 0 does not allow it: " in one.reason for one in result.left)
     enough = fixed(made(), fix_policy=policy, fix_budget_bytes=needed).result
     assert enough.changed
     assert sum(one.new_bytes - one.old_bytes for one in enough.tensors) == needed
@@ -291,7 +291,7 @@ def test_the_budget_is_named_for_classes_beyond_it():
     model = build.model(build.conv(build.op("Relu", wide), 6, 4, kernel=3, name="last"))
     result = fixed(model, fix_budget_bytes=100).result
     assert sizes(result) == {"small": (6, 8)}
-    assert left(result) == {"wide": (6, 8, "--fix-budget-bytes 100 does not allow it: 584 bytes more")}
+    assert left(result) == {"wide": (6, 8, "fix-budget-bytes 100 does not allow it: 584 bytes more")}
 
 
 @pytest.mark.parametrize("weights", [True, False])
@@ -354,7 +354,7 @@ def wrong_row(elem_type=TensorProto.FLOAT):
 
 PAD_BYTES = 2 * 4 * 8 + 8 * 5 * 4
 """What a Pad of one channel takes: its own padding, and a column of the weights."""
-WIDER = "--fix-budget-bytes {} does not allow it: 384 bytes more"
+WIDER = "fix-budget-bytes {} does not allow it: 384 bytes more"
 """What is said of zeros around the weights, which would help as well."""
 
 
@@ -362,7 +362,7 @@ WIDER = "--fix-budget-bytes {} does not allow it: 384 bytes more"
 def test_a_pad_behind_an_input_counts_against_the_budget(spare):
     budget = PAD_BYTES + spare
     result = fixed(wrong_row(), targets=["cortex-m55"], unsafe_fixes=True, fix_budget_bytes=budget).result
-    reason = f"--fix-budget-bytes {budget} does not allow it: {PAD_BYTES} bytes more"
+    reason = f"fix-budget-bytes {budget} does not allow it: {PAD_BYTES} bytes more"
     assert result.changed == (spare == 0)
     assert bool(result.added) == (spare == 0)
     assert left(result) == ({} if spare == 0 else {"row": (4, 5, reason)})

@@ -10,7 +10,7 @@ A channel has to stay where the count is LOCKED, which is a note with the reason
 together with zero padding, which makes its border differ.
 
 This rule reads weights, as sum-overflow does. It does not run on files larger than `size-checks-limit`, on models of
-more layers than `size-checks-layers`, or with `--no-weights`.
+more layers than `size-checks-layers`, or with `weights = false`.
 
 **What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
 same. Dead channels in a trained model often mean that it could have been trained narrower.

@@ -4,7 +4,7 @@ With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one in
 convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
 
 ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
-converters differ in what they make of it. The linter takes it as a convolution unless `--one-channel depthwise`
+converters differ in what they make of it. The linter takes it as a convolution unless `one-channel = "depthwise"`
 (or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
 
 **What to do.** Export such a layer as a convolution.
@@ -33,7 +33,7 @@ g (float[1, 1, 9, 9] x) => (float[N, C, H, W] y) <float[5, 1, 3, 3] u = {1}, flo
     y = Conv(a, v)
 }
 """,
-        options="--target cortex-m55 --compiler armclang --one-channel depthwise",
+        options="--target cortex-m55 --compiler armclang --config one-channel=depthwise",
     ),
     good=Example(
         """
@@ -42,7 +42,7 @@ g (float[1, 1, 9, 9] x) => (float[N, C, H, W] y) <float[9, 1, 3, 3] u = {1}, flo
     y = Conv(a, v)
 }
 """,
-        options="--target cortex-m55 --compiler armclang --one-channel depthwise",
+        options="--target cortex-m55 --compiler armclang --config one-channel=depthwise",
     ),
     action=ROUTE,
 )

@@ -1,6 +1,6 @@
 """A layer's scratch buffer is larger than the stack that is left for it.
 
-This rule runs where a stack is given (`--stack 2K`, or `stack` in the configuration) and the application calls CMSIS-NN
+This rule runs where a stack is given (the setting `stack`, `--config stack=2K` say) and the application calls CMSIS-NN
 itself: runtimes put scratch buffers into their arena. A function takes its buffer by `ctx.buf`, wherever that lies. A
 buffer on the stack comes on top of what the application's functions take.
 
@@ -30,8 +30,8 @@ RULE = Rule(
     effect=Effect.DOES_NOT_FIT,
     summary="A layer's scratch buffer is larger than the stack that is left for it.",
     docs=__doc__,
-    bad=Example(_MODEL, options="--target cortex-m4 --stack 1K"),
-    good=Example(_MODEL, options="--target cortex-m4 --stack 8K"),
+    bad=Example(_MODEL, options="--target cortex-m4 --config stack=1K"),
+    good=Example(_MODEL, options="--target cortex-m4 --config stack=8K"),
 )
 
 

@@ -11,7 +11,7 @@ Mostly the bias is too large. A channel whose weights are tiny has a tiny scale,
 fills the 32 bits.
 
 The rule reads weights only where sizes and bias leave the question open, in files up to `size-checks-limit`, and not
-with `--no-weights`.
+with `weights = false`.
 
 **What to do.** Give the channel's weights a larger scale, or remove the channel where its weights are all zero.
 """

@@ -609,7 +609,7 @@ class Count(NamedTuple):
     misses: int = 0
     """Missed routing conditions."""
     unaligned: int = 0
-    """Channel counts off the multiple of `--align`."""
+    """Channel counts off the multiple of `align`."""
     bytes: int = 0
     """Bytes of stored constants."""
 
@@ -891,13 +891,13 @@ class Policy(NamedTuple):
     name: str
     """Value of --fix-policy."""
     sizes: Callable[[int, int, int], range]
-    """Candidate sizes of a class, from its present size, its live lanes and --align."""
+    """Candidate sizes of a class, from its present size, its live lanes and `align`."""
     objective: Callable[[MeasureIndex], tuple[Level, ...]]
     """Levels to minimise, in order."""
     traded: int
     """Level in which bytes are traded for it where the growth is bounded."""
     must_gain: bool
-    """Whether instructions may rise on no target and have to fall by --min-gain."""
+    """Whether instructions may rise on no target and have to fall by `min_gain`."""
     named: bool
     """Whether sizes that routing conditions name are candidates too."""
     lowers: Callable[[Count], int]

@@ -552,7 +552,7 @@ class SizeDecision(NamedTuple):
     after: Count
     """What it measures with `sizes`."""
     best: Count
-    """What it would measure if --min-gain were 0."""
+    """What it would measure if `min_gain` were 0."""
     spent: int
     """Bytes of channels that need not stay, which count against the budget; 0 where there is none."""
     without: Callable[[int], Count]
@@ -695,7 +695,7 @@ class _SizeChoice:
         return bounds
 
     def _worth_it(self, base: Sizes, best: Sizes) -> bool:
-        """Tell whether the gain reaches --min-gain, where the policy asks for one."""
+        """Tell whether the gain reaches `min_gain`, where the policy asks for one."""
         if not self._policy.must_gain:
             return True
         before, after = self._count(base), self._count(best)

@@ -364,7 +364,7 @@ def label_of(model: TfliteModel, subgraph: int, index: int) -> str:
 # A file with all of this, for some targets.
 
 
-WITHOUT_CMSIS_NN = "The build has reference kernels alone and no CMSIS-NN (--cmsis-nn-build NONE)."
+WITHOUT_CMSIS_NN = "The build has reference code alone and no CMSIS-NN (cmsis-nn-build = NONE)."
 
 
 class FileOperator(NamedTuple):

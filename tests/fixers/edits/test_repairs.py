@@ -197,11 +197,11 @@ def test_a_budget_keeps_constants_from_growing(tmp_path):
     model = convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2)
     onnx.save(model, tmp_path / "m.onnx")
     before = contents(tmp_path)
-    done = run(tmp_path, "--fix-only", "--fix-budget-bytes", "8", "--output-format", "json", "m.onnx")
+    done = run(tmp_path, "--fix-only", "--config", "fix-budget-bytes=8", "--output-format", "json", "m.onnx")
     (file,) = json.loads(text(done))["files"]
     assert contents(tmp_path) == before
     assert [one["repair"] for one in file["fix"]["unrewritten"]] == ["zero-bias"]
-    assert "--fix-budget-bytes" in file["fix"]["reason"]
+    assert "fix-budget-bytes" in file["fix"]["reason"]
 
 
 @pytest.mark.parametrize("options", [("--unfixable", "CNN302"), ("--ignore", "CNN302")])
