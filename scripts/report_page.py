@@ -84,6 +84,8 @@ repair needs `--unsafe-fixes` as well, and the proof says how many values differ
 UNREPAIRED_HEAD = """
 ## What no repair answers
 
+Repairs are made for calls of s8, s16, s4 and of the legacy API; what functions for f32 and f16 do wrong stays as it is.
+
 | hazards | why |
 |---|---|
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, work
 from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.releases import INTEGER, LEGACY, family_of
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def calls_of(entry: str) -> tuple[KernelCall, ...]:
 
 def is_called(hazard: Hazard, release: str) -> bool:
     """Whether a row belongs to the API that the evidence of a release calls."""
-    return (family_of(hazard.entries[0]) is LEGACY) is old_api(release)
+    return family_of(hazard.entries[0]) is (LEGACY if old_api(release) else INTEGER)
 
 
 def step_of(label: str, call: KernelCall, bench: Bench) -> CallStep:

@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     all_hazards,
     wrapper_for,
 )
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, holds, older
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, family_of, holds, older
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Origin, Wrapper
 from onnxlint_cmsis.output.plain import printable
 
@@ -172,13 +172,13 @@ class Citation(NamedTuple):
 
 
 def citations(release: str) -> Iterator[Citation]:
-    """All of one release, in the order of the tables."""
+    """All of one release, in the order of the tables; functions for f32 and f16 are left out."""
     for entry in (*ENTRIES, *LEGACY_ENTRIES):
         wrapper = wrapper_for(entry)
         if wrapper is not None:
             yield from _of_wrapper(wrapper, release)
     for point in ENTRY_POINTS:
-        if holds(point.since, point.until, release):
+        if holds(point.since, point.until, release) and family_of(point.entry) is not FLOAT:
             for function in _variants(point.function):
                 path = point.path.replace(point.function, function)
                 yield Citation(f"entry_points: {point.entry}", path, function, 0, TRUE)
@@ -191,7 +191,7 @@ def citations(release: str) -> Iterator[Citation]:
     for hazard in all_hazards():
         if hazard.origin.spans(release) and family_of(hazard.entries[0]) is LEGACY:
             yield _of_legacy_hazard(hazard, release)
-        elif hazard.origin.spans(release):
+        elif hazard.origin.spans(release) and family_of(hazard.entries[0]) is not FLOAT:
             words = GUARDS if hazard.kind == "returns-error" else HAZARD_WORDS.get(hazard.origin.function, ())
             yield _cite(f"hazards: {hazard.id}", hazard.origin, release, hazard.when)._replace(words=words)
 

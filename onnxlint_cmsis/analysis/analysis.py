@@ -11,7 +11,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.formats.format import format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import PLACEMENTS, KernelCall, MemoryRoom, Size, Target
+from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target
 from onnxlint_cmsis.lower.checks import on_release
 from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered
@@ -44,7 +44,7 @@ class AnalysisSettings(NamedTuple):
     targets: tuple[Target, ...]
     """CPUs with release and compiler."""
     assume: str = "s8"
-    """`s8`, `s16` or `s4`: what a layer that computes in float becomes."""
+    """`s8`, `s16` or `s4`: what a layer that computes in float becomes; `f32` or `f16` where it stays float."""
     one_channel: str = "convolution"
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     input_shapes: Mapping[str, tuple[Size, ...]] = {}
@@ -61,6 +61,8 @@ class AnalysisSettings(NamedTuple):
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
     memory: str = PLACEMENTS[0]
     """Where activations and weights lie."""
+    floating: FloatCall = FloatCall()
+    """What calls of functions for f32 and f16 are given."""
 
 
 UNDECIDED_KERNEL = UNDECIDED._replace(reason="an unknown size decides its kernel")
@@ -122,7 +124,7 @@ class ModelAnalysis:
     def _lowered(self) -> Lowered:
         if self.interpretation:
             return self.interpretation.lowered
-        return lower(self.graph, self.settings.assume, self.settings.one_channel)
+        return lower(self.graph, self.settings.assume, self.settings.one_channel, self.settings.floating)
 
     @cached_property
     def judged(self) -> Judged | None:

@@ -188,9 +188,11 @@ def activations(graph: Graph, lowered: Lowered) -> ArenaUses | None:
 
 
 def element_bytes(lowered: Lowered) -> int:
-    """Bytes of an element of every activation: 2 where layers are s16 or q15, 1 elsewhere."""
-    calls = [record.layer.call for record in lowered.records if record.layer]
-    return 2 if any(call.types.endswith(("s16", "q15")) for call in calls) else 1
+    """Bytes of an element of every activation: 4 where layers are f32, 2 where s16, f16 or q15, 1 elsewhere."""
+    types = {record.layer.call.types for record in lowered.records if record.layer}
+    if "f32" in types:
+        return 4
+    return 2 if any(kind.endswith(("s16", "f16", "q15")) for kind in types) else 1
 
 
 class _Walk:

@@ -33,6 +33,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "wrong_result",
             "overrun",
             "too_large",
+            "inexact",
             "long_sums_s16",
             "scratch_exceeds_stack",
         ),

@@ -45,6 +45,8 @@ _C_NAMES = {
     "ctx.size": "buf_size",
     "bias": "has_bias",
     "initial_state": "has_initial_state",
+    "packed": "packed_weights",
+    "clamped": "has_clamp",
 }
 
 
@@ -427,6 +429,9 @@ PER_CHANNEL = var("per_channel")
 BIAS = var("bias")
 INITIAL_STATE = var("initial_state")
 CTX_SIZE = var("ctx.size")
+PACKED, CLAMPED, ACTIVATION = var("packed"), var("clamped"), var("activation")
+ADJ_X, ADJ_Y = var("adj_x"), var("adj_y")
+OFFSET_H, OFFSET_W = var("padding_offset.h"), var("padding_offset.w")
 PERMUTED_AXES = var("permutation.axes")
 PERMUTATION = tuple(var(f"permutation.{axis}") for axis in range(4))
 
@@ -438,6 +443,11 @@ UNIT_STRIDE = all_of(equal(STRIDE_W, 1), equal(STRIDE_H, 1))
 UNIT_DILATION = all_of(equal(DILATION_W, 1), equal(DILATION_H, 1))
 FILTER_1X1 = all_of(equal(FILTER_W, 1), equal(FILTER_H, 1))
 NOT_GROUPED = equal(IN_C, FILTER_C)
+SINGLE_COLUMNS = any_of(
+    all_of(equal(IN_W, 1), equal(IN_C, 1), greater(IN_H, 1), greater(FILTER_W, 1)),
+    all_of(equal(FILTER_W, 1), equal(FILTER_C, 1), greater(FILTER_H, 1), greater(IN_W, 1)),
+)
+"""Operands of which one has a single column and channel, and is repeated along the width."""
 
 # The numbers arm_convolve_1_x_n_s8 works out on MVE (main: arm_convolve_1_x_n_s8.c:80-90), C division throughout.
 TOTAL_PAD = named("total_pad", (OUT_W - 1) * STRIDE_W + FILTER_W - IN_W)

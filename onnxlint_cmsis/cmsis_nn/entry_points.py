@@ -22,7 +22,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     term,
 )
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, V5_6, V5_8, V5_9, Family, before, family_of, holds
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, V5_6, V5_8, V5_9, Family, before, family_of, holds
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
     MVE_ONLY,
@@ -92,6 +92,33 @@ _LEGACY = {
 """Functions of CMSIS 5 for q7 and q15 by folder, each an entry point under its own name; 4.0.0 dropped them."""
 
 
+_FLOAT = {
+    "avgpool": (_POOL, "avg_pool"),
+    "elementwise_add": (_BASIC, "elementwise_add"),
+    "elementwise_mul": (_BASIC, "elementwise_mul"),
+    "minimum": (_BASIC, "minimum"),
+    "maximum": (_BASIC, "maximum"),
+    "activation": (_ACTIVATION, "nn_activation"),
+    "batch_norm": ("NNSupportFunctions", "batch_norm"),
+    "concatenation": (_CONCAT, "concatenation"),
+    "reshape": ("ReshapeFunctions", "reshape"),
+    "pad": ("PadFunctions", "pad"),
+    "transpose": ("TransposeFunctions", "transpose"),
+    "lstm_unidirectional": (_LSTM, "lstm_unidirectional"),
+    "svdf": ("SVDFunctions", "svdf"),
+    "transpose_conv": ("ConvolutionFunctions", "transpose_conv"),
+}
+"""Functions for f32 and f16 that choose between no kernels: folder and name of their file."""
+
+
+def _floating(entry: str, kind: str) -> EntryPoint:
+    """A function for f32 or f16, under the name that callers use."""
+    folder, name = _FLOAT[entry]
+    called = {"concatenation": f"concatenation_{kind}_[wxyz]", "transpose_conv": f"transpose_conv_wrapper_{kind}"}
+    function = f"arm_{called.get(entry, f'{name}_{kind}')}"
+    return EntryPoint(f"{entry}_{kind}", function, folder, (kind, kind), "main", file=f"arm_{name}_{kind}.c")
+
+
 def _pool(name: str) -> EntryPoint:
     return EntryPoint(name, f"arm_{name}", _POOL, ("q7", "q7"), V5_6, LEFT, "arm_pool_q7_HWC.c")
 
@@ -152,6 +179,7 @@ ENTRY_POINTS = (
     _pool("avepool_q7_HWC"),
     _activation("q7"),
     _activation("q15"),
+    *(_floating(entry, kind) for entry in _FLOAT for kind in FLOAT.types),
 )
 
 _SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {
@@ -162,6 +190,7 @@ _SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {
     "batch_matmul_s8": ((4 * FILTER_W, "7.0.0", MVE_ONLY), (term(0), "7.0.0", ALL_ISAS)),
     "batch_matmul_s16": ((term(0), "7.0.0", ALL_ISAS),),
     "fully_connected_s16": ((term(0), V5_9, ALL_ISAS),),
+    **{f"transpose_conv_{kind}": ((term(0), "main", ALL_ISAS),) for kind in FLOAT.types},
 }
 """Scratch bytes where the entry point takes a buffer: bytes, first release, ISAs; first match."""
 
@@ -235,6 +264,19 @@ LEGACY_ENTRIES = (
 )
 """Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
 
+_FLOAT_ROUTES = {
+    "convolve_1x1": "convolution",
+    "convolve_1_x_n": "convolution",
+    "convolve": "convolution",
+    "depthwise": "depthwise",
+    "fully_connected": "others",
+    "batch_matmul": "others",
+    "max_pool": "others",
+    "softmax": "others",
+}
+FLOAT_ENTRIES = tuple(f"{name}_{kind}" for name in _FLOAT_ROUTES for kind in FLOAT.types)
+"""Entry points for f32 and f16 that choose between kernels."""
+
 
 @cache
 def wrapper_for(entry: str) -> Wrapper | None:
@@ -243,6 +285,10 @@ def wrapper_for(entry: str) -> Wrapper | None:
         from onnxlint_cmsis.cmsis_nn.legacy import routes
 
         return cast("Wrapper", getattr(routes, f"{entry.upper()}_ROUTE"))
+    if entry in FLOAT_ENTRIES:
+        file = _FLOAT_ROUTES[entry.rpartition("_")[0]]
+        module = import_module(f"onnxlint_cmsis.cmsis_nn.float.{file}")
+        return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
     if entry not in ENTRIES:
         return None
     family = next(family for family in FAMILIES if entry.startswith(family))
@@ -257,12 +303,19 @@ def wrapper_of(entry: str) -> Wrapper:
 
 def all_hazards() -> tuple[Hazard, ...]:
     """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
-    return (*_integer(), *_legacy())
+    return (*_integer(), *_legacy(), *_floats())
 
 
 def hazards(family: Family) -> tuple[Hazard, ...]:
     """The rows of a family."""
-    return _legacy() if family is LEGACY else _integer()
+    return _legacy() if family is LEGACY else _floats() if family is FLOAT else _integer()
+
+
+@cache
+def _floats() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, others
+
+    return (*convolution.CONVOLUTION_HAZARDS, *depthwise.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
 
 
 @cache
@@ -343,14 +396,26 @@ DELEGATIONS = (
     _tile("depthwise_conv_s8_mult_4", _TILE_LINES, all_of(_TILE_5_8, UNIT_DILATION)),
     _tile("depthwise_conv_s8_generic", {V5_8: 229, **_TILE_LINES}),
 )
-"""In source order; the first that matches is the one taken."""
+"""In source order; the first that matches is the one taken. Those of f32 and f16 stand in their own files."""
+
+
+@cache
+def delegations(family: Family) -> tuple[Delegation, ...]:
+    """The rows of a family."""
+    if family is not FLOAT:
+        return DELEGATIONS
+    from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, others
+
+    return (*convolution.CONVOLUTION_DELEGATIONS, *depthwise.DEPTHWISE_DELEGATIONS, *others.OTHERS_DELEGATIONS)
 
 
 @cache
 def delegations_of(kernel: str, release: str, isa: Isa) -> tuple[Delegation, ...]:
     """The rows of one kernel in one build, in order."""
     return tuple(
-        row for row in DELEGATIONS if row.kernel == kernel and row.origin.spans(release) and isa in row.origin.isas
+        row
+        for row in delegations(family_of(kernel))
+        if row.kernel == kernel and row.origin.spans(release) and isa in row.origin.isas
     )
 
 
@@ -359,8 +424,10 @@ def delegations_of(kernel: str, release: str, isa: Isa) -> tuple[Delegation, ...
 
 WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
 """Stems of entry points with weights."""
-BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8, "q7": 1, "q15": 2, "q7q15": 1}
-"""Bytes of a bias: int32, and int64 for int16 activations; as the weights for q7 and q15."""
+BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8, "q7": 1, "q15": 2, "q7q15": 1, "f32": 4, "f16": 2}
+"""Bytes of a bias: int32, and int64 for int16 activations; as the weights for q7, q15, f32 and f16."""
+BLOCKS = {"f32": 4, "f16": 8}
+"""Outputs of a block of packed weights, which are filled up to whole blocks."""
 _POINTERS_SINCE = "7.0.0"
 
 
@@ -395,6 +462,9 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
     elements = 1
     for size in sizes:
         elements *= size or 0
+    if call.floating is not None:
+        filled = elements // out_c * (-(-out_c // BLOCKS[kind]) * BLOCKS[kind]) if call.floating.packed else elements
+        return Parameters(BIAS_BYTES[kind] * filled, BIAS_BYTES[kind] * out_c if call.bias else 0, 0, 0)
     weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
     if family_of(call.entry) is LEGACY:
         return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)

@@ -23,13 +23,14 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     wrapper_of,
 )
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
-from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, INTEGER, LEGACY, Family, family_of, holds
+from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of, holds
 from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Target
 
 __all__ = [
     "COMPILER",
     "FAMILIES",
+    "FLOAT",
     "INTEGER",
     "LEGACY",
     "Family",

@@ -32,7 +32,7 @@ RELEASE_ROWS = (
     Release("5.0.0", reviewed="2026-11-21"),
     Release("6.0.0", reviewed="2026-11-21"),
     Release("7.0.0", reviewed="2026-11-21"),
-    Release("main", reviewed="2026-11-21"),
+    Release("main", reviewed="2026-11-21", apis=("current", "float")),
 )
 """Oldest first: the one place that orders releases. `main` is commit 99f736a6 of ARM-software/CMSIS-NN."""
 
@@ -253,7 +253,9 @@ class Family(NamedTuple):
 INTEGER = Family("current", ("s8", "s16", "s4"), DEFAULT_RELEASE, "wrappers for s8, s16 and s4")
 LEGACY = Family("legacy", ("q7", "q15", "q7q15"), V5_9, "functions for q7 and q15")
 """Functions of CMSIS 5 with powers of two as scales; q7q15 has weights of 8 bits and activations of 16."""
-FAMILIES = (INTEGER, LEGACY)
+FLOAT = Family("float", ("f32", "f16"), "main", "functions for f32 and f16")
+"""Functions for floating-point numbers, which came with commit 91f84c80; f16 adds in half precision."""
+FAMILIES = (INTEGER, LEGACY, FLOAT)
 
 
 def family_named(api: str) -> Family:
@@ -262,5 +264,7 @@ def family_named(api: str) -> Family:
 
 
 def family_of(entry: str) -> Family:
-    """The family that an entry point belongs to."""
-    return LEGACY if "_q7" in entry or "_q15" in entry else INTEGER
+    """The family that an entry point, or a function, belongs to."""
+    if "_q7" in entry or "_q15" in entry:
+        return LEGACY
+    return FLOAT if "_f32" in entry or "_f16" in entry else INTEGER

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, Term, Values, term
 from onnxlint_cmsis.cmsis_nn.entry_points import (
-    DELEGATIONS,
+    delegations,
     delegations_of,
     hazards,
     hazards_of,
@@ -22,9 +22,9 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     wrapper_of,
 )
 from onnxlint_cmsis.cmsis_nn.releases import family_of
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, ScratchSize, Wrapper
+from onnxlint_cmsis.cmsis_nn.rows import INEXACT, Branch, Hazard, ScratchSize, Wrapper
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Target
+from onnxlint_cmsis.ground.types import AS_ASKED, KernelCall, Target
 
 # What emulated devices showed of hazards and branches: the one place that says how a row is known.
 
@@ -94,7 +94,7 @@ def recorded() -> tuple[Recorded, ...]:
 
 def evidence(hazard: Hazard, release: str) -> str:
     """How a hazard is known for a release, in words: seen on a device there or elsewhere, read, reported upstream."""
-    here = _cpus(hazard.id, release)
+    here = _cpus(hazard.id, release) or [_named(cpu) for cpu in hazard.seen if release == hazard.origin.since]
     others = [name for name in dict.fromkeys(run.release for run in recorded()) if _cpus(hazard.id, name)]
     if here:
         known = f"seen on an emulated {_listed(here)} with CMSIS-NN {release}"
@@ -109,12 +109,16 @@ def evidence(hazard: Hazard, release: str) -> str:
 def _cpus(hazard: str, release: str) -> list[str]:
     """CPUs on which a hazard was seen in a release."""
     return [
-        run.cpu.replace("cortex-m", "Cortex-M")
+        _named(run.cpu)
         for run in recorded()
         if run.release == release
         for row in run.hazards
         if (row.hazard, row.outcome) == (hazard, CONFIRMED)
     ]
+
+
+def _named(cpu: str) -> str:
+    return cpu.replace("cortex-m", "Cortex-M")
 
 
 def _listed(words: list[str]) -> str:
@@ -158,6 +162,10 @@ class Route(NamedTuple):
     """Kernels still possible; one where decided."""
     reason: str = ""
     """Why there is no kernel."""
+    inexact: tuple[Hazard, ...] = ()
+    """Rows of kind `inexact` whose condition is True: results are off by a known part."""
+    used: int | None = None
+    """Bytes of the buffer that its functions take at most; None where that is not known."""
 
     @property
     def scratch(self) -> int:
@@ -188,6 +196,10 @@ def route(call: KernelCall, target: Target) -> Route:
     have gives an empty kernel and the reason.
     """
     wrapper, values = wrapper_of(call.entry), call.variables()
+    asked = _first_size(wrapper.sizes, values, target)
+    if call.floating is not None:
+        given = call.floating.scratch
+        values["ctx.size"] = given if given != AS_ASKED else max(asked, 0) if asked is not None else None
     ways = _ways(wrapper, values, target)
     if not ways.ways:
         absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
@@ -195,7 +207,7 @@ def route(call: KernelCall, target: Target) -> Route:
         return Route(tried=ways.tried, reason=next(filter(None, (limit.failure(values) for limit in limits)), absent))
     met, open_ = _met(wrapper.entry, "", values, target)
     known = Route(
-        buffer_size=_first_size(wrapper.sizes, values, target),
+        buffer_size=asked,
         reverse_buffer_size=_first_size(wrapper.reverse_sizes, values, target) if wrapper.reverse_sizes else -1,
         hazards=met,
         open_hazards=open_,
@@ -207,9 +219,22 @@ def route(call: KernelCall, target: Target) -> Route:
     if not ways.decided:
         return known
     kernel, seen = ways.ways[0]
-    seen = {**seen, "ctx.size": known.buffer_size}
+    if call.floating is None:
+        seen = {**seen, "ctx.size": known.buffer_size}
     started = known._replace(kernel=kernel, seen=seen, undecided=frozenset())
-    return _run(started, wrapper.entry, kernel, seen, target)
+    taken = _run(started, wrapper.entry, kernel, seen, target)
+    off = tuple(row for name in taken.chain for row in hazards_of(wrapper.entry, name, target) if row.kind == INEXACT)
+    return taken._replace(
+        used=_used(wrapper, taken, seen), inexact=tuple(row for row in off if row.meets(seen)) if off else ()
+    )
+
+
+def _used(wrapper: Wrapper, taken: Route, values: Values) -> int | None:
+    """What the functions of a call take of the buffer that it hands over."""
+    if wrapper.uses is None:
+        return taken.buffer_size
+    terms = [number for function, number in wrapper.uses if function in taken.chain]
+    return 0 if not terms and taken.effective else terms[0].evaluate(values) if terms else None
 
 
 def _ways(wrapper: Wrapper, values: Values, target: Target) -> _Ways:
@@ -272,7 +297,7 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
     open_: list[Hazard] = []
     for hazard in hazards_of(entry, kernel, target):
         truth = hazard.meets(values)
-        if truth is not False and not hazard.caller:
+        if truth is not False and not hazard.caller and hazard.kind != INEXACT:
             (met if truth else open_).append(hazard)
     return tuple(met), tuple(open_)
 
@@ -358,11 +383,11 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
     rows = [row for row in hazards(family_of(entry)) if entry in row.entries and row.origin.covers(target)]
     conditions = [
         *(branch.when for branch in _branches(wrapper, target)),
-        *(row.when for row in DELEGATIONS if row.origin.spans(target.release)),
+        *(row.when for row in delegations(family_of(entry)) if row.origin.spans(target.release)),
         *(condition for row in rows for condition in (row.when, row.unsized) if condition),
         *(size.when for size in sizes),
     ]
-    scratch = [term(-1), *(size.size for size in sizes)]
+    scratch = [term(-1), term(0), *(size.size for size in sizes)]
     seen = [{}, *(dict(branch.binds) for branch in _branches(wrapper, target) if branch.binds)]
     parts = [part for condition in conditions for part in _parts(condition)]
     kept: dict[Condition, None] = {}

@@ -37,6 +37,8 @@ class Origin(NamedTuple):
     """Compilers, as the source tells them apart, whose code has it."""
     until: str = ""
     """First release without it; empty where the newest has it."""
+    specialized: bool = False
+    """Whether NN_DISABLE_SPECIALIZATION leaves it out."""
 
     @property
     def since(self) -> str:
@@ -46,7 +48,8 @@ class Origin(NamedTuple):
     def covers(self, target: Target) -> bool:
         """Whether a build for the target has the statement. ValueError for a release without a review."""
         branch = "armclang" if target.compiler == "armclang" else "gcc"
-        return self.spans(target.release) and target.isa in self.isas and branch in self.compilers
+        built = target.isa in self.isas and branch in self.compilers and (target.specialized or not self.specialized)
+        return built and self.spans(target.release)
 
     def spans(self, release: str) -> bool:
         """Whether a release has the statement. ValueError for a release without a review."""
@@ -130,6 +133,8 @@ class Wrapper(NamedTuple):
     """Name of the C parameter struct, for C text."""
     absent: str = ""
     """Message for releases without the entry point."""
+    uses: tuple[tuple[str, Term], ...] | None = None
+    """Functions that touch the buffer, each with the bytes it takes at most; None where all that is asked is taken."""
     limits: tuple[Limit, ...] = ()
     """Why no branch of a release that has the entry point takes a call; the first that fails says it."""
 
@@ -241,13 +246,17 @@ SCALAR_SOFTMAX = CompilerDefect(
 # Hazards.
 
 
+INEXACT = "inexact"
+"""Kind of rows that routes keep apart from hazards: results are right within a known error."""
+
+
 class Hazard(NamedTuple):
     """A shape for which a kernel fails, is wrong, or leaves its memory."""
 
     id: str
     """Stable name in kebab case."""
     kind: str
-    """`returns-error`, `wrong-result`, `overrun` or `too-large`."""
+    """`returns-error`, `wrong-result`, `overrun`, `too-large`, or `inexact` where results are off by a known part."""
     entries: tuple[str, ...]
     """Entry points it is reached through."""
     kernels: tuple[str, ...]
@@ -277,6 +286,8 @@ class Hazard(NamedTuple):
 
     compiler: CompilerDefect | None = None
     """The compiler's defect that makes it, where the source is right."""
+    seen: tuple[str, ...] = ()
+    """CPUs on which emulated runs that the project does not repeat showed it, in the first release that has it."""
 
     def on(self, target: Target) -> bool | None:
         """Whether builds for a target have it; None where the compiler may make it."""

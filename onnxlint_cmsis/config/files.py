@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_named, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT, INTEGER, LEGACY, family_named, parse_target
 from onnxlint_cmsis.config import settings
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Place, Settings
@@ -233,7 +233,8 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
         parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
     except ValueError as error:
         raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
-    value["targets"] = tuple(dict.fromkeys(parsed))
+    specialized = value["float-build"] == "default"
+    value["targets"] = tuple(dict.fromkeys(target._replace(specialized=specialized) for target in parsed))
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     file = next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
@@ -242,20 +243,24 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
     """Release and data type of the API where they are not set; ConfigError for what is of another API."""
-    family, origin = family_named(value["api"]), _key_at(origins["api"], _BY_NAME["api"])
-    if family is not INTEGER and runtime.name != DIRECT.name:
+    family, said, origin = family_named(value["api"]), origins["api"], _key_at(origins["api"], _BY_NAME["api"])
+    if family is INTEGER and value["assume"] in FLOAT.types:
+        family, said = FLOAT, origins["assume"]
+    if family is LEGACY and runtime.name != DIRECT.name:
         raise ConfigError(
             f"{origin}: no runtime calls the {family.api} functions; {runtime.name} calls the {INTEGER.api} ones"
         )
     for name, meant in (("release", family.release), ("assume", family.types[0])) if family is not INTEGER else ():
         if origins[name] == "default":
             value[name] = raw[name] = meant
-            origins[name] = origins["api"]
+            origins[name] = said
     if value["assume"] not in family.types:
         origin = _key_at(origins["assume"], _BY_NAME["assume"])
         raise ConfigError(
             f"{origin}: {value['assume']} is of another API; allowed with {family.api}: {', '.join(family.types)}"
         )
+    if family is FLOAT and runtime.name != DIRECT.name:
+        return  # no runtime calls these functions, whatever library it brings
     try:
         family.refuse_without(value["release"])
     except ValueError as error:

@@ -13,6 +13,7 @@ from onnxlint_cmsis.cmsis_nn.releases import (
     CPUS,
     DEFAULT_RELEASE,
     FAMILIES,
+    INTEGER,
     LEGACY,
     REVIEWED,
     WRITTEN,
@@ -48,7 +49,7 @@ from onnxlint_cmsis.config.keys import (
 from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS
 from onnxlint_cmsis.ground.errors import close_to
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import PLACEMENTS, Level, MemoryRoom, Target
+from onnxlint_cmsis.ground.types import AS_ASKED, PLACEMENTS, FloatCall, Level, MemoryRoom, Target
 from onnxlint_cmsis.runtimes.runtime import AUTO, NAMES, Runtime, runtime_of
 
 if TYPE_CHECKING:
@@ -282,10 +283,10 @@ class Settings:
     )
     api: str = setting(
         "choice",
-        FAMILIES[0].api,
+        INTEGER.api,
         "Functions that are called: current (s8, s16, s4) or legacy (q7, q15). cmsis5-5.6.0 to cmsis5-5.9.0 have the "
         "legacy ones; with these `release` is cmsis5-5.9.0 and `assume` is q7, unless they are set.",
-        allowed=tuple(family.api for family in FAMILIES),
+        allowed=(INTEGER.api, LEGACY.api),
         option="--api",
         group=TARGETS,
     )
@@ -372,11 +373,32 @@ class Settings:
         "s8",
         "Data type that a float model will have: s8, s16, s4, q7, q15 or q7q15. s16 has 16-bit activations, s4 has "
         "4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected layers) go with the "
-        "legacy API.",
+        "legacy API. With f32 and f16 it stays float, and `release` is main, unless it is set.",
         allowed=tuple(kind for family in FAMILIES for kind in family.types),
         option="--assume",
         group=JUDGED,
         metavar="TYPE",
+    )
+    float_weights: str = setting(
+        "choice",
+        "standard",
+        "Form of the weights that functions for f32 and f16 are given: standard, or packed (blocks of 4 outputs for "
+        "f32 and of 8 for f16, ARM_NN_WEIGHT_FORMAT_NT_N_PACKED).",
+        allowed=("standard", "packed"),
+    )
+    float_scratch: str = setting(
+        "choice",
+        "given",
+        "Whether functions for f32 and f16 are given the buffer whose size they ask for: given or none. Without one "
+        "they take other kernels.",
+        allowed=("given", "none"),
+    )
+    float_build: str = setting(
+        "choice",
+        "default",
+        "Build of CMSIS-NN for f32 and f16: default, or no-specialization (NN_DISABLE_SPECIALIZATION), which leaves "
+        "out kernels for single shapes.",
+        allowed=("default", "no-specialization"),
     )
     one_channel: str = setting(
         "choice",
@@ -581,6 +603,7 @@ class Settings:
             self.cmsis_nn_build,
             tuple(self.clock.get(target.cpu, self.clock.get(EVERY_TARGET)) for target in self.targets),
             self.memory,
+            FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
 
     def room(self, target: Target) -> MemoryRoom:

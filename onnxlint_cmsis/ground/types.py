@@ -55,6 +55,8 @@ class Target(NamedTuple):
     """`gcc` or `armclang`; `clang` takes the branches of gcc, and the firmware check alone asks for it."""
     compiler_version: str = ""
     """As the user wrote it, `12.2`; empty where it may be any."""
+    specialized: bool = True
+    """False for a build with NN_DISABLE_SPECIALIZATION, which leaves out kernels of f32 and f16 for single shapes."""
 
     @property
     def built_with(self) -> str:
@@ -150,6 +152,7 @@ class Function(str, Enum):
     SVDF = "svdf"
     RELU = "relu"
     ACTIVATION = "activation"
+    BATCH_NORM = "batch_norm"
 
     def __str__(self) -> str:
         return self.value
@@ -190,6 +193,41 @@ _CALL_VARIABLES = (
 """Names of the sizes of a call, in order."""
 
 
+AS_ASKED = -1
+"""Scratch of as many bytes as the size function answers."""
+
+
+class FloatCall(NamedTuple):
+    """What a call of a function for f32 or f16 says, beside its sizes."""
+
+    packed: bool = False
+    """Whether weights, or the right side of a product, come in blocks (ARM_NN_WEIGHT_FORMAT_NT_N_PACKED)."""
+    scratch: int = AS_ASKED
+    """Bytes of the buffer that is handed over, AS_ASKED, or 0 for none."""
+    clamped: bool = False
+    """Whether activation.min and .max leave anything out."""
+    activation: int = 0
+    """Number of what arm_nn_activation_* computes (arm_nn_activation_type_flt); 0 for other functions."""
+    adj_x: bool = False
+    """Whether the left side of a product is stored [length][rows]."""
+    adj_y: bool = False
+    """Whether the right side is stored [length][columns]; otherwise it is transposed."""
+    padding_offset: Pair = Pair(0, 0)
+    """padding_offsets of a transposed convolution."""
+
+    def variables(self) -> dict[str, Size]:
+        """Every number under the name that conditions give it."""
+        return {
+            "packed": int(self.packed),
+            "clamped": int(self.clamped),
+            "activation": self.activation,
+            "adj_x": int(self.adj_x),
+            "adj_y": int(self.adj_y),
+            "padding_offset.h": self.padding_offset.h,
+            "padding_offset.w": self.padding_offset.w,
+        }
+
+
 class KernelCall(NamedTuple):
     """One ONNX layer in CMSIS-NN's own terms.
 
@@ -227,6 +265,8 @@ class KernelCall(NamedTuple):
     """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
     pad_front: Dims = NO_FRONT
     """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
+    floating: FloatCall | None = None
+    """What a call of a function for f32 or f16 says besides; None for other types."""
 
     @property
     def function(self) -> Function | str:
@@ -235,7 +275,7 @@ class KernelCall(NamedTuple):
 
     @property
     def types(self) -> str:
-        """Types of the entry point: `s8`, `s16`, `s4`, `s8_s16`, `q7`, `q15`, `q7q15`."""
+        """Types of the entry point: `s8`, `s16`, `s4`, `s8_s16`, `q7`, `q15`, `q7q15`, `f32`, `f16`."""
         return entry_parts(self.entry)[1]
 
     def variables(self) -> dict[str, Size]:
@@ -250,4 +290,10 @@ class KernelCall(NamedTuple):
             "initial_state": None if self.initial_state is None else int(self.initial_state),
             "permutation.axes": len(self.permutation),
             **{f"permutation.{position}": axis for position, axis in enumerate((*self.permutation, *(0,) * 4)[:4])},
+            **(self.floating.variables() if self.floating else {}),
+            **(
+                {f"pad_front.{axis}": size for axis, size in zip("nhwc", self.pad_front, strict=True)}
+                if self.floating
+                else {}
+            ),
         }

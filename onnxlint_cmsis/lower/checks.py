@@ -614,8 +614,9 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
     orders += [tuple(range(len(shape)))] if not image else []
     if not any(_softmax_rows(shape, axes, order) for order in orders):
         stored = "as stored (NHWC)" if image else "in memory"
-        text = f"it runs over axis {min(axes)}, which is not the last {stored}; arm_softmax_s8 runs over rows"
         kind, _ = activation_type(graph, node.inputs[0], assume)
+        function = f"arm_softmax_{kind if assume.stays_float else 's8'}"
+        text = f"it runs over axis {min(axes)}, which is not the last {stored}; {function} runs over rows"
         return in_plain_code(kind, Function.SOFTMAX, Cause.AXIS, text)
     return unweighted_layer(Function.SOFTMAX, graph, node, assume)
 

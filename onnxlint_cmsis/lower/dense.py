@@ -92,10 +92,18 @@ def _batch_product(
     a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
     batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
+    macs = product_of(batch, height, a[2], a[3], b[3])
+    if assume.stays_float:  # rows in c, the common length in w, and the right side transposed unless it is said
+        adjoint = assume.floating._replace(packed=False, adj_x=bool(node.int("transA")), adj_y=not node.int("transB"))
+        left, right = Dims(a[0], a[1], a[3], a[2]), Dims(b[0], b[1], b[2], b[3])
+        result = Dims(batch, height, b[3], a[2])
+        return Layer(
+            node, KernelCall(Function.BATCH_MATMUL.entry(kind), left, right, result, floating=adjoint), macs=macs
+        )
     call = KernelCall(
         Function.BATCH_MATMUL.entry(kind), Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3])
     )
-    return Layer(node, call, {}, 1, assumed, product_of(batch, height, a[2], a[3], b[3]))
+    return Layer(node, call, {}, 1, assumed, macs)
 
 
 def _matrix(shape: Shape, transposed: bool) -> Shape:

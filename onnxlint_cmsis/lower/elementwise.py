@@ -91,13 +91,13 @@ LARGEST_U16 = 0xFFFF
 
 
 def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
-    """Lower Concat of up to four axes, whose copies have up to 65535 elements."""
-    too_many = _too_many_axes(graph, node, "arm_concatenation_s8_[wxyz]")
+    """Lower Concat of up to four axes, whose copies have up to 65535 elements; those of f32 and f16 any number."""
     layer = unweighted_layer(Function.CONCATENATION, graph, node, assume)
     kind = layer.call.types
+    too_many = _too_many_axes(graph, node, f"arm_concatenation_{kind if assume.stays_float else 's8'}_[wxyz]")
     if too_many:
         return in_plain_code(kind, Function.CONCATENATION, too_many.cause, too_many.reason)
-    if _long_rows(graph, node):
+    if not assume.stays_float and _long_rows(graph, node):
         text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
         return in_plain_code(kind, Function.CONCATENATION, Cause.RANK, text)
     return layer
@@ -128,7 +128,7 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     if moved == sorted(moved) or changes_layout_only(graph, node, order):
         return None
     kind, assumed = activation_type(graph, node.inputs[0], assume)
-    too_many = _too_many_axes(graph, node, "arm_transpose_s8")
+    too_many = _too_many_axes(graph, node, f"arm_transpose_{kind if assume.stays_float else 's8'}")
     if too_many:
         return in_plain_code(kind, Function.TRANSPOSE, too_many.cause, too_many.reason)
     result = ordered(graph.shape(node.outputs[0]))

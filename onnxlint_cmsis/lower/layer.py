@@ -8,9 +8,10 @@ from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Size
+from onnxlint_cmsis.ground.types import Dims, FloatCall, Function, KernelCall, Size
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Quantized
 from onnxlint_cmsis.operators.record import Layout
@@ -322,9 +323,16 @@ class Assumptions(NamedTuple):
     """Choices of a converter that ONNX leaves open."""
 
     data_type: str = "s8"
-    """`s8`, `s16` or `s4`: the type that float layers become."""
+    """`s8`, `s16` or `s4`: the type that float layers become; `f32` or `f16` where they stay float."""
     one_channel: str = "convolution"
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
+    floating: FloatCall = FloatCall()
+    """What calls for f32 and f16 are given: the form of their weights, and a buffer or none."""
+
+    @property
+    def stays_float(self) -> bool:
+        """Whether layers that compute in float go to functions for floating-point numbers."""
+        return self.data_type in FLOAT.types
 
 
 # The verdict on a node: a function of CMSIS-NN, plain code, or refused; with the reason.

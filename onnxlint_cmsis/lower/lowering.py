@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
-from onnxlint_cmsis.ground.types import WEIGHTED, Function, KernelCall
+from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall
 from onnxlint_cmsis.lower.checks import (
     UNEQUAL,
     check_activations,
@@ -26,6 +26,7 @@ from onnxlint_cmsis.lower.elementwise import lower_concat, lower_transpose_axes
 from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
+    Epilogue,
     float_epilogue,
     has_bias,
     linear_epilogue,
@@ -146,6 +147,32 @@ def _copied(rule: Rule) -> Rule:
     return run
 
 
+FLT_ACT = {"Sigmoid": 33, "Tanh": 34, "Relu": 35, "Clip": 36, "HardSwish": 37, "LeakyRelu": 38}
+"""Operators that arm_nn_activation_* computes: numbers of arm_nn_activation_type_flt; Clip as relu6 alone."""
+OTHER_BOUNDS = "no layer in front takes it as its clamp, and arm_nn_activation_* clamps to 0 and 6 alone"
+
+
+def _float_activation(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
+    """A function of each element that no layer in front computes along."""
+    name = canonical(node)
+    if name == "Clip" and _bounds(graph, node) != (0.0, 6.0):
+        return refused(Cause.NO_FUNCTION, OTHER_BOUNDS)
+    layer = _elementwise(Function.ACTIVATION)(graph, node, assume)
+    assert isinstance(layer, Layer)
+    floating = assume.floating._replace(activation=FLT_ACT[name])
+    return layer._replace(call=layer.call._replace(floating=floating))
+
+
+def _bounds(graph: Graph, node: Node) -> tuple[float | None, ...]:
+    """Bounds of a Clip, from attributes or constants; None for one that is not fixed."""
+    given = [node.attributes.get(name) for name in ("min", "max")]
+    for place, name in enumerate(node.inputs[1:3]):
+        stored = weights_behind(graph, name) if name else None
+        values = stored.values() if stored else None
+        given[place] = values[0] if values and len(values) == 1 else None
+    return tuple(float(bound) if isinstance(bound, (int, float)) else None for bound in given)
+
+
 LOWERINGS: dict[str, Rule] = {
     "Conv": lower_convolution,
     "ConvTranspose": lower_transpose,
@@ -173,6 +200,13 @@ LEGACY_LOWERINGS: dict[str, Rule] = {
 }
 """The same for q7 and q15."""
 
+FLOAT_LOWERINGS: dict[str, Rule] = {
+    **LOWERINGS,
+    **dict.fromkeys(("Relu", "Clip", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu"), _float_activation),
+    "BatchNormalization": _elementwise(Function.BATCH_NORM),
+}
+"""The same for f32 and f16."""
+
 COMPUTED = (Cause.DYNAMIC_QUANTIZATION, Cause.OPERAND_COMPUTED)
 """Causes that a constant seems to have whose values lie in external data that are refused or missing."""
 NOT_READ = "values that lie in external data are not read"
@@ -180,16 +214,20 @@ CHANNELS_LAST = "its channels are last; a layer is followed with channels first 
 """Reason of ONNX Runtime's operators with the attribute `channels_last`."""
 
 
-def lower(graph: Graph, assume: str = "s8", one_channel: str = "convolution") -> Lowered:
+def lower(
+    graph: Graph, assume: str = "s8", one_channel: str = "convolution", floating: FloatCall | None = None
+) -> Lowered:
     """Give the verdict on every node that depends on the input and has something to compute, in file order.
 
     `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`, or of all layers where the functions
-    of CMSIS 5 are called: `q7`, `q15` or `q7q15`; `one_channel` is what a convolution with one group over one input
-    channel becomes: `convolution` or `depthwise`.
+    of CMSIS 5 are called: `q7`, `q15` or `q7q15`. With `f32` or `f16` they stay float, and `floating` says what their
+    calls are given. `one_channel` is what a convolution with one group over one input channel becomes: `convolution` or
+    `depthwise`.
     """
     if assume in LEGACY.types:
         return Lowered(tuple(legacy_records(graph, assume)))
-    return Lowered(tuple(_Lowering(graph, Assumptions(assume, one_channel)).records()))
+    assumptions = Assumptions(assume, one_channel, floating or FloatCall())
+    return Lowered(tuple(_Lowering(graph, assumptions).records()))
 
 
 class _Lowering:
@@ -200,6 +238,8 @@ class _Lowering:
         self._assume = assume
         self._derived: AbstractSet[str] = derived_values(graph)
         self._quantized = quantized_model(graph)
+        self._stays_float = assume.stays_float and not self._quantized
+        self._rules = FLOAT_LOWERINGS if self._stays_float else LOWERINGS
         self._unread = any(problem.kind == "external" for problem in graph.problems)
         self._absorbed: set[int] = set()
         self._clampable: set[str] = set()
@@ -222,7 +262,7 @@ class _Lowering:
 
     def _lowered(self, node: Node) -> Layer | Decision | None:
         """The record of one node, from operator and shapes alone."""
-        rule = LOWERINGS.get(canonical(node))
+        rule = self._rules.get(canonical(node))
         if rule is None:
             outcome = without_function(self._graph, node, self._assume, self._clampable)
             return self._requantization(node) if outcome is None and self._quantized else outcome
@@ -243,7 +283,18 @@ class _Lowering:
         if self._quantized:
             return self._in_integers(record)
         ending = float_epilogue(self._graph, outcome, self._derived)
+        if self._stays_float:
+            outcome = outcome._replace(call=self._float_call(outcome, ending))
         return record._replace(layer=outcome._replace(fused=ending.fused), epilogue=ending)
+
+    def _float_call(self, layer: Layer, ending: Epilogue) -> KernelCall:
+        """The call of a layer that stays float: weights that may be packed, its buffer, its bias and its clamp."""
+        call, floating = layer.call, layer.call.floating or self._assume.floating
+        clamped = any(canonical(node) in CLAMPS for node in ending.fused)
+        packed = floating.packed and call.function in (Function.CONVOLVE, Function.FULLY_CONNECTED)
+        added = any(canonical(node) not in CLAMPS for node in ending.absorbed)
+        biased = call.function not in WEIGHTED or added or has_bias(layer.node, ending)
+        return call._replace(bias=biased, floating=floating._replace(packed=packed, clamped=clamped))
 
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
         """The record of a node in a quantized model, decided by its quantization."""

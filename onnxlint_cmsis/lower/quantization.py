@@ -139,7 +139,9 @@ def weights_behind(graph: Graph, tensor: str) -> Constant | None:
 
 
 def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) -> tuple[str, bool]:
-    """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`) and whether it rests on `assume`.
+    """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`, `f32`, `f16`) and whether it rests on `assume`.
+
+    A layer that stays float is what the model says.
 
     s4 kernels take s8 activations with 4-bit weights; s16 kernels take s16 activations with s8 weights.
     """
@@ -150,6 +152,8 @@ def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) 
         return "s16", False
     if stored in EIGHT_BITS:
         return ("s4" if four_bits else "s8"), False
+    if assume.stays_float:
+        return assume.data_type, False
     return ("s4" if four_bits else assume.data_type), True
 
 

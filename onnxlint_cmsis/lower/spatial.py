@@ -130,27 +130,27 @@ def lower_pad(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision
     if shape is None:
         return UNDECIDED
     pads = pad_amounts(graph, node)
-    wrong = _pads_not_expressible(node, len(shape), pads)
+    kind, assumed = activation_type(graph, node.inputs[0], assume)
+    wrong = _pads_not_expressible(node, len(shape), pads, f"arm_pad_{kind if assume.stays_float else 's8'}")
     if wrong:
         return wrong
     if not any(pads) or _folded_by_all(graph, node):
         return None
-    kind, assumed = activation_type(graph, node.inputs[0], assume)
     source, result = dims_of(graph, node.inputs[0], node.outputs[0])
     front = amounts_of(graph, node.outputs[0], pads[: len(shape)])
     call = KernelCall(Function.PAD.entry(kind), source, NO_DIMS, result, pad_front=front)
     return Layer(node, call, {}, 1, assumed)
 
 
-def _pads_not_expressible(node: Node, rank: int, pads: tuple[int, ...]) -> Decision | None:
-    """Why `arm_pad_s8` cannot compute a Pad; None where it can."""
+def _pads_not_expressible(node: Node, rank: int, pads: tuple[int, ...], function: str) -> Decision | None:
+    """Why a function cannot compute a Pad; None where it can."""
     mode = node.text("mode", "constant")
     if mode != "constant":
-        return refused(Cause.ATTRIBUTE, f"its mode is {mode}; arm_pad_s8 fills with one constant")
+        return refused(Cause.ATTRIBUTE, f"its mode is {mode}; {function} fills with one constant")
     if not pads:
         return refused(Cause.OPERAND_COMPUTED, "its amounts are computed at run time; the call takes constants")
     if rank > MAX_RANK or any(p < 0 for p in pads):
-        text = f"it has {rank} axes and amounts from {min(pads)}; arm_pad_s8 takes 4 axes and amounts from 0"
+        text = f"it has {rank} axes and amounts from {min(pads)}; {function} takes 4 axes and amounts from 0"
         return refused(Cause.RANK if rank > MAX_RANK else Cause.ATTRIBUTE, text)
     if len(pads) != 2 * rank:
         return refused(Cause.ATTRIBUTE, f"it has {len(pads)} amounts; {rank} axes ask for {2 * rank}")
@@ -334,12 +334,13 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
     if isinstance(shapes, Decision):
         return shapes
     tensor, weights, shape, filter_shape = shapes
-    if node.int("group", 1) != 1 or any(d != 1 for d in node.ints("dilations")):
+    kind, assumed = data_type(graph, tensor, weights, assume)
+    dilated = any(d != 1 for d in node.ints("dilations"))
+    if node.int("group", 1) != 1 or (dilated and not assume.stays_float):
         dilations = ", ".join(map(str, node.ints("dilations"))) or "1"
         return refused(
             Cause.ATTRIBUTE, f"its group is {node.int('group', 1)}, its dilations {dilations}; all have to be 1"
         )
-    kind, assumed = data_type(graph, tensor, weights, assume)
     plane, pads = _transposed_plane(node, shape, filter_shape)
     kernel, stride = pair(filter_shape[2:], 1), pair(node.ints("strides") or (1,) * (len(shape) - 2), 1)
     call = KernelCall(
@@ -347,7 +348,7 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
         _dims(shape[0], pair(shape[2:], 1), shape[1]),
         _dims(filter_shape[1], kernel, filter_shape[0]),
         _dims(shape[0], plane, filter_shape[1]),
-        stride, pads[0], pads[1],
+        stride, pads[0], pads[1], pair(node.ints("dilations") or (1,) * (len(shape) - 2), 1),
     )  # fmt: skip
     channels = {"input_dims.c": Channel(weights, 0), "output_dims.c": Channel(weights, 1)}
     return Layer(node, call, channels, 1, assumed, product_of(shape[0], *shape[2:], *filter_shape))
@@ -399,9 +400,10 @@ def _transposed_plane(node: Node, shape: Shape, filter_shape: Shape) -> tuple[Pa
     axes = len(shape) - 2
     stride = node.ints("strides") or (1,) * axes
     extra = node.ints("output_padding") or (0,) * axes
+    dilation = node.ints("dilations") or (1,) * axes
     full = tuple(
-        None if size is None or kernel is None else (size - 1) * step + more + kernel
-        for size, kernel, step, more in zip(shape[2:], filter_shape[2:], stride, extra, strict=False)
+        None if size is None or kernel is None else (size - 1) * step + more + (kernel - 1) * reach + 1
+        for size, kernel, step, more, reach in zip(shape[2:], filter_shape[2:], stride, extra, dilation, strict=False)
     )
     same = tuple(None if size is None else size * stride[i] for i, size in enumerate(shape[2:]))
     crops = [_crop(node, i, full[i], same[i]) for i in range(axes)]

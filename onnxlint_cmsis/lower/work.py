@@ -170,10 +170,13 @@ def _in_steps(graph: Graph, node: Node, matrices: Iterable[int]) -> int | None:
 # images are NHWC, rows of a Reshape or a MatMul are in ONNX's order. Inputs of the model lie as they need the fewest.
 
 
-IMAGES = (*(Function.CONVOLVE, Function.DEPTHWISE, Function.TRANSPOSE_CONV, Function.AVERAGE_POOL, Function.MAX_POOL),)
+IMAGES = (
+    *(Function.CONVOLVE, Function.DEPTHWISE, Function.TRANSPOSE_CONV, Function.AVERAGE_POOL, Function.MAX_POOL),
+    Function.BATCH_NORM,
+)
 """Functions that read and write NHWC."""
-KEEPS = ("lookup", "requantize")
-"""Plain code that goes over memory, whatever its order."""
+KEEPS = ("lookup", "requantize", Function.ACTIVATION)
+"""Code that goes over memory, whatever its order."""
 ANY_ORDER = (Function.SOFTMAX, Function.PAD, Function.TRANSPOSE, "move")
 """What takes every order of axes and writes the same; a softmax wants the axes of its rows last."""
 SEVERAL = (Function.ADD, Function.MUL, Function.MAXIMUM, Function.MINIMUM, Function.CONCATENATION)

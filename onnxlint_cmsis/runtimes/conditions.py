@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level
@@ -365,6 +366,13 @@ TVM_ROWS = (
 # What a runtime makes of the layers of an ONNX model: who computes them there, and what is to be said.
 
 
+FLOAT_ROW = ConditionRow(
+    "activation-type", RuntimeVerdict.REFERENCE, (), lambda facts: facts.type in FLOAT.types,
+    "it calls none of CMSIS-NN's functions for f32 and f16", "no such call in its sources",
+)  # fmt: skip
+"""The first condition of every runtime."""
+
+
 def conditions_of(runtime: str) -> tuple[ConditionRow, ...]:
     """Conditions of a runtime, in the order in which they are asked."""
     if runtime != TFLM:
@@ -450,7 +458,7 @@ def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
 
 def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
     record = facts.record
-    row = next((row for row in conditions_of(runtime.name) if row.decides(facts, runtime)), None)
+    row = next((row for row in (FLOAT_ROW, *conditions_of(runtime.name)) if row.decides(facts, runtime)), None)
     if row is None:
         verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)

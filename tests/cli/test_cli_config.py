@@ -44,6 +44,9 @@ runtime = "direct"
 release = "6.0.0"
 compiler = "armclang"
 assume = "s16"
+float-weights = "packed"
+float-scratch = "none"
+float-build = "no-specialization"
 one-channel = "depthwise"
 select = ["CNN1", "wrong-result"]
 ignore = ["CNN102"]
@@ -150,6 +153,8 @@ def test_every_key_is_read(tmp_path):
     ]
     root = str(tmp_path)
     assert found.one_channel == "depthwise"
+    assert (found.float_weights, found.float_scratch, found.float_build) == ("packed", "none", "no-specialization")
+    assert not any(target.specialized for target in found.targets)
     assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
     assert (found.select, found.extend_select) == (("CNN1", "CNN302"), ("CNN301",))
     assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)

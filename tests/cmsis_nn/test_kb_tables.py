@@ -8,17 +8,18 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.entry_points import (
-    DELEGATIONS,
     ENTRIES,
     ENTRY_POINTS,
+    FLOAT_ENTRIES,
     LEGACY_ENTRIES,
     EntryPoint,
+    delegations,
     entry_points,
     hazards_of,
     wrapper_for,
 )
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, delegations_of, route
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, RELEASES, holds, normalise_release, parse_isa
+from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, FAMILIES, RELEASES, holds, normalise_release, parse_isa
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 
@@ -33,11 +34,11 @@ def wrapper(entry: str) -> Wrapper:
 
 def origins() -> list[Origin]:
     rows: list[Origin] = []
-    for entry in (*ENTRIES, *LEGACY_ENTRIES):
+    for entry in (*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES):
         found = wrapper(entry)
         rows += [branch.origin for branch in found.branches]
         rows += [case.origin for case in (*found.sizes, *found.reverse_sizes)]
-    rows += [row.origin for row in DELEGATIONS]
+    rows += [row.origin for family in FAMILIES for row in delegations(family)]
     rows += [row.origin for row in all_hazards()]
     return rows
 
@@ -47,7 +48,8 @@ def spans(row: EntryPoint) -> set[str]:
 
 
 def branches() -> list[Branch]:
-    return [branch for entry in (*ENTRIES, *LEGACY_ENTRIES) for branch in wrapper(entry).branches]
+    entries = (*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES)
+    return [branch for entry in entries for branch in wrapper(entry).branches]
 
 
 def test_every_row_is_of_known_releases_and_has_a_source() -> None:
@@ -69,7 +71,7 @@ def test_every_branch_of_a_wrapper_has_its_line() -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_lines_follow_the_order_of_the_branches(target: Target) -> None:
-    for entry in ENTRIES:
+    for entry in (*ENTRIES, *FLOAT_ENTRIES):
         lines = [branch.origin.source(target.release).line for branch in wrapper(entry).branches_for(target)]
         # One `if` decides both 1x1 kernels, and no line of arm_fully_connected_s8 was recorded.
         assert all(first <= second for first, second in pairwise(lines)), (entry, lines)
@@ -77,7 +79,7 @@ def test_lines_follow_the_order_of_the_branches(target: Target) -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_a_chain_ends_in_an_else(target: Target) -> None:
-    for entry in ENTRIES:
+    for entry in (*ENTRIES, *FLOAT_ENTRIES):
         taken = wrapper(entry).branches_for(target)
         if taken and entry != "fully_connected_s8":
             assert taken[-1].when == TRUE
@@ -140,8 +142,9 @@ def test_entry_points_do_not_overlap() -> None:
 
 
 def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
-    entries = {*ENTRIES, *LEGACY_ENTRIES, *(row.entry for row in ENTRY_POINTS)}
-    kernels = {branch.kernel for branch in branches()} | {row.callee for row in DELEGATIONS}
+    entries = {*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES, *(row.entry for row in ENTRY_POINTS)}
+    kernels = {branch.kernel for branch in branches()}
+    kernels |= {row.callee for family in FAMILIES for row in delegations(family)}
     kernels |= {row.function for row in ENTRY_POINTS}
     for row in all_hazards():
         assert set(row.entries) <= entries, row.id
@@ -150,7 +153,7 @@ def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_delegations_end(target: Target) -> None:
-    for row in DELEGATIONS:
+    for row in (row for family in FAMILIES for row in delegations(family)):
         kernel, steps = row.kernel, 0
         while kernel:
             rows = delegations_of(kernel, target.release, target.isa)

@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from onnxlint_cmsis.cmsis_nn.conditions import (
     CH_MULT,
     COLS,
-    FILTER_C,
     FILTER_H,
     FILTER_W,
     IN_C,
@@ -26,6 +25,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     PAD_W,
     PERMUTATION,
     PERMUTED_AXES,
+    SINGLE_COLUMNS,
     STRIDE_H,
     STRIDE_W,
     TRUE,
@@ -136,10 +136,7 @@ def _single_columns(name: str, function: str, line: int) -> Hazard:
         entries=(_entry(function),),
         kernels=(function,),
         origin=Origin(f"Source/BasicMathFunctions/{function}.c", function, {"7.0.0": line, "main": line}),
-        when=any_of(
-            all_of(equal(IN_W, 1), equal(IN_C, 1), greater(IN_H, 1), greater(FILTER_W, 1)),
-            all_of(equal(FILTER_W, 1), equal(FILTER_C, 1), greater(FILTER_H, 1), greater(IN_W, 1)),
-        ),
+        when=SINGLE_COLUMNS,
         brief="takes elements of the wrong rows, and elements behind the operand",
         what="One operand has a single column and a single channel and is repeated along the width: after each row the "
         "function goes on by two of its elements in place of one, status SUCCESS.",

@@ -1,0 +1,62 @@
+"""A float function is off by more than its type's own rounding.
+
+CMSIS-NN's functions for f32 and f16 return results that are right within an error, and a few of them within a large
+one: half precision adds up, and some curves are approximations. The message says what makes the error, and how large it
+was seen to be. Nothing at run time tells you.
+
+**What to do.** Compare the model's results on the device with those of ONNX Runtime before you rely on them. Where they
+are off too far, compute the layer in f32, or in other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onnxlint_cmsis.checks.rule import Example, Rule, Subject
+from onnxlint_cmsis.cmsis_nn.library import evidence
+from onnxlint_cmsis.cmsis_nn.rows import INEXACT
+from onnxlint_cmsis.ground.findings import Effect, Statement
+from onnxlint_cmsis.ground.types import Level
+
+RULE = Rule(
+    code="CNN305",
+    name="inexact",
+    level=Level.NOTE,
+    effect=Effect.NOTE,
+    summary="A float function is off by more than its type's own rounding.",
+    docs=__doc__,
+    bad=Example(
+        """
+g (float[1, 8, 4, 4] x) => (float[N, C, H, W] y) <float[4, 8, 1, 1] w = {1}> {
+    a = Conv(x, w)
+    y = Tanh(a)
+}
+""",
+        options="--assume f16 --target cortex-m4",
+    ),
+    good=Example(
+        """
+g (float[1, 8, 4, 4] x) => (float[N, C, H, W] y) <float[4, 8, 1, 1] w = {1}> {
+    a = Conv(x, w)
+    y = Tanh(a)
+}
+""",
+        options="--assume f16 --target cortex-m55",
+    ),
+    kinds=(INEXACT,),
+)
+
+
+def run(subject: Subject) -> Iterator[Statement]:
+    """Yield one statement for each row that the route of a layer meets."""
+    release = subject.target.release
+    for row in subject.route.inexact:
+        said = subject.say(f"{subject.route.effective} {row.brief}.")
+        yield replace(
+            said,
+            sources=(row.origin.source(release),),
+            properties={"hazard": row.id, "why": row.what, "known": evidence(row, release)},
+            group=row.id,
+            remedy=row.way_round,
+        )

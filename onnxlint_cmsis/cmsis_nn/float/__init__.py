@@ -1,0 +1,1 @@
+"""The functions for f32 and f16."""

@@ -1,0 +1,474 @@
+"""Convolutions of f32 and f16: routes, scratch, hazards.
+
+Read at commit 99f736a6, `main`; the functions came with 91f84c80. Both types have the same code, written twice, but for
+the block of packed weights and the lines. `f32` and `f16` name the rows of each.
+"""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    COLS,
+    CTX_SIZE,
+    FILTER_1X1,
+    FILTER_C,
+    FILTER_H,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_N,
+    IN_W,
+    NO_PADDING,
+    NOT_GROUPED,
+    OFFSET_H,
+    OFFSET_W,
+    OUT_C,
+    OUT_H,
+    OUT_W,
+    PACKED,
+    PAD_H,
+    PAD_W,
+    STRIDE_H,
+    STRIDE_W,
+    TRUE,
+    UNIT_DILATION,
+    UNIT_STRIDE,
+    Condition,
+    Term,
+    all_of,
+    any_of,
+    at_least,
+    at_most,
+    equal,
+    greater,
+    less,
+    maximum,
+    minimum,
+    named,
+    not_,
+    term,
+    unequal,
+)
+from onnxlint_cmsis.cmsis_nn.rows import (
+    ALL_ISAS,
+    CONVOLUTION,
+    MVE_ONLY,
+    Branch,
+    Delegation,
+    Hazard,
+    Origin,
+    ScratchSize,
+    Wrapper,
+)
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa
+
+# What the tables of both types share.
+
+
+SINCE = "main"
+"""First release with these functions."""
+SUPPORT = "Source/NNSupportFunctions/"
+Lines = tuple[int, int]
+"""A line in the file for f32 and in that for f16."""
+BOTH_CPUS = ("cortex-m4", "cortex-m55")
+"""CPUs whose emulated runs showed a hazard of every build."""
+
+
+class FloatType(NamedTuple):
+    """A type of floating-point numbers."""
+
+    name: str
+    """End of the functions' names."""
+    bytes: int
+    """Of a number."""
+    block: int
+    """Columns of a block of packed weights: the lanes of an MVE register."""
+
+    def at(self, path: str, function: str, lines: Lines, isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
+        """A place in the source; `path` and `function` lack the type, `function` may be a static one of the file."""
+        line = lines[FLOAT_TYPES.index(self)]
+        return Origin(f"{path}_{self.name}.c", f"{function}_{self.name}", {SINCE: line}, isas)
+
+    def kernel(self, name: str) -> str:
+        """A function by its name without `arm_` and the type."""
+        return f"arm_{name}_{self.name}"
+
+
+F32, F16 = FloatType("f32", 4, 4), FloatType("f16", 2, 8)
+FLOAT_TYPES = (F32, F16)
+
+LARGEST = 2**31 - 1
+"""Largest number of bytes that a size function answers; more becomes 0 (arm_nn_size_to_i32_or_zero)."""
+
+
+def sized(number: Term, origin: Origin, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
+    """A case of a size function, and the one where its number does not fit an int32_t."""
+    too_large = ScratchSize(number - number, origin, all_of(when, greater(number, LARGEST)))
+    return too_large, ScratchSize(number, origin, when)
+
+
+def typed(kind: FloatType, *rows: Hazard) -> tuple[Hazard, ...]:
+    """Rows whose names, entry points and kernels lack the type, as those of a type."""
+
+    def named_all(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"{name}_{kind.name}" for name in names)
+
+    return tuple(
+        row._replace(id=f"{row.id}-{kind.name}", entries=named_all(row.entries), kernels=named_all(row.kernels))
+        for row in rows
+    )
+
+
+# Which way a convolution goes: arm_convolve_wrapper_* hands everything to arm_convolve_nhwc_*.
+
+
+ABSENT = "functions for f32 and f16 came after 7.0.0 (commit 91f84c80)"
+_CONVOLVE, _POINTWISE = f"{CONVOLUTION}arm_convolve", f"{CONVOLUTION}arm_convolve_1x1"
+_ROW, _SIZES = f"{CONVOLUTION}arm_convolve_1_x_n", f"{SUPPORT}arm_get_buffer_size"
+_MOST_ROWS = 8
+"""Rows of a tile (arm_conv_opt_common.h)."""
+POSITIONS = named("output positions", OUT_H * OUT_W)
+_ONE_ROW = all_of(equal(IN_H, 1), equal(OUT_H, 1), equal(FILTER_H, 1))
+_SAME_PLANE = all_of(UNIT_STRIDE, equal(OUT_H, IN_H), equal(OUT_W, IN_W))
+_1X1 = all_of(FILTER_1X1, NO_PADDING)
+_1XN = all_of(_ONE_ROW, greater(FILTER_W, 1), equal(STRIDE_H, 1), greater(STRIDE_W, 0), equal(PAD_H, 0), UNIT_DILATION)
+_CONV1D_WIDTHS = any_of(equal(FILTER_W, 3), equal(FILTER_W, 5))
+_SIZED_AS_1XN = all_of(_1XN, not_(all_of(equal(IN_N, 1), _CONV1D_WIDTHS, equal(STRIDE_W, 1), equal(PAD_W, 0))))
+"""What the size function takes for the 1xN kernel, whatever NN_DISABLE_SPECIALIZATION says."""
+
+
+def _conv1d(taps: int) -> Condition:
+    """Shapes that arm_nn_conv1d_k3 and _k5 take (arm_conv_opt_f32.h:99, 170)."""
+    return all_of(equal(IN_N, 1), _ONE_ROW, equal(FILTER_W, taps), UNIT_STRIDE, NO_PADDING, UNIT_DILATION)
+
+
+def _tiles(kind: FloatType, depth: Term) -> Condition:
+    """What both functions that gather windows into tiles ask (arm_convolve_f32.c:73-85)."""
+    worth = (at_least(depth, 16), at_least(OUT_C, 8), at_least(POSITIONS, 8))
+    return all_of(greater(CTX_SIZE, 0), *worth, at_least(CTX_SIZE, depth * kind.bytes))
+
+
+def tile_bytes(kind: FloatType, depth: Term, most: int, rows: Term) -> Term:
+    """Bytes that a tile of windows takes: as many rows as fit, as there are, and as the function handles."""
+    return minimum(minimum(CTX_SIZE // (depth * kind.bytes), rows), most) * (depth * kind.bytes)
+
+
+def _row_bytes(kind: FloatType) -> Term:
+    """Bytes that the 1xN kernel gathers at most: rows of windows that reach into the padding."""
+    after = (OUT_W - 1) * STRIDE_W - PAD_W + FILTER_W - IN_W
+    padded = minimum(maximum(PAD_W, 0) + maximum(after, 0), 1)
+    return padded * minimum(CTX_SIZE // (COLS * kind.bytes), OUT_W) * (COLS * kind.bytes)
+
+
+def convolution_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
+    """arm_convolve_*_get_buffer_size: the same number whatever the kernel then takes of it."""
+    return (
+        *pointwise_sizes(kind, _1X1),
+        *_row_sizes(kind, _SIZED_AS_1XN),
+        *sized(_MOST_ROWS * COLS * kind.bytes, kind.at(_SIZES, "arm_convolve", (163, 163))),
+    )
+
+
+def pointwise_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
+    """arm_convolve_1x1_*_get_buffer_size, which the function for all convolutions calls too."""
+    place = kind.at(_SIZES, "arm_convolve_1x1", (207, 207))
+    return (
+        ScratchSize(term(0), kind.at(_SIZES, "arm_convolve_1x1", (201, 201)), all_of(when, _SAME_PLANE)),
+        *sized(_MOST_ROWS * IN_C * kind.bytes, place, when),
+    )
+
+
+def _row_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
+    place = kind.at(_SIZES, "arm_convolve_1_x_n", (236, 236))
+    grouped = ScratchSize(term(0), kind.at(_SIZES, "arm_convolve_1_x_n", (228, 228)), all_of(when, not_(NOT_GROUPED)))
+    return grouped, *sized(FILTER_W * IN_C * kind.bytes, place, when)
+
+
+def _route(kind: FloatType) -> Wrapper:
+    def place(f32: int, f16: int, *, specialized: bool = False) -> Origin:
+        return kind.at(_CONVOLVE, "arm_convolve_nhwc", (f32, f16))._replace(specialized=specialized)
+
+    row = FILTER_W * IN_C * kind.bytes
+    return Wrapper(
+        entry=f"convolve_{kind.name}",
+        function=kind.kernel("convolve_wrapper"),
+        branches=(
+            Branch(kind.kernel("convolve_1x1_nhwc"), _1X1, place(302, 304)),
+            # The source asks for 1xN first, and there leaves the shapes of these kernels to them.
+            *(
+                Branch(
+                    kind.kernel(f"nn_conv1d_k{taps}_{form}"),
+                    all_of(_conv1d(taps), equal(PACKED, packed)),
+                    place(316, 318, specialized=True),
+                )
+                for taps in (5, 3)
+                for form, packed in (("packed", 1), ("nhwc", 0))
+            ),
+            Branch(
+                kind.kernel("convolve_1_x_n_nhwc"),
+                all_of(greater(CTX_SIZE, 0), _1XN, NOT_GROUPED, at_least(CTX_SIZE, row)),
+                place(316, 318),
+            ),
+            Branch(kind.kernel("convolve_nhwc_patch_gemm"), _tiles(kind, COLS), place(350, 352)),
+            Branch(kind.kernel("convolve_nhwc"), TRUE, place(362, 364)),
+        ),
+        sizes=convolution_sizes(kind),
+        absent=ABSENT,
+        uses=(
+            (kind.kernel("convolve_1x1_nhwc_patch_gemm"), tile_bytes(kind, IN_C, _MOST_ROWS, POSITIONS)),
+            (kind.kernel("convolve_1_x_n_nhwc"), _row_bytes(kind)),
+            (kind.kernel("convolve_nhwc_patch_gemm"), tile_bytes(kind, COLS, _MOST_ROWS, POSITIONS)),
+        ),
+    )
+
+
+def _alone(kind: FloatType, name: str, path: str, lines: Lines, sizes: tuple[ScratchSize, ...]) -> Wrapper:
+    """A public function for one kernel, called by itself."""
+    place = kind.at(path, f"arm_{name}", lines)
+    return Wrapper(
+        entry=f"{name}_{kind.name}",
+        function=kind.kernel(name),
+        branches=(Branch(kind.kernel(f"{name}_nhwc"), TRUE, place),),
+        sizes=sizes,
+        absent=ABSENT,
+        uses=_route(kind).uses,
+    )
+
+
+def _no_size(kind: FloatType, name: str, lines: Lines) -> tuple[ScratchSize, ...]:
+    """What the size function of one kernel answers for shapes that the kernel refuses."""
+    return (ScratchSize(term(0), kind.at(_SIZES, f"arm_{name}", lines)),)
+
+
+CONVOLVE_F32_ROUTE, CONVOLVE_F16_ROUTE = map(_route, FLOAT_TYPES)
+CONVOLVE_1X1_F32_ROUTE, CONVOLVE_1X1_F16_ROUTE = (
+    _alone(
+        kind,
+        "convolve_1x1",
+        _POINTWISE,
+        (290, 291),
+        (*pointwise_sizes(kind, _1X1), *_no_size(kind, "convolve_1x1", (198, 198))),
+    )
+    for kind in FLOAT_TYPES
+)
+CONVOLVE_1_X_N_F32_ROUTE, CONVOLVE_1_X_N_F16_ROUTE = (
+    _alone(
+        kind,
+        "convolve_1_x_n",
+        _ROW,
+        (378, 411),
+        (*_row_sizes(kind, _1XN), *_no_size(kind, "convolve_1_x_n", (233, 233))),
+    )
+    for kind in FLOAT_TYPES
+)
+
+
+def products(kind: FloatType, kernel: str, path: str, function: str, lines: Lines) -> tuple[Delegation, ...]:
+    """A function that multiplies matrices by one of two functions, as the form of the weights says."""
+    place = kind.at(path, function, lines)
+    packed, plain = kind.kernel("nn_mat_mult_nt_n_packed"), kind.kernel("nn_mat_mult_nt_t")
+    return (
+        Delegation(kind.kernel(kernel), packed, place, equal(PACKED, 1)),
+        Delegation(kind.kernel(kernel), plain, place),
+    )
+
+
+def _delegations(kind: FloatType) -> tuple[Delegation, ...]:
+    tiles, pointwise = kind.kernel("convolve_1x1_nhwc_patch_gemm"), kind.kernel("convolve_1x1_nhwc")
+    taken = all_of(not_(_SAME_PLANE), _tiles(kind, IN_C))
+    return (
+        Delegation(pointwise, tiles, kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (235, 235)), taken),
+        *products(kind, "convolve_1x1_nhwc", _POINTWISE, "arm_convolve_1x1_mat_mul", (80, 80)),
+        *products(kind, "convolve_1x1_nhwc_patch_gemm", _POINTWISE, "arm_convolve_1x1_mat_mul", (80, 80)),
+        *products(kind, "convolve_nhwc_patch_gemm", _CONVOLVE, "arm_convolve_patch_mat_mul", (105, 105)),
+    )
+
+
+CONVOLUTION_DELEGATIONS = tuple(row for kind in FLOAT_TYPES for row in _delegations(kind))
+
+
+# What goes wrong in convolutions: each call returns success, but those of one kernel by itself.
+
+
+_STANDARD = "Give this layer standard weights."
+_PAD_FIRST = "Pad by arm_pad_* in front of the layer, which then pads nothing."
+_ENTRIES = ("convolve", "convolve_1x1", "convolve_1_x_n")
+
+
+def _row_overrun(kind: FloatType) -> Condition:
+    """Zeros in front of the last gathered window that lies wholly in the padding reach past the buffer.
+
+    Windows are gathered in order, so that zeros past an earlier one are written over.
+    """
+    rows = minimum(CTX_SIZE // (COLS * kind.bytes), OUT_W)
+    last = minimum(rows - 1, (PAD_W - FILTER_W - 1) // STRIDE_W)
+    end = (last * (FILTER_W - STRIDE_W) + PAD_W) * (IN_C * kind.bytes)
+    return all_of(
+        greater(PAD_W, FILTER_W), any_of(greater(PAD_W * IN_C * kind.bytes, CTX_SIZE), greater(end, CTX_SIZE))
+    )
+
+
+def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
+    direct = kind.at(_CONVOLVE, "arm_convolve_nhwc", (376, 378))
+    several = greater(COLS, 1)
+    outside = greater(OUT_W, IN_W - FILTER_W + 1)
+    beyond = any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W))
+    conv1d = ("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k5_nhwc", "arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_nhwc")
+    rows = typed(
+        kind,
+        Hazard(
+            id="conv-packed-direct",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            kernels=("arm_convolve_nhwc",),
+            origin=direct,
+            when=all_of(equal(PACKED, 1), several),
+            brief="takes packed weights for standard ones",
+            what="The loop without a buffer, which also computes windows of fewer than 16 elements, fewer than 8 "
+            "output "
+            "channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
+            "weight_format says.",
+            way_round=_STANDARD,
+            breach=TRUE,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv-packed-1xn",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            kernels=("arm_convolve_1_x_n_nhwc",),
+            origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (296, 329)),
+            when=equal(PACKED, 1),
+            brief="takes packed weights for standard ones",
+            what="The kernel for windows of one row multiplies by arm_nn_mat_mult_nt_t_* alone, whatever "
+            "weight_format says.",
+            way_round=_STANDARD,
+            breach=TRUE,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv1d-padding-after",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            kernels=conv1d,
+            origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", (40, 40)),
+            when=outside,
+            brief="reads past its input where there is padding behind",
+            what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
+            "width of "
+            "the input.",
+            way_round=_PAD_FIRST,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv-1xn-padding-overrun",
+            kind="overrun",
+            entries=_ENTRIES,
+            kernels=("arm_convolve_1_x_n_nhwc",),
+            origin=kind.at(_ROW, "arm_convolve_1_x_n_pack_rows", (214, 247)),
+            when=_row_overrun(kind),
+            brief="writes zeros past its scratch buffer where padding is wider than the window",
+            what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
+            "than a "
+            "window has.",
+            way_round=_PAD_FIRST,
+            breach=greater(PAD_W, FILTER_W),
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv-grouped",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            kernels=(),
+            origin=direct,
+            when=unequal(FILTER_C, IN_C),
+            brief="knows no groups and computes a dense layer",
+            what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
+            "every "
+            "input channel, and the reads run past the weights.",
+            way_round="Call it once for each group, or pad each group's weights with zeros to all input channels.",
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv-1x1-past-input",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            kernels=("arm_convolve_1x1_nhwc",),
+            origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (252, 252)),
+            when=beyond,
+            brief="reads past its input where there is padding behind",
+            what="The kernel is chosen for its padding in front, which is 0, and never compares a position with "
+            "the size of "
+            "the input.",
+            way_round=_PAD_FIRST,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="conv-1x1-refused",
+            kind="returns-error",
+            entries=("convolve_1x1",),
+            kernels=("arm_convolve_1x1_nhwc",),
+            origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (199, 199)),
+            when=not_(_1X1),
+            brief="returns an error for padding and other windows",
+            what="The kernel for 1x1 windows takes no other.",
+            status=-1,
+        ),
+        Hazard(
+            id="conv-1xn-refused",
+            kind="returns-error",
+            entries=("convolve_1_x_n",),
+            kernels=("arm_convolve_1_x_n_nhwc",),
+            origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (244, 277)),
+            when=any_of(
+                not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
+            ),
+            brief="returns an error for other shapes and without its buffer",
+            what="The kernel for windows of one row takes no others, and needs room for one window.",
+            status=-1,
+            seen=BOTH_CPUS,
+        ),
+    )
+    left_over = Hazard(
+        id="conv1d-packed-channels-left",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
+        origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", (48, 48), MVE_ONLY),
+        when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
+        brief="leaves the last output channels of pairs of columns as they were",
+        what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
+        "channels that "
+        "are left; the code for f16 has.",
+        way_round="Give this layer standard weights, or a multiple of 4 output channels.",
+        breach=unequal(OUT_C % 4, 0),
+        seen=("cortex-m55",),
+    )
+    return (*rows, *typed(kind, left_over)) if kind is F32 else rows
+
+
+def _transposed_hazard(kind: FloatType) -> tuple[Hazard, ...]:
+    return typed(
+        kind,
+        Hazard(
+            id="tconv-padding-offset",
+            kind="wrong-result",
+            entries=("transpose_conv",),
+            kernels=("arm_transpose_conv_wrapper",),
+            origin=kind.at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", (149, 154)),
+            when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
+            brief="moves its output by padding_offsets",
+            what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says "
+            "how large the "
+            "output is. "
+            "output_dims alone say so here.",
+            way_round="Leave padding_offsets 0.",
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+    )
+
+
+CONVOLUTION_HAZARDS = tuple(
+    row for kind in FLOAT_TYPES for row in (*_convolution_hazards(kind), *_transposed_hazard(kind))
+)

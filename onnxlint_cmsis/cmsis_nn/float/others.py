@@ -1,0 +1,489 @@
+"""Products, pools and element-wise functions of f32 and f16: routes, hazards, accuracy."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    ACTIVATION,
+    ADJ_X,
+    ADJ_Y,
+    BIAS,
+    CLAMPED,
+    COLS,
+    CTX_SIZE,
+    FILTER_C,
+    FILTER_H,
+    FILTER_N,
+    FILTER_W,
+    IN_C,
+    IN_H,
+    IN_N,
+    IN_W,
+    INITIAL_STATE,
+    NO_PADDING,
+    OUT_C,
+    OUT_H,
+    OUT_N,
+    OUT_W,
+    PACKED,
+    SINGLE_COLUMNS,
+    STRIDE_H,
+    STRIDE_W,
+    TRUE,
+    Condition,
+    all_of,
+    any_of,
+    at_least,
+    at_most,
+    equal,
+    greater,
+    less,
+    term,
+    unequal,
+    var,
+)
+from onnxlint_cmsis.cmsis_nn.float.convolution import (
+    ABSENT,
+    BOTH_CPUS,
+    F16,
+    F32,
+    FLOAT_TYPES,
+    SUPPORT,
+    FloatType,
+    products,
+    typed,
+)
+from onnxlint_cmsis.cmsis_nn.rows import (
+    MVE_ONLY,
+    NOT_MVE,
+    Branch,
+    Delegation,
+    Hazard,
+    Origin,
+    ScratchSize,
+    Wrapper,
+)
+
+# Fully connected layers and products of two activations.
+#
+# arm_batch_matmul_* has the rows in `c` and the common length in `w`. A right side that is not "adjoint" is stored
+# transposed, [columns][length], as the weights of a fully connected layer are.
+
+
+_DENSE = "Source/FullyConnectedFunctions/arm_fully_connected"
+_PRODUCT = "Source/FullyConnectedFunctions/arm_batch_matmul"
+_SIZES = f"{SUPPORT}arm_get_buffer_size"
+_WIDEST_GATHER = 65535 // 7
+"""Largest step between the lanes of a gather for f16 (arm_nn_math_types.h:105-107)."""
+
+
+def _nothing(kind: FloatType, name: str, line: int) -> tuple[ScratchSize, ...]:
+    return (ScratchSize(term(0), kind.at(_SIZES, f"arm_{name}", (line, line))),)
+
+
+def _dense(kind: FloatType) -> Wrapper:
+    place = kind.at(_DENSE, "arm_fully_connected_nhwc", (107, 107))
+    return Wrapper(
+        entry=f"fully_connected_{kind.name}",
+        function=kind.kernel("fully_connected"),
+        branches=(Branch(kind.kernel("fully_connected_nhwc"), TRUE, place),),
+        sizes=_nothing(kind, "fully_connected", 246),
+        params="fc_params",
+        absent=ABSENT,
+        uses=(),
+    )
+
+
+def _batch_product(kind: FloatType) -> Wrapper:
+    place = kind.at(_PRODUCT, "arm_batch_matmul", (171, 172))
+    return Wrapper(
+        entry=f"batch_matmul_{kind.name}",
+        function=kind.kernel("batch_matmul"),
+        branches=(Branch(kind.kernel("batch_matmul"), TRUE, place),),
+        sizes=_nothing(kind, "batch_matmul", 261),
+        params="bmm_params",
+        absent=ABSENT,
+        uses=(),
+    )
+
+
+FULLY_CONNECTED_F32_ROUTE, FULLY_CONNECTED_F16_ROUTE = map(_dense, FLOAT_TYPES)
+BATCH_MATMUL_F32_ROUTE, BATCH_MATMUL_F16_ROUTE = map(_batch_product, FLOAT_TYPES)
+
+
+def _product_delegations(kind: FloatType) -> tuple[Delegation, ...]:
+    kernel = kind.kernel("batch_matmul")
+    plain = all_of(equal(ADJ_X, 0), equal(ADJ_Y, 0))
+    both = all_of(equal(ADJ_X, 1), equal(ADJ_Y, 1))
+    wide = any_of(
+        all_of(equal(ADJ_X, 1), greater(IN_C, _WIDEST_GATHER)),
+        all_of(equal(ADJ_Y, 1), greater(FILTER_C, _WIDEST_GATHER)),
+    )
+    scalar = [(NOT_MVE, TRUE)] + ([(MVE_ONLY, wide)] if kind is F16 else [])
+    vectors = [*((isas, when, "scalar") for isas, when in scalar), (MVE_ONLY, TRUE, "mve")]
+    first, second = products(kind, "batch_matmul", _PRODUCT, "arm_batch_matmul", (173, 174))
+    return (
+        first._replace(when=all_of(plain, equal(PACKED, 1))),
+        second._replace(when=plain),
+        *(
+            Delegation(
+                kernel,
+                f"{name}_{kind.name}_{code}",
+                kind.at(_PRODUCT, "arm_batch_matmul", lines, isas),
+                all_of(when, adjoint),
+                static=True,
+            )
+            for isas, when, code in vectors
+            for name, lines, adjoint in (
+                ("dot_strided_strided", (242, 255), both),
+                ("dot_contig_strided", (204, 205), TRUE),
+            )
+        ),
+        *products(kind, "fully_connected_nhwc", _DENSE, "arm_fully_connected_core", (63, 63)),
+    )
+
+
+# Pools and softmax choose by shape; all else has one function.
+
+
+_POOL = "Source/PoolingFunctions/arm_max_pool"
+_SOFTMAX = "Source/SoftmaxFunctions/arm_softmax"
+
+
+def _row_pool(width: int) -> Condition:
+    """Windows of one row that follow each other (arm_max_pool_f32.c:88-89, 110-111)."""
+    one_row = (equal(IN_H, 1), equal(OUT_H, 1), equal(FILTER_H, 1), equal(STRIDE_H, 1), NO_PADDING)
+    return all_of(*one_row, equal(FILTER_W, width), equal(STRIDE_W, width))
+
+
+def _max_pool(kind: FloatType) -> Wrapper:
+    two = kind.at(_POOL, "arm_max_pool", (88, 90))._replace(specialized=True)
+    three = kind.at(_POOL, "arm_max_pool", (109, 112))._replace(specialized=True)
+    free = equal(CLAMPED, 0)
+    return Wrapper(
+        entry=f"max_pool_{kind.name}",
+        function=kind.kernel("max_pool"),
+        branches=(
+            Branch(kind.kernel("nn_maxpool1d_k2s2_nhwc_noclip"), all_of(_row_pool(2), free), two),
+            Branch(kind.kernel("nn_maxpool1d_k2s2_nhwc"), _row_pool(2), two),
+            Branch(kind.kernel("nn_maxpool1d_k3s3_nhwc"), all_of(_row_pool(3), free), three),
+            Branch(kind.kernel("max_pool"), TRUE, kind.at(_POOL, "arm_max_pool", (124, 127))),
+        ),
+        sizes=(),
+        params="pool_params",
+        absent=ABSENT,
+    )
+
+
+def _softmax(kind: FloatType) -> Wrapper:
+    pair = all_of(equal(IN_N * IN_H * IN_W, 1), equal(IN_C, 2))
+    return Wrapper(
+        entry=f"softmax_{kind.name}",
+        function=kind.kernel("softmax"),
+        branches=(
+            Branch(
+                kind.kernel("nn_softmax_1x2"),
+                pair,
+                kind.at(_SOFTMAX, "arm_softmax", (54, 53))._replace(specialized=True),
+            ),
+            Branch(kind.kernel("softmax"), TRUE, kind.at(_SOFTMAX, "arm_softmax", (60, 59))),
+        ),
+        sizes=(),
+        absent=ABSENT,
+    )
+
+
+MAX_POOL_F32_ROUTE, MAX_POOL_F16_ROUTE = map(_max_pool, FLOAT_TYPES)
+SOFTMAX_F32_ROUTE, SOFTMAX_F16_ROUTE = map(_softmax, FLOAT_TYPES)
+
+OTHERS_DELEGATIONS = tuple(row for kind in FLOAT_TYPES for row in _product_delegations(kind))
+
+
+# What goes wrong.
+
+
+_PADS = tuple(
+    (front, out - size - front)
+    for front, size, out in zip(
+        (var(f"pad_front.{axis}") for axis in "nhwc"),
+        (IN_N, IN_H, IN_W, IN_C),
+        (OUT_N, OUT_H, OUT_W, OUT_C),
+        strict=True,
+    )
+)
+"""What a pad adds in front of its input and behind it, along each axis."""
+
+
+def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
+    return typed(
+        kind,
+        Hazard(
+            id="fc-depth-refused",
+            kind="returns-error",
+            entries=("fully_connected",),
+            kernels=("arm_fully_connected_nhwc",),
+            origin=kind.at(_DENSE, "arm_fully_connected_nhwc", (102, 102)),
+            when=unequal(FILTER_N, IN_H * IN_W * IN_C),
+            brief="returns an error where filter_dims.n is not the length of a row",
+            what="The function compares filter_dims.n with the elements of an input row.",
+            status=-1,
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="bmm-packed-adjoint",
+            kind="returns-error",
+            entries=("batch_matmul",),
+            kernels=("arm_batch_matmul",),
+            origin=kind.at(_PRODUCT, "arm_batch_matmul", (200, 201)),
+            when=all_of(equal(PACKED, 1), any_of(equal(ADJ_X, 1), equal(ADJ_Y, 1))),
+            brief="returns an error for packed weights and an adjoint operand",
+            what="Packed weights stand for the transposed right side alone.",
+            way_round="Give this layer standard weights.",
+            status=-1,
+            breach=TRUE,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="bmm-packed-batch",
+            kind="wrong-result",
+            entries=("batch_matmul",),
+            kernels=("arm_nn_mat_mult_nt_n_packed",),
+            origin=kind.at(_PRODUCT, "arm_batch_matmul", (268, 287)),
+            when=all_of(equal(PACKED, 1), unequal(FILTER_C % kind.block, 0), greater(FILTER_N * FILTER_H, 1)),
+            brief="steps to the next packed matrix as if it were not filled up",
+            what=f"Packed matrices are filled up to a multiple of {kind.block} columns, and the function goes on by "
+            f"the "
+            "columns that they have: from the second matrix on all values are wrong.",
+            way_round="Give this layer standard weights.",
+            breach=unequal(FILTER_C % kind.block, 0),
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="max-pool-1d-past-input",
+            kind="wrong-result",
+            entries=("max_pool",),
+            kernels=("arm_nn_maxpool1d_k2s2_nhwc_noclip", "arm_nn_maxpool1d_k2s2_nhwc", "arm_nn_maxpool1d_k3s3_nhwc"),
+            origin=kind.at(f"{SUPPORT}arm_nn_maxpool1d", "arm_nn_maxpool1d_k2s2_nhwc_noclip", (65, 68)),
+            when=greater(OUT_W * FILTER_W, IN_W),
+            brief="reads past its row where the last window does not fit",
+            what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
+            "width of "
+            "the input.",
+            way_round="Pad by arm_pad_* in front of the layer, with the lowest number.",
+            seen=BOTH_CPUS,
+        ),
+        *(
+            Hazard(
+                id=f"{name}-single-columns",
+                kind="wrong-result",
+                entries=(name,),
+                kernels=(f"arm_{name}",),
+                origin=kind.at(f"Source/BasicMathFunctions/arm_{name}", f"arm_{name}", (49, 49)),
+                when=SINGLE_COLUMNS,
+                brief="takes elements of the wrong rows, and elements behind the operand",
+                what="One operand has a single column and a single channel and is repeated along the width: after "
+                "each row "
+                "the function goes on by two of its elements in place of one, status SUCCESS.",
+                way_round="Repeat that operand along the width in the model, so that it has as many columns as the "
+                "other one.",
+                breach=TRUE,
+                seen=BOTH_CPUS,
+            )
+            for name in ("maximum", "minimum")
+        ),
+        Hazard(
+            id="lstm-initial-state",
+            kind="wrong-result",
+            entries=("lstm_unidirectional",),
+            kernels=("arm_lstm_unidirectional",),
+            origin=kind.at("Source/LSTMFunctions/arm_lstm_unidirectional", "arm_lstm_unidirectional", (61, 61)),
+            when=equal(INITIAL_STATE, 1),
+            brief="starts from a state of zeros, whatever the model gives",
+            what="The function clears the cell state and has no argument for the hidden one.",
+            breach=TRUE,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="svdf-buffers-missing",
+            kind="returns-error",
+            entries=("svdf",),
+            kernels=("arm_svdf",),
+            origin=kind.at("Source/SVDFunctions/arm_svdf", "arm_svdf", (112, 108)),
+            when=at_most(CTX_SIZE, 0),
+            brief="returns an error without its two buffers",
+            what="The buffer input_ctx holds one number for each image and feature, output_ctx one for each image "
+            "and unit; no "
+            "function answers their sizes.",
+            status=-1,
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="batch-norm-bias-missing",
+            kind="returns-error",
+            entries=("batch_norm",),
+            kernels=("arm_batch_norm",),
+            origin=kind.at("Source/NNSupportFunctions/arm_batch_norm", "arm_batch_norm", (51, 51)),
+            when=equal(BIAS, 0),
+            brief="returns an error where the bias is NULL",
+            what="Both scale and bias have to be given.",
+            status=-1,
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="elementwise-nothing",
+            kind="returns-error",
+            entries=("elementwise_add", "elementwise_mul"),
+            kernels=("arm_elementwise_add", "arm_elementwise_mul"),
+            origin=kind.at("Source/BasicMathFunctions/arm_elementwise_add", "arm_elementwise_add", (48, 48)),
+            when=less(IN_N * IN_H * IN_W * IN_C, 1),
+            brief="returns an error for no elements",
+            what="The argument block_size has to be 1 or more.",
+            status=-1,
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+        Hazard(
+            id="pad-negative",
+            kind="overrun",
+            entries=("pad",),
+            kernels=("arm_pad",),
+            origin=kind.at("Source/PadFunctions/arm_pad", "arm_pad", (71, 71)),
+            when=any_of(*(less(amount, 0) for pair in _PADS for amount in pair)),
+            brief="takes a negative amount for one of 4,294,967,295 or less",
+            what="Amounts become uint32_t before they are multiplied: a Cortex-M4 stopped with a fault, a "
+            "Cortex-M55 wrote "
+            "past its output.",
+            way_round="Cut off in other code.",
+            caller=True,
+            seen=BOTH_CPUS,
+        ),
+    )
+
+
+# Results that are off by more than the type's own rounding. The errors are those of runs with random numbers.
+
+
+_TANH = 34
+"""ARM_NN_FLT_ACT_TANH (arm_nn_types_flt.h)."""
+_LONG_SUM = 1024
+"""Products that are added in half precision from which on 2 % were seen."""
+_MANY_VALUES = 1024
+"""Values of a window from which on an average in half precision was off by 1 %."""
+_MANY_LOGITS = 328
+"""Logits of a row from which on their least exponentials add 2 % of the largest."""
+_HALF_SUM = (
+    "Each product is added in half precision, which has 11 bits: errors grow with the number of products. 2.5 % "
+    "(Cortex-M55) and 5.6 % (Cortex-M4) of the larger of the result and 0.5 were seen at 4,400 products."
+)
+_ONLY_F32 = "Take f32 for this layer."
+
+
+def _off(name: str, entry: str, kernels: tuple[str, ...], origin: Origin, when: Condition) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="inexact",
+        entries=(entry,),
+        kernels=kernels,
+        origin=origin,
+        when=when,
+        brief="",
+        what="",
+        way_round=_ONLY_F32,
+        seen=BOTH_CPUS,
+    )
+
+
+def _half_sums() -> tuple[Hazard, ...]:
+    products_of = ("arm_nn_mat_mult_nt_t", "arm_nn_mat_mult_nt_n_packed")
+    place = F16.at(f"{SUPPORT}arm_nn_mat_mult_nt_t", "arm_nn_mat_mult_nt_t", (58, 58))
+    rows = (
+        ("conv", "convolve", (*products_of, "arm_convolve_nhwc", "arm_convolve_1_x_n_nhwc"), COLS),
+        ("fc", "fully_connected", products_of, FILTER_N),
+        ("bmm", "batch_matmul", products_of, FILTER_W),
+    )
+    return tuple(
+        _off(f"{name}-half-sum", entry, kernels, place, at_least(depth, _LONG_SUM))._replace(
+            brief="adds its products in half precision", what=_HALF_SUM
+        )
+        for name, entry, kernels, depth in rows
+    )
+
+
+_INEXACT_F16 = (
+    *_half_sums(),
+    _off(
+        "avgpool-half-sum",
+        "avgpool",
+        ("arm_avg_pool",),
+        F16.at("Source/PoolingFunctions/arm_avg_pool", "arm_avg_pool", (113, 113), MVE_ONLY),
+        at_least(FILTER_H * FILTER_W, _MANY_VALUES),
+    )._replace(
+        brief="adds its values in half precision",
+        what="MVE code adds the values of a window in half precision: 8 % were seen at 4,096 values from 0 to 6, and a "
+        "sum above 65,504 becomes infinite.",
+        seen=("cortex-m55",),
+    ),
+    _off(
+        "softmax-least-exponential",
+        "softmax",
+        ("arm_softmax",),
+        F16.at(_SOFTMAX, "arm_softmax", (115, 115), NOT_MVE),
+        at_least(IN_C, _MANY_LOGITS),
+    )._replace(
+        brief="takes no exponential for less than 6.1e-5",
+        what="C code keeps the exponent at -14: each logit far below the largest adds 6.1e-5 to the sum of a row.",
+        seen=("cortex-m4",),
+    ),
+    _off(
+        "tanh-rational",
+        "activation",
+        ("arm_nn_activation",),
+        F16.at("Source/ActivationFunctions/arm_nn_activation", "arm_nn_activation", (114, 114), NOT_MVE),
+        equal(ACTIVATION, _TANH),
+    )._replace(
+        brief="is off by up to 0.024 in tanh",
+        what="C code for f16 takes a quotient of two polynomials for tanh, which is off by up to 0.024.",
+        seen=("cortex-m4",),
+    ),
+    _off(
+        "lstm-tanh-rational",
+        "lstm_unidirectional",
+        ("arm_lstm_unidirectional",),
+        F16.at("Source/NNSupportFunctions/arm_nn_lstm_step", "arm_nn_lstm_activate_gate", (53, 53)),
+        TRUE,
+    )._replace(
+        brief="is off by up to 0.024 in tanh",
+        what="The gates for f16 take a quotient of two polynomials for tanh, which is off by up to 0.024.",
+    ),
+)
+_INEXACT_F32 = tuple(
+    _off(f"{name}-saturated", entry, kernels, origin, when)._replace(
+        brief="gives 1 for tanh of numbers above 4",
+        what="The function takes tanh of more than 4 for 1, which is off by up to 0.00067.",
+        way_round="",
+    )
+    for name, entry, kernels, origin, when in (
+        (
+            "tanh",
+            "activation",
+            ("arm_nn_activation",),
+            F32.at("Source/ActivationFunctions/arm_nn_activation", "arm_nn_activation", (114, 114)),
+            equal(ACTIVATION, _TANH),
+        ),
+        (
+            "lstm-tanh",
+            "lstm_unidirectional",
+            ("arm_lstm_unidirectional",),
+            F32.at("Source/NNSupportFunctions/arm_nn_lstm_step", "arm_nn_lstm_activate_gate", (53, 53)),
+            TRUE,
+        ),
+    )
+)
+
+OTHERS_HAZARDS = (
+    *(row for kind in FLOAT_TYPES for row in _hazards(kind)),
+    *typed(F32, *_INEXACT_F32),
+    *typed(F16, *_INEXACT_F16),
+)

@@ -1,0 +1,107 @@
+"""Functions for f32 and f16: every recorded call of the real library is what routes, scratch and hazards say."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cmsis_nn.entry_points import FLOAT_ENTRIES, hazards_of
+from onnxlint_cmsis.cmsis_nn.library import FLOAT, hazards
+from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from support import paths
+from support.float_vectors import Row, call_of, rows, said_chain, seen_chain, taken_by, target_of
+
+SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
+FILES = [
+    pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
+    pytest.param(
+        SHARED,
+        id="every",
+        marks=pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project"),
+    ),
+]
+CLAMPED_AWAY = {"a168", "b556"}
+"""Calls that are wrong before their clamp alone: every value becomes one of its bounds."""
+NOT_RECORDED = {
+    *("avgpool-half-sum-f16", "bmm-half-sum-f16", "conv-half-sum-f16", "fc-half-sum-f16"),
+    *("conv-1x1-past-input-f16", "conv-1x1-past-input-f32", "pad-negative-f16", "pad-negative-f32"),
+    *("conv-1x1-refused-f16", "conv-1x1-refused-f32", "batch-norm-bias-missing-f16", "elementwise-nothing-f16"),
+    *("dw-3x3-padding-after-f16", "dw-k3-padding-after-f32"),
+}
+"""Hazards that no recorded call meets: what they say was read, or seen in calls made by hand."""
+
+
+@cache
+def vectors(path: Path) -> list[Row]:
+    return rows(path)
+
+
+def met(row: Row) -> list[Hazard]:
+    """Hazards of a call, those that a caller can avoid too."""
+    call, target, taken = call_of(row), target_of(row), taken_by(row)
+    every = [hazard for kernel in ("", *taken.chain) for hazard in hazards_of(call.entry, kernel, target)]
+    return [hazard for hazard in every if hazard.meets(taken.seen)]
+
+
+def status_of(row: Row) -> int | None:
+    return next((hazard.status for hazard in met(row) if hazard.kind == "returns-error"), 0)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_functions_that_ran_are_those_of_the_route(path: Path) -> None:
+    wrong = [
+        (row["id"], row["cpu"], said_chain(taken_by(row)), seen_chain(row))
+        for row in vectors(path)
+        if row["status"] == "0" and said_chain(taken_by(row)) != seen_chain(row)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_size_functions_answer_what_is_said(path: Path) -> None:
+    asked = [(taken_by(row).buffer_size, int(row["buffer_bytes_asked"] or -1), row["id"]) for row in vectors(path)]
+    assert [answer for answer in asked if answer[0] != answer[1]] == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_each_status_is_what_is_said(path: Path) -> None:
+    assert [row["id"] for row in vectors(path) if str(status_of(row)) != row["status"]] == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_wrong_values_are_known_and_known_ones_are_wrong(path: Path) -> None:
+    unknown, right = [], []
+    for row in vectors(path):
+        kinds = {hazard.kind for hazard in met(row)}
+        if row["status"] == "0" and int(row["wrong_values"]) and not kinds & {"wrong-result", "inexact"}:
+            unknown.append(row["id"])
+        if row["status"] == "0" and "wrong-result" in kinds and not int(row["wrong_values"]):
+            right.append(row["id"])
+    assert unknown == []
+    assert set(right) <= CLAMPED_AWAY
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_overrun_buffers_are_known_and_known_ones_are_overrun(path: Path) -> None:
+    for row in vectors(path):
+        if row["status"] == "0":
+            overrun = int(row["overrun_scratch_bytes"]) + int(row["overrun_output_bytes"]) > 0
+            assert overrun is any(hazard.kind == "overrun" for hazard in met(row)), row
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_no_call_takes_more_of_its_buffer_than_is_said(path: Path) -> None:
+    for row in vectors(path):
+        taken, given = taken_by(row), int(row["ctx_bytes"] or 0)
+        if row["status"] == "0" and not any(hazard.kind == "overrun" for hazard in met(row)):
+            assert taken.used is not None, row
+            assert max(taken.used, 0) <= given, row
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project")
+def test_every_row_was_seen() -> None:
+    seen = {hazard.id for row in vectors(SHARED) for hazard in met(row)}
+    assert {hazard.id for hazard in hazards(FLOAT)} - seen == NOT_RECORDED
+    assert set(FLOAT_ENTRIES) <= {call_of(row).entry for row in vectors(SHARED)}
