@@ -371,9 +371,9 @@ class Settings:
     assume: str = setting(
         "choice",
         "s8",
-        "Data type that a float model will have: s8, s16, s4, q7, q15 or q7q15. s16 has 16-bit activations, s4 has "
-        "4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected layers) go with the "
-        "legacy API. With f32 and f16 it stays float, and `release` is main, unless it is set.",
+        "Data type that a float model will have: s8, s16, s4, q7, q15, q7q15, f32 or f16. s16 has 16-bit activations, "
+        "s4 has 4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected layers) go with "
+        "the legacy API. With f32 and f16 it stays float, and `release` is main, unless it is set.",
         allowed=tuple(kind for family in FAMILIES for kind in family.types),
         option="--assume",
         group=JUDGED,
