@@ -7,6 +7,7 @@ reference kernels compute the integers of CMSIS-NN.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -147,22 +148,29 @@ def _seen(label: str, told: int | None, host: Array, device: Array) -> Seen:
     return Seen(label, told, float(off.max(initial=0)), float((off > 0).mean()) if off.size else 0.0)
 
 
+def line(path: Path, found: Agreement) -> str:
+    """A model in one host as a line."""
+    equal = sum(seen.told == 0 for seen in found.layers)
+    bounds = [(seen.told, seen.off) for seen in found.layers if seen.told]
+    reached = sum(off == told for told, off in bounds)
+    halved = sum(told / 2 <= off < told for told, off in bounds)
+    outputs = ", ".join(f"{seen.off:g} of {'any' if seen.told is None else seen.told}" for seen in found.outputs)
+    return (
+        f"{path.stem} in {found.host.key}: {len(found.layers)} layers, {equal} equal, {len(bounds)} bounded, of which"
+        f" {reached} are reached and {halved} at least half; outputs are off {outputs or 'nothing'}; not told:"
+        f" {[*map(tuple, found.untold)]}"
+    )
+
+
 def main(paths: Sequence[str]) -> None:
-    """Print a table."""
-    for path in paths:
-        try:
-            for found in agreements(Path(path)):
-                equal = sum(seen.told == 0 for seen in found.layers)
-                bounds = sorted((seen.told, seen.off) for seen in found.layers if seen.told)
-                reached = sum(off == told for told, off in bounds)
-                outputs = ", ".join(f"{seen.off:g} of {seen.told}" for seen in found.outputs)
-                print(
-                    f"{Path(path).stem:28} {found.host.key:17} {len(found.layers):3} layers, {equal:3} equal,"
-                    f" {len(bounds):3} bounded ({reached} reached), outputs off {outputs}; untold: {found.untold}",
-                    flush=True,
-                )
-        except RuntimeError as error:
-            print(f"{Path(path).stem:28} does not run: {str(error).splitlines()[0][:60]}", flush=True)
+    """Print a line for each model and host; each model in its own process, which LiteRT may end."""
+    for path in paths[1:] if paths[0] == "--here" else ():
+        for found in agreements(Path(path)):
+            print(line(Path(path), found), flush=True)
+    for path in paths if paths[0] != "--here" else ():
+        done = subprocess.run([sys.executable, __file__, "--here", path], capture_output=True, text=True, check=False)
+        ended = f"{Path(path).stem} ends with status {done.returncode}: {(done.stderr.splitlines() or [''])[-1][:90]}\n"
+        print(done.stdout + (ended if done.returncode else ""), end="", flush=True)
 
 
 if __name__ == "__main__":
