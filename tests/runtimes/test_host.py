@@ -12,11 +12,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
 from support.goldens import check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
-from support.linter import analysed
+from support.linter import analysed, linted
 from support.tflite_steps import random_chain
 
 pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
@@ -65,6 +66,19 @@ def test_no_tensor_of_a_model_is_off_by_more_than_is_told(tmp_path: Path) -> Non
             outputs += agreement.outputs
     assert any(seen.off for seen in layers)
     assert any(seen.told for seen in outputs)
+
+
+def test_a_relu6_to_another_scale_is_wrong_on_the_device(tmp_path: Path) -> None:
+    layer = random_layer("RELU6 to another scale", 0, wide=False)
+    file = tmp_path / "relu6.tflite"
+    file.write_bytes(layer.data)
+    for agreement in agreements(file, layer.feeds):
+        (seen,) = agreement.layers
+        assert seen.told is None
+        assert seen.off > 10
+    (finding,) = [finding for finding in linted(file).findings if finding.cause == "unequal-scales"]
+    assert finding.effect is Effect.WRONG
+    assert analysed(file).against_hosts[0].layers[0].why.startswith("does not run as the file says (wrong)")
 
 
 def pointwise_model(rng: np.random.Generator, shift: float, folder: Path) -> tuple[Path, np.ndarray, float]:

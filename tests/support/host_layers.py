@@ -296,6 +296,7 @@ LAYERS: Mapping[str, Maker] = {
     "TANH": _curve("TANH", ((1 / 128, 0), (1 / 32768, 0))),
     **{op: _curve(op) for op in ("HARD_SWISH", "LEAKY_RELU", "ELU", "RELU")},
     **{op: _curve(op, same=True) for op in ("RELU6", "ABS")},
+    "RELU6 to another scale": _curve("RELU6"),
     "MEAN": _reduced("MEAN", 1.0),
     "SUM": _reduced("SUM", 8.0),
     **{op: _reduced(op) for op in ("REDUCE_MAX", "REDUCE_MIN")},

@@ -1186,6 +1186,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("RELU6", (
         Row("activations_common.cc:122", PREPARE, given(DATA)),
         Row("activations.cc:121", INVOKE, typed(DATA, *NUMBERS)),
+        Row("activations.cc:105", WRONG, where(DATA, INTEGER, same_steps(DATA, OUTPUT)), cause="unequal-scales"),
     )),
     ("RESHAPE", checks("reshape_common.cc", {
         88: inputs(1, 2), 89: outputs, 77: same_type(DATA, OUTPUT), 78: same_elements,
