@@ -21,10 +21,12 @@ from onnxlint_cmsis.cli.options import (
 )
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.layers import (
+    HOSTS,
     NO_LAYER,
     boundary_fields,
     boundary_in_c,
     cost_of,
+    host_table,
     kernel_of,
     mark_of,
     reason_of,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
-    from onnxlint_cmsis.runtimes.host import Bound, HostComparison
+    from onnxlint_cmsis.runtimes.host import HostComparison
 
 
 # The cells of a layer's row as text.
@@ -235,49 +237,21 @@ def total_lines(total: Total) -> Iterator[str]:
 # What the layers may be off in runtimes of a desktop: a row for each that may be, and the outputs.
 
 
-HOSTS_HEAD = "against the desktop, layer by layer on equal inputs"
-
-
 def _host_block(hosts: tuple[HostComparison, ...], names: Mapping[str, str], width: int, color: bool) -> Iterator[str]:
-    yield paint(HOSTS_HEAD, "path", color) + "\n"
-    layers = [*zip(*(comparison.layers for comparison in hosts), strict=True)]
-    off = [found for found in layers if not all(layer.equal for layer in found)]
-    heads = [comparison.host.key for comparison in hosts]
-    if off:
-        cells = [
-            [names.get(found[0].node.label, found[0].node.label), *(off_by(layer.bound) for layer in found)]
-            for found in off
-        ]
-        titles, *body = fitted(["layer", *heads], cells, (), TableFit(width, {"layer": 16})).splitlines()
+    table = host_table(hosts)
+    yield paint(HOSTS, "path", color) + "\n"
+    if table.rows:
+        cells = [[names.get(label, label), *texts] for label, texts in table.rows]
+        titles, *body = fitted(["layer", *table.hosts], cells, (), TableFit(width, {"layer": 16})).splitlines()
         yield paint(titles, "faint", color) + "\n"
         yield from (f"{line}\n" for line in body)
-    equal = len(layers) - len(off)
-    if equal:
-        which = "all" if not off else "the other"
-        yield f"{which} {equal} {'layer' if equal == 1 else 'layers'}: equal, bit for bit\n"
-    for comparison in hosts:
-        reasons: dict[str, list[str]] = {}
-        for layer in comparison.layers:
-            if not layer.equal:
-                reasons.setdefault(layer.why, []).append(names.get(layer.node.label, layer.node.label))
-        for why, nodes in reasons.items():
-            more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""
-            yield wrapped(f"  {comparison.host.key}, {', '.join(nodes[:MOST_NAMES])}{more}: {why}", width) + "\n"
-    for comparison in hosts:
-        for tensor, steps in comparison.outputs:
-            yield wrapped(f"output '{tensor}', {comparison.host.key}: {_steps_text(steps)}", width) + "\n"
-
-
-def off_by(bound: Bound) -> str:
-    """`1 step, up to 0.4 %`, `equal` or `not bounded`."""
-    text = _steps_text(bound.steps)
-    return f"{text}, up to {100 * bound.share:.2g} %" if bound.steps and bound.share else text
-
-
-def _steps_text(steps: int | None) -> str:
-    if steps is None:
-        return "not bounded"
-    return f"{steps} {'step' if steps == 1 else 'steps'}" if steps else "equal"
+    yield f"{table.equal}\n" if table.equal else ""
+    for host, labels, why in table.reasons:
+        more = f" and {len(labels) - MOST_NAMES} more" if len(labels) > MOST_NAMES else ""
+        called = ", ".join(names.get(label, label) for label in labels[:MOST_NAMES])
+        yield wrapped(f"  {host}, {called}{more}: {why}", width) + "\n"
+    for tensor, host, steps in table.outputs:
+        yield wrapped(f"output '{names.get(tensor, tensor)}', {host}: {steps}", width) + "\n"
 
 
 # `onnxlint-cmsis layers FILE`: every layer of a model with the kernel that runs it.

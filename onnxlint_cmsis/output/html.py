@@ -24,7 +24,16 @@ from onnxlint_cmsis.output.comparison_text import figure_rows, kernel_text, laye
 from onnxlint_cmsis.output.concise import STYLES
 from onnxlint_cmsis.output.fixes import cost_text
 from onnxlint_cmsis.output.full import explanation, what_to_do
-from onnxlint_cmsis.output.layers import cost_of, kernel_of, mark_of, reason_of, sizes_text
+from onnxlint_cmsis.output.layers import (
+    HOSTS,
+    HostTable,
+    cost_of,
+    host_table,
+    kernel_of,
+    mark_of,
+    reason_of,
+    sizes_text,
+)
 from onnxlint_cmsis.output.plain import counted, markup
 from onnxlint_cmsis.output.run import in_short
 
@@ -620,6 +629,8 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         boundary=given.version.layers.boundary,
         figures=figures(result.summary),
         layers=table,
+        desktop=_desktop(given.model),
+        desktop_title=HOSTS,
         maps=[entry for version, when in versions for entry in _maps(version, when if against else "")],
         graph=graph,
         undrawn=max(0, len(given.model.lowered.records) - MOST),
@@ -642,6 +653,13 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         memory_svg=lambda *given: Markup(memory_svg(*given)),
         rail=lambda number: Markup(rail_svg(drawn, graph, number, names)),
     )
+
+
+def _desktop(model: ModelAnalysis) -> HostTable | None:
+    """What the layers may be off in runtimes of a desktop; None where no layer has a bound, as in a float model."""
+    hosts = model.against_hosts
+    bounds = [layer.bound.steps for comparison in hosts for layer in comparison.layers]
+    return None if all(steps is None for steps in bounds) else host_table(hosts)
 
 
 def _style(columns: int, rails: int, classes: Iterable[DimensionClass]) -> str:

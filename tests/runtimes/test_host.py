@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,14 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.output.layers import host_table
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
 from support.goldens import check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
 from support.linter import analysed, linted
+from support.models import one_node
+from support.paths import SHARED
 from support.tflite_steps import random_chain
 
 pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
@@ -155,6 +159,41 @@ def test_layers_that_may_differ_have_a_line_and_the_others_one_together(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["layers", "--isolated", "--against-host", "--target", "cortex-m4", "model.tflite"]) == 0
     check_golden("screens/layers-against-host", capsys.readouterr().out)
+
+
+def test_the_page_has_the_rows_of_the_screen(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", "--isolated", "--target", "cortex-m4", residual_model(tmp_path), "-o", str(page)]) == 0
+    section = page.read_text(encoding="utf-8").partition('<section id="desktop">')[2].partition("</section>")[0]
+    table = host_table(analysed(tmp_path / "model.tflite").against_hosts)
+    assert re.findall(r'<th scope="row">([^<]+)</th>', section) == [label for label, _ in table.rows]
+    assert [re.findall(r"<td>([^<]+)</td>", row) for row in section.split("<tr>")[2:]] == [
+        [*cells] for _, cells in table.rows
+    ]
+    assert len(re.findall("<dt>output t19</dt>", section)) == len(table.hosts)
+
+
+def test_a_page_of_a_float_model_says_nothing_of_the_desktop(tmp_path: Path) -> None:
+    file, page = tmp_path / "float.onnx", tmp_path / "page.html"
+    file.write_bytes(one_node("Relu", [1, 8], {}).SerializeToString())
+    assert main(["report", "--isolated", str(file), "-o", str(page)]) == 0
+    assert 'id="desktop"' not in page.read_text(encoding="utf-8")
+
+
+THIRD_PARTY = (
+    "ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "hello_world_int8", "micro_speech_quantized",
+    "simple_add_model", "model_ToyCar_quant_fullint", "trained_lstm_int8", "leaky_relu0", "conv20", "sub0", "add16",
+    "quantize0", "pad0", "strided_slice0", "vww_96_int8", "person_detect", "fomo_face_detection",
+)  # fmt: skip
+"""Models of int8 and int16, of many operators, that LiteRT and the device run."""
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the folder of third-party models is not there")
+@pytest.mark.parametrize("name", THIRD_PARTY)
+def test_no_tensor_of_a_third_party_model_is_off_by_more_than_is_told(name: str) -> None:
+    for agreement in agreements(SHARED / "models" / "tflite" / f"{name}.tflite"):
+        assert agreement.untold == []
+        assert agreement.layers
 
 
 def test_json_has_every_layer_and_output_of_both_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
