@@ -1,7 +1,7 @@
 """Ways to damage a model: its bytes, or parts of it.
 
-The parts of an ONNX model are its attributes, shapes, operands, constants and versions; those of a `.tflite` file are
-the numbers that it stores beside its buffers: sizes, indices, options, types, scales, lengths.
+The parts of an ONNX model are its attributes, shapes, operands, constants and versions; those of a `.tflite` or
+`.pte` file are the numbers that it stores beside its buffers: sizes, indices, options, types, scales, lengths.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.formats.format import TFLITE, marked_format
-from onnxlint_cmsis.formats.tflite.flatbuffer import SCALARS, FlatFile, Table, table_at
-from onnxlint_cmsis.formats.tflite.schema import TABLES, UNIONS, fields
+from onnxlint_cmsis.formats.flatbuffer import Schema, Table
+from onnxlint_cmsis.formats.pte.schema import SCHEMA as PTE
+from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
 from onnxlint_cmsis.model.graph import ModelError
 
 EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
 SIZES = [0, 1, 3, 2**31 - 1]
 REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
 BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
+FLATBUFFERS = (TFLITE, PTE)
 LONGEST = 32
 """Bytes that are deleted, doubled or exchanged at once."""
 
@@ -37,8 +38,8 @@ def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
         for _ in range(times):
             chance.choice(BYTE_MUTATIONS)(damaged, chance)
         return bytes(damaged)
-    if marked_format(data) == TFLITE:
-        return _twisted(data, chance, times)
+    if schema := next((schema for schema in FLATBUFFERS if schema.identifier == data[4:8]), None):
+        return _twisted(data, schema, chance, times)
     try:
         proto = onnx.load_model_from_string(data)
     except DecodeError:
@@ -90,43 +91,47 @@ def _word(data: bytearray, chance: random.Random) -> None:
         data[place : place + 4] = (chance.choice([*EXTREME, chance.randrange(len(data))]) % 2**32).to_bytes(4, "little")
 
 
-def _twisted(data: bytes, chance: random.Random, times: int) -> bytes:
-    """A `.tflite` file with other numbers in its tables; as it is where it cannot be walked."""
-    file = FlatFile(data)
+def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> bytes:
+    """A flatbuffer with other numbers in its tables; as it is where it cannot be walked."""
     try:
-        numbers = sorted(set(_numbers(table_at(file, "Model", file.follow(0)))))
+        numbers = sorted(set(_numbers(schema.root(data))))
     except (ModelError, RecursionError):
         return data
     damaged = bytearray(data)
     for place, letter in chance.choices(numbers, k=times):
         low, high = (0, 1) if letter == "?" else (0, 255) if letter in "bB" else (-(2**63), 2**64)
-        values = REALS if letter == "f" else [value for value in [*EXTREME, 3, 5, 8] if low <= value <= high]
+        real = letter in "fd"
+        values = REALS if real else [value for value in [*EXTREME, 3, 5, 8] if low <= value <= high]
         value = chance.choice(values)
         width = struct.calcsize(f"<{letter}")
-        new = struct.pack("<f", value) if letter == "f" else (int(value) % 256**width).to_bytes(width, "little")
+        new = struct.pack(f"<{letter}", value) if real else (int(value) % 256**width).to_bytes(width, "little")
         damaged[place : place + width] = new
     return bytes(damaged)
 
 
+BYTES_OF_VALUES = (("Buffer", "data"), ("Buffer", "storage"), ("BackendDelegateInlineData", "data"))
+"""Vectors of bytes that are values and no numbers of the model."""
+
+
 def _numbers(table: Table) -> Iterator[tuple[int, str]]:
     """Where the numbers of a table and of those below it stand, with their letters of `struct`; no bytes of buffers."""
-    file = table.file
-    for name, field in fields(table.kind).items():
+    file, schema = table.file, table.file.schema
+    for name, field in table.fields.items():
         place = table.position(name)
         if not place:
             continue
         inner = field.type[1:-1] if field.type.startswith("[") else ""
-        if field.type in SCALARS:
-            yield place, SCALARS[field.type][0]
-        elif inner in SCALARS and (table.kind, name) != ("Buffer", "data"):
-            letter, width = SCALARS[inner]
+        if field.type in schema.scalars:
+            yield place, schema.scalars[field.type][0]
+        elif inner in schema.scalars and (table.kind, name) not in BYTES_OF_VALUES:
+            letter, width = schema.scalars[inner]
             first, count = file.vector(file.follow(place), width)
             yield first - 4, "I"
             yield from ((first + index * width, letter) for index in range(count))
-        elif inner in TABLES:
+        elif inner in schema.tables:
             for child in table.tables(name):
                 yield from _numbers(child)
-        elif field.type in TABLES or (field.type in UNIONS and table.union(name) in TABLES):
+        elif field.type in schema.tables or (field.type in schema.unions and table.union(name) in schema.tables):
             below = table.table(name)
             yield from _numbers(below) if below else ()
 

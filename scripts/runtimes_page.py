@@ -20,11 +20,11 @@ configuration) names the runtime:
 |---|---|---|
 | `direct` | the application, as the wrappers of CMSIS-NN expect | `.onnx` files |
 | `tflm` | TensorFlow Lite Micro | `.tflite` files |
-| `executorch` | the cortex_m backend of ExecuTorch | |
+| `executorch` | the cortex_m backend of ExecuTorch | `.pte` files |
 | `tvm` | the partitioner of TVM up to 0.18.0 | |
 
-Only `tflm` reads `.tflite` files. With another runtime the linter judges them for `tflm` and says so in a note;
-`memory` refuses.
+Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files. With another runtime the linter
+judges them for their own one and says so in a note; `memory` refuses.
 
 `@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`. The linter refuses revisions that were
 not reviewed. A runtime brings its own CMSIS-NN, and the linter judges that one; `--release` names another.
@@ -67,6 +67,21 @@ Findings that depend on these carry the property `converter_decides`, and the no
 
 In a `.tflite` file all this is decided. Functions, refusals and bytes of the arena agree with recorded runs of real
 firmware on Cortex-M4, M55 and a scalar core.
+
+## `.pte` files
+
+A program of ExecuTorch holds each call of CMSIS-NN as it is made: sizes, offsets, multipliers, and scratch as planned
+memory. The linter judges these calls: kernel, hazards, cost, and what the kernels of the backend refuse. Operators of
+other namespaces (`aten::add`) are ExecuTorch's own code, with their data type and without a predicted cost; so are
+copies between memory orders. What a delegate does is not looked at. `layers` also names the operators that a build
+has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method allocator comes on top.
+
+Scratch is planned for one instruction set, which the program does not name. [CNN401](rules/CNN401.md) and
+[CNN402](rules/CNN402.md), with the cause `plan`, tell what it was planned for, and what happens on another core.
+Programs of 1.3 and older allocate scratch when they run.
+
+A `.pte` file is not fixed: its multipliers and memory follow from the model that it was exported from. Names and
+arguments of operators are those of 1.1 to 1.5.1. The linter was compared with no run of ExecuTorch.
 
 ## `.tflite` files
 

@@ -1,19 +1,20 @@
-"""Write `.tflite` files from plain dicts in the schema's words, for tests: parents first, children behind them."""
+"""Write flatbuffers from plain dicts in the schema's words, for tests: parents first, children behind them."""
 
 from __future__ import annotations
 
 import struct
 from typing import Any
 
-from onnxlint_cmsis.formats.tflite.flatbuffer import SCALARS
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, UNIONS, Field, fields
+from onnxlint_cmsis.formats.flatbuffer import Field, Schema
+from onnxlint_cmsis.formats.tflite.schema import OPERATORS, SCHEMA
 
 
 class Writer:
     """Bytes written so far; every table and vector stands behind the field that refers to it."""
 
-    def __init__(self) -> None:
-        self.data = bytearray(b"\0\0\0\0TFL3")
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.data = bytearray(4) + schema.identifier
 
     def align(self, size: int, ahead: int = 0) -> None:
         """Zeros until what stands `ahead` bytes further is a multiple of `size`."""
@@ -21,7 +22,7 @@ class Writer:
 
     def table(self, kind: str, values: dict[str, Any]) -> int:
         """Position of a table; `values` by field, a union as (table name, dict)."""
-        slots = {name: field for name, field in fields(kind).items() if values.get(name) is not None}
+        slots = {name: field for name, field in self.schema.fields(kind).items() if values.get(name) is not None}
         self.align(4)
         length = max((field.slot + 1 for field in slots.values()), default=0)
         vtable = len(self.data)
@@ -38,27 +39,27 @@ class Writer:
     def _room(self, vtable: int, start: int, name: str, field: Field, values: dict[str, Any]) -> tuple[int, Field, Any]:
         """Write a number, or room for an offset."""
         value = values[name]
-        if field.type in UNIONS:
-            self.data += bytes([UNIONS[field.type].index(value[0])])
+        if field.type in self.schema.unions:
+            self.data += bytes([self.schema.unions[field.type].index(value[0])])
             struct.pack_into("<H", self.data, vtable + 4 + 2 * (field.slot - 1), len(self.data) - 1 - start)
-        letter, width = SCALARS.get(field.type, ("I", 4))
+        letter, width = self.schema.scalars.get(field.type, ("I", 4))
         self.align(width)
         struct.pack_into("<H", self.data, vtable + 4 + 2 * field.slot, len(self.data) - start)
-        scalar = field.type in SCALARS
-        self.data += struct.pack("<" + letter, number(field.type, value) if scalar else 0)
+        scalar = field.type in self.schema.scalars
+        self.data += struct.pack("<" + letter, self.number(field.type, value) if scalar else 0)
         return (len(self.data) - width, field, value) if not scalar else (0, field, None)
 
     def _child(self, field: Field, value: Any) -> int:
-        if field.type in UNIONS:
+        if field.type in self.schema.unions:
             return self.table(*value)
         if not field.type.startswith("["):
             return self.text(value) if field.type == "string" else self.table(field.type, value)
         kind = field.type[1:-1]
-        if kind not in SCALARS:
+        if kind not in self.schema.scalars:
             return self.tables(kind, value)
-        letter, width = SCALARS[kind]
+        letter, width = self.schema.scalars[kind]
         self.align(16 if kind == "ubyte" else max(4, width), 4)
-        self.data += struct.pack(f"<I{len(value)}{letter}", len(value), *(number(kind, v) for v in value))
+        self.data += struct.pack(f"<I{len(value)}{letter}", len(value), *(self.number(kind, v) for v in value))
         return len(self.data) - 4 - width * len(value)
 
     def text(self, value: str) -> int:
@@ -78,16 +79,16 @@ class Writer:
             struct.pack_into("<I", self.data, position, self.table(kind, value) - position)
         return start
 
+    def number(self, kind: str, value: Any) -> Any:
+        """A value as its number: enumerations by name."""
+        return self.schema.enums[kind].index(value) if isinstance(value, str) else value
 
-def number(kind: str, value: Any) -> Any:
-    """A value as its number: enumerations by name."""
-    return ENUMS[kind].index(value) if isinstance(value, str) else value
 
-
-def write(model: dict[str, Any]) -> bytes:
-    """The file of a `Model` dict in the schema's words."""
-    writer = Writer()
-    struct.pack_into("<I", writer.data, 0, writer.table("Model", model))
+def write(model: dict[str, Any], schema: Schema = SCHEMA, header: int = 0) -> bytes:
+    """The file of a dict in the schema's words, with room for a header of some bytes behind the identifier."""
+    writer = Writer(schema)
+    writer.data += bytes(header)
+    struct.pack_into("<I", writer.data, 0, writer.table(schema.root_type, model))
     return bytes(writer.data)
 
 

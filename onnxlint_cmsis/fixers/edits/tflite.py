@@ -22,8 +22,7 @@ from onnxlint_cmsis.fixers.planning.layouts import (
 from onnxlint_cmsis.fixers.planning.problem import Kept
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.file_model import elem_type
-from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, elem_type
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.axes import leaves, resized
 from onnxlint_cmsis.model.graph import StoredQuantization

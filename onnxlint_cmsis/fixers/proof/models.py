@@ -32,13 +32,14 @@ from onnxlint_cmsis.fixers.proof.compare import (
     unit_outputs,
 )
 from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, ValueSpan, model_inputs, span_of
+from onnxlint_cmsis.formats.flatbuffer import Span
 from onnxlint_cmsis.formats.format import ONNX, format_of, part
 from onnxlint_cmsis.formats.onnx.document import inlined
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, checker_problem, infer_shapes
 from onnxlint_cmsis.formats.onnx.wire import subgraphs
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, table_at
+from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
@@ -66,8 +67,8 @@ def runnable(model: TfliteModel) -> bytes:
     That is for vectors and for single scales, which leave no choice. Older converters wrote axis 3 for biases of
     depthwise convolutions; LiteRT 2.3.0 refuses that, TensorFlow Lite Micro does not look at it.
     """
-    file, data = FlatFile(model.data), bytearray(model.data)
-    for subgraph in table_at(file, "Model", file.follow(0)).tables("subgraphs"):
+    data = bytearray(model.data)
+    for subgraph in SCHEMA.root(model.data).tables("subgraphs"):
         for tensor in subgraph.tables("tensors"):
             quantization = tensor.table("quantization")
             rank = len(tensor.ints("shape"))

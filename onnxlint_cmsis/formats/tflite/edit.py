@@ -9,17 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor, read_tflite
-from onnxlint_cmsis.formats.tflite.flatbuffer import (
-    SCALARS,
-    FlatFile,
+from onnxlint_cmsis.formats.flatbuffer import FlatFile, Table, Value, table_at
+from onnxlint_cmsis.formats.tflite.file_model import (
     OperatorPlace,
-    Table,
     TensorPlace,
-    Value,
-    table_at,
+    TfliteOperator,
+    TfliteTensor,
+    read_tflite,
 )
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, UNIONS, fields
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, SCALARS, SCHEMA, UNIONS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError, StoredQuantization
@@ -78,7 +76,7 @@ class _Entry(NamedTuple):
 def _entries(kind: str, values: Mapping[str, float | bool | str | Address]) -> list[_Entry]:
     entries = []
     for name, value in values.items():
-        field = fields(kind)[name]
+        field = SCHEMA.fields(kind)[name]
         if isinstance(value, Address):
             entries.append(_Entry(field.slot, "I", 4, 0, value))
         else:
@@ -276,7 +274,7 @@ class _Walk:
 
 def _offsets(table: Table) -> Iterator[tuple[int, str]]:
     """Positions of a table's offsets, and the schema's kind of each target."""
-    for name, field in fields(table.kind).items():
+    for name, field in table.fields.items():
         position = table.position(name)
         if position and field.type not in SCALARS:
             yield position, table.union(name) if field.type in UNIONS else field.type
@@ -284,7 +282,7 @@ def _offsets(table: Table) -> Iterator[tuple[int, str]]:
 
 def _known(kind: str) -> set[int]:
     """Slots of a table that the schema names, with those of unions' types."""
-    named = fields(kind).values()
+    named = SCHEMA.fields(kind).values()
     return {field.slot for field in named} | {field.slot - 1 for field in named if field.type in UNIONS}
 
 
@@ -341,7 +339,7 @@ class FlatEdit:
     def __init__(self, data: bytes) -> None:
         """Raises ModelError where an offset leads out of the file."""
         self.old = data
-        self.layout = flat_layout(FlatFile(data))
+        self.layout = flat_layout(SCHEMA.root(data).file)
         self._bytes = bytearray(data)
         self._ends = {start: entry.end for start, entry in self.layout.objects.items()}
         self._targets: dict[int, int] = dict(self.layout.references)
@@ -511,11 +509,11 @@ def buffer(flat: FlatEdit, data: bytes) -> Address:
 
 def changed_table(flat: FlatEdit, old: Table, changes: Mapping[str, Value]) -> Address:
     """A copy of a table of numbers, text and vectors of numbers, with some fields changed. Raises NotAppliedError."""
-    known = {name for name in fields(old.kind) if old.has(name)}
+    known = {name for name in old.fields if old.has(name)}
     if len(known) != len(old.slots()):
         raise NotAppliedError(f"{old.kind} has fields that are not known here")
     values: dict[str, float | str | bool | Address] = {}
-    for name, field in fields(old.kind).items():
+    for name, field in old.fields.items():
         if name not in known and name not in changes:
             continue
         value = changes.get(name, old.value(name))
@@ -553,8 +551,7 @@ class TfliteEdit:
             self._flat = FlatEdit(data)
         except ModelError as error:
             raise NotAppliedError(f"a part of the file that no runtime needs is damaged: {error}") from None
-        file = FlatFile(data)
-        self._root = table_at(file, "Model", file.follow(0))
+        self._root = SCHEMA.root(data)
         self._subgraphs = self._root.tables("subgraphs")
         self._tensors = [subgraph.tables("tensors") for subgraph in self._subgraphs]
         self._operators = [subgraph.tables("operators") for subgraph in self._subgraphs]
@@ -645,7 +642,7 @@ class TfliteEdit:
         options = operator.table(holder)
         if options is None:
             raise NotAppliedError("an operator without options has none to change")
-        kinds = {name: fields(options.kind)[name].type for name in changes}
+        kinds = {name: options.fields[name].type for name in changes}
         roomy = all(kind in SCALARS and options.position(name) for name, kind in kinds.items())
         if not roomy or self._flat.shared(options.span.offset):
             self._flat.retarget(operator.position(holder), changed_table(self._flat, options, changes))
@@ -700,8 +697,7 @@ def one_operator(data: bytes, number: int, inputs: Sequence[int], outputs: Seque
 
     `inputs` and `outputs` are those of the new model. Raises NotAppliedError for a file that is not edited.
     """
-    edit, file = FlatEdit(data), FlatFile(data)
-    root = table_at(file, "Model", file.follow(0))
+    edit, root = FlatEdit(data), SCHEMA.root(data)
     main = root.tables("subgraphs")[0]
     edit.write_addresses(main.position("operators"), [Address(main.tables("operators")[number].span.offset)])
     edit.write_vector(main.position("inputs"), scalars("int", inputs))

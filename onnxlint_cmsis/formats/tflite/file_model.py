@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from os import PathLike
 
-from onnxlint_cmsis.formats.onnx.wire import LFS_START, Buffer, open_buffer, reject_other_files
-from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, Span, Table, Value, damaged, table_at
-from onnxlint_cmsis.formats.tflite.schema import OPERATORS, fields
+from onnxlint_cmsis.formats.flatbuffer import Span, Table, Value
+from onnxlint_cmsis.formats.onnx.wire import Buffer, open_buffer
+from onnxlint_cmsis.formats.tflite.schema import OPERATORS, SCHEMA
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import MAX_AXES
 from onnxlint_cmsis.model.graph import MAX_VALUES, Constant, ModelError, Number, StoredQuantization
@@ -175,7 +175,7 @@ MAX_NESTING = 50
 def check_indices(model: TfliteModel) -> None:
     """Raise ModelError (`not-tflite`) for the first index or size that cannot be."""
     if not model.subgraphs:
-        raise damaged("it has no subgraph")
+        raise SCHEMA.damaged("it has no subgraph")
     for number, subgraph in enumerate(model.subgraphs):
         _check_tensors(model, number, subgraph)
         _check_operators(number, subgraph, len(model.subgraphs))
@@ -192,9 +192,11 @@ def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
         where = f"tensor {index} of subgraph {number}"
         _within(where, "buffer", (tensor.buffer,), len(model.buffers))
         if len(tensor.shape) > MAX_AXES:
-            raise damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
+            raise SCHEMA.damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
         if any(size < -1 for size in tensor.shape):
-            raise damaged(f"{where} has shape {list(tensor.shape)}; a size is at least 0, or -1 where it is unknown")
+            raise SCHEMA.damaged(
+                f"{where} has shape {list(tensor.shape)}; a size is at least 0, or -1 where it is unknown"
+            )
 
 
 def _check_operators(number: int, subgraph: Subgraph, subgraphs: int) -> None:
@@ -214,23 +216,25 @@ def _check_order(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
     for index, operator in enumerate(subgraph.operators):
         for tensor in operator.outputs:
             if tensor in writers and not subgraph.tensors[tensor].is_variable:
-                raise damaged(
+                raise SCHEMA.damaged(
                     f"operators {writers[tensor]} and {index} of subgraph {number} both compute tensor {tensor}"
                 )
             if model.is_constant(subgraph.tensors[tensor]):
-                raise damaged(f"operator {index} of subgraph {number} computes tensor {tensor}, a constant")
+                raise SCHEMA.damaged(f"operator {index} of subgraph {number} computes tensor {tensor}, a constant")
             writers[tensor] = index
     for index, operator in enumerate(subgraph.operators):
         for tensor in operator.inputs:
             if writers.get(tensor, -1) >= index and not subgraph.tensors[tensor].is_variable:
                 where = f"operator {index} ({operator.title}) of subgraph {number}"
-                raise damaged(f"{where} reads tensor {tensor}, which operator {writers[tensor]} computes: a cycle")
+                raise SCHEMA.damaged(
+                    f"{where} reads tensor {tensor}, which operator {writers[tensor]} computes: a cycle"
+                )
 
 
 def _check_nesting(model: TfliteModel, number: int, holders: tuple[int, ...], done: dict[int, int]) -> int:
     """Depth of the control flow under a subgraph, which must end."""
     if number in holders:
-        raise damaged(f"subgraph {number} runs itself")
+        raise SCHEMA.damaged(f"subgraph {number} runs itself")
     if len(holders) > MAX_NESTING:
         raise ModelError("too-deep", f"control flow is nested deeper than {MAX_NESTING} subgraphs")
     if number not in done:
@@ -252,13 +256,10 @@ def _check_signature(model: TfliteModel, key: str, subgraph: int, tensors: Itera
 def _within(where: str, what: str, indices: Iterable[int], count: int) -> None:
     for index in indices:
         if not 0 <= index < count:
-            raise damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
+            raise SCHEMA.damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
 
 
 # `read_tflite`: the bytes of a `.tflite` file to a TfliteModel, checked; weights are not read.
-
-
-IDENTIFIER = b"TFL3"
 
 
 def read_tflite(path: str | PathLike[str], data: Buffer | None = None) -> TfliteModel:
@@ -267,27 +268,9 @@ def read_tflite(path: str | PathLike[str], data: Buffer | None = None) -> Tflite
     Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
     """
     name = str(path)
-    buffer = open_buffer(name) if data is None else data
-    file = FlatFile(buffer)
-    model = _model(name, table_at(file, "Model", _root(file)))
+    model = _model(name, SCHEMA.root(open_buffer(name) if data is None else data))
     check_indices(model)
     return model
-
-
-def is_tflite(head: bytes) -> bool:
-    """Whether a file that starts so is a TensorFlow Lite model."""
-    return head[4:8] == IDENTIFIER
-
-
-def _root(file: FlatFile) -> int:
-    head = bytes(file.data[:512])
-    if head.startswith(LFS_START):
-        reject_other_files(file.data)
-    if not head:
-        raise ModelError("not-tflite", "not a TensorFlow Lite model: the file is empty")
-    if not is_tflite(head):
-        raise ModelError("not-tflite", "not a TensorFlow Lite model: bytes 4 to 7 are not 'TFL3'")
-    return file.follow(0)
 
 
 def _model(path: str, model: Table) -> TfliteModel:
@@ -317,7 +300,7 @@ def _buffer(buffer: Table) -> Span:
     if offset <= 1:
         return buffer.bytes_of("data")
     if offset + size > buffer.file.size:
-        raise damaged(f"a buffer of {size} bytes at byte {offset} leads out of the file")
+        raise SCHEMA.damaged(f"a buffer of {size} bytes at byte {offset} leads out of the file")
     return Span(offset, size)
 
 
@@ -364,7 +347,7 @@ def _encoding(tensor: Table, quantization: Table | None) -> str:
 def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> TfliteOperator:
     index = operator.number("opcode_index")
     if index >= len(codes):
-        raise damaged(f"an operator names operator code {index}; the file has {len(codes)}")
+        raise SCHEMA.damaged(f"an operator names operator code {index}; the file has {len(codes)}")
     op, custom_code, version = codes[index]
     options_type, options = _options(operator)
     return TfliteOperator(
@@ -385,7 +368,7 @@ def _options(operator: Table) -> tuple[str, dict[str, Value]]:
     """Name and values of an operator's options, from whichever union holds them."""
     name = "builtin_options" if operator.union("builtin_options") != "NONE" else "builtin_options_2"
     kind, table = operator.union(name), operator.table(name)
-    return kind, {field: table.value(field) for field in fields(kind)} if table else {}
+    return kind, {field: table.value(field) for field in table.fields} if table else {}
 
 
 def _signature(signature: Table) -> ModelSignature:
@@ -445,3 +428,24 @@ def _nibbles(data: bytes, count: int, *, signed: bool) -> tuple[int, ...] | None
         return None
     halves = [half for byte in data for half in (byte & 15, byte >> 4)][:count]
     return tuple(half - 16 if signed and half > 7 else half for half in halves)
+
+
+# Tensors and operators by where a file has them.
+
+
+class TensorPlace(NamedTuple):
+    """A tensor by where the file has it."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Tensor of the subgraph."""
+
+
+class OperatorPlace(NamedTuple):
+    """An operator by where the file has it before all edits."""
+
+    subgraph: int
+    """Subgraph."""
+    number: int
+    """Operator of the subgraph."""

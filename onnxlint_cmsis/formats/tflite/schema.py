@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.formats.flatbuffer import NUMBERS, Schema
 
 # Names behind the numbers of a `.tflite` file: operators, element types, enumerations, unions.
 #
@@ -182,10 +180,6 @@ UNIONS: dict[str, tuple[str, ...]] = {
 
 
 # Tables of a `.tflite` file and their fields in order: what a slot of a flatbuffer table means.
-#
-# A field reads `name:type` or `name:type=default`; the default is 0, false or nothing otherwise. A union takes two
-# slots,
-# its type and its table. Fields that the schema calls deprecated keep their slots.
 #
 # Source: tflite-micro 90b983c2, tensorflow/compiler/mlir/lite/schema/schema.fbs.
 
@@ -369,27 +363,16 @@ TABLES: dict[str, str] = {
 }
 """Every table that is read; options without a field are left out."""
 
+SCALARS: dict[str, tuple[str, int]] = {
+    **NUMBERS,
+    "BuiltinOperator": ("i", 4),
+    "StablehloPrecisionConfig": ("I", 4),
+    "StablehloComparisonDirection": ("I", 4),
+    "StablehloComparisonType": ("I", 4),
+    **dict.fromkeys(("TensorType", "Padding", "ActivationFunctionType", "CustomOptionsFormat"), ("b", 1)),
+    **dict.fromkeys(("LSHProjectionType", "MirrorPadMode", "CombinerType", "RngAlgorithm"), ("b", 1)),
+    **dict.fromkeys(("FullyConnectedOptionsWeightsFormat", "LSTMKernelType"), ("b", 1)),
+}
+"""Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
 
-class Field(NamedTuple):
-    """One field of a table."""
-
-    slot: int
-    """Position in the vtable; a union's type stands in the slot before its table."""
-    type: str
-    """Type as the schema writes it: `int`, `[long]`, `string`, an enumeration, a table, a union."""
-    default: float
-    """Value of a number that the file leaves out."""
-
-
-@cache
-def fields(table: str) -> dict[str, Field]:
-    """Fields of a table by name; none for a table without fields."""
-    named: dict[str, Field] = {}
-    slot = 0
-    for text in TABLES.get(table, "").split():
-        name, _, rest = text.partition(":")
-        kind, _, default = rest.partition("=")
-        slot += kind in UNIONS
-        named[name] = Field(slot, kind, float(default or 0))
-        slot += 1
-    return named
+SCHEMA = Schema("a TensorFlow Lite model", b"TFL3", "not-tflite", "Model", TABLES, ENUMS, UNIONS, SCALARS)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from onnxlint_cmsis.formats.flatbuffer import Value
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.tflite.file_model import (
     Subgraph,
@@ -23,7 +24,6 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     operator_label,
     read_tflite,
 )
-from onnxlint_cmsis.formats.tflite.flatbuffer import Value
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import (
     TFLITE,

@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.compare import Held
 from onnxlint_cmsis.fixers.proof.prove import Prover, observe
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.flatbuffer import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground import apart
 from support.goldens import Told
 from support.tflite_chains import Chain

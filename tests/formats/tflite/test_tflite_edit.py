@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from onnxlint_cmsis.formats import flatbuffer
 from onnxlint_cmsis.formats.tflite import schema
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.flatbuffer import FlatFile, OperatorPlace, TensorPlace, table_at
+from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, read_tflite
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.graph import StoredQuantization
 from support.paths import SHARED
@@ -150,9 +150,9 @@ def newer_schema(kind: str) -> Iterator[None]:
     """A schema in which one table has more fields."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(schema.TABLES, kind, f"{schema.TABLES[kind]} more:[TensorMap] number:long=-1")
-        schema.fields.cache_clear()
+        flatbuffer.fields_of.cache_clear()
         yield
-    schema.fields.cache_clear()
+    flatbuffer.fields_of.cache_clear()
 
 
 MORE = {"more": [{"name": "far", "tensor_index": 7}, {"name": "away", "tensor_index": 8}], "number": 1 << 40}
@@ -171,8 +171,7 @@ def newer(kind: str) -> bytes:
 def more_of(kind: str, data: bytes) -> dict[str, Any]:
     """What these fields hold."""
     with newer_schema(kind):
-        file = FlatFile(data)
-        table = table_at(file, "Model", file.follow(0))
+        table = schema.SCHEMA.root(data)
         if kind != "Model":
             table = table.tables("subgraphs")[0].tables("tensors")[2]
         entries = [(each.text("name"), each.number("tensor_index")) for each in table.tables("more")]

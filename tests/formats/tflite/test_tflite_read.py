@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.file_model import is_tflite, read_tflite
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, UNIONS, fields
+from onnxlint_cmsis.formats.format import TFLITE, marked_format
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, SCHEMA, UNIONS
 from onnxlint_cmsis.model.graph import ModelError, StoredQuantization
 from support import paths
 from support.tflite_models import conv_model
@@ -16,7 +17,7 @@ SHARED = paths.SHARED / "models" / "tflite"
 
 def test_every_number_is_read():
     data = write(conv_model())
-    assert is_tflite(data[:8])
+    assert marked_format(data[:8]) == TFLITE
     model = read_tflite("m.tflite", data)
     (subgraph,) = model.subgraphs
     x, w, _ = subgraph.tensors
@@ -150,7 +151,7 @@ def test_options_are_those_of_the_tflite_package():
     checked = 0
     for kind in UNIONS["BuiltinOptions"][1:]:
         accessors = {name.lower() for name in dir(getattr(tflite, kind)) if not name.startswith("_")}
-        for field in fields(kind):
+        for field in SCHEMA.fields(kind):
             assert field.replace("_", "") in accessors or kind == "ResizeBilinearOptions", (kind, field)
             checked += 1
     assert checked > 100

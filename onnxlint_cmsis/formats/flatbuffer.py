@@ -1,14 +1,108 @@
-"""Flatbuffers, every read checked against the file."""
+"""Flatbuffers of any schema, every read checked against the file."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from textwrap import shorten
 
-from onnxlint_cmsis.formats.onnx.wire import Buffer
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, TABLES, UNIONS, Field, fields
+from onnxlint_cmsis.formats.onnx.wire import LFS_START, Buffer, reject_other_files
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError
+
+# What a flatbuffer means: the tables of a schema and their fields.
+
+
+NUMBERS: dict[str, tuple[str, int]] = {
+    "bool": ("?", 1),
+    "byte": ("b", 1),
+    "ubyte": ("B", 1),
+    "ushort": ("H", 2),
+    "int": ("i", 4),
+    "uint": ("I", 4),
+    "long": ("q", 8),
+    "ulong": ("Q", 8),
+    "float": ("f", 4),
+    "double": ("d", 8),
+}
+"""Letter of `struct` and bytes of each type that is a number in every schema."""
+
+
+class Field(NamedTuple):
+    """One field of a table."""
+
+    slot: int
+    """Position in the vtable; a union's type stands in the slot before its table."""
+    type: str
+    """Type as the schema writes it: `int`, `[long]`, `string`, an enumeration, a table, a union."""
+    default: float
+    """Value of a number that the file leaves out."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schema:
+    """The tables of one kind of file.
+
+    A field reads `name:type` or `name:type=default`; the default is 0, false or nothing otherwise. A union takes two
+    slots, its type and its table. Fields that a schema calls deprecated keep their slots.
+    """
+
+    title: str
+    """What messages call a file: `a TensorFlow Lite model`."""
+    identifier: bytes
+    """Bytes 4 to 7 of every file."""
+    kind: str
+    """Kind of ModelError for a file that cannot be read."""
+    root_type: str
+    """The table that a file begins with."""
+    tables: Mapping[str, str]
+    """Fields of each table that is read; tables without a field may be left out."""
+    enums: Mapping[str, tuple[str, ...]]
+    """Enumerations that tables use, each name at its number."""
+    unions: Mapping[str, tuple[str, ...]]
+    """Tables that a union may hold, each at the number that its type field holds; NONE is 0."""
+    scalars: Mapping[str, tuple[str, int]]
+    """Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
+
+    def fields(self, table: str) -> dict[str, Field]:
+        """Fields of a table by name; none for a table without fields."""
+        return fields_of(self, table)
+
+    def damaged(self, what: str) -> ModelError:
+        """The error for a file that starts as it should and cannot be read."""
+        return ModelError(self.kind, f"not a readable {self.title.partition(' ')[2]}: {shorten(what, 300)}")
+
+    def root(self, data: Buffer) -> Table:
+        """The table that a file begins with. Raises ModelError for what is no such file."""
+        head = bytes(data[:512])
+        if head.startswith(LFS_START):
+            reject_other_files(data)
+        if not head:
+            raise ModelError(self.kind, f"not {self.title}: the file is empty")
+        if head[4:8] != self.identifier:
+            raise ModelError(self.kind, f"not {self.title}: bytes 4 to 7 are not '{self.identifier.decode()}'")
+        file = FlatFile(data, self)
+        return table_at(file, self.root_type, file.follow(0))
+
+
+@cache
+def fields_of(schema: Schema, table: str) -> dict[str, Field]:
+    """Fields of a table of a schema by name; none for a table without fields."""
+    named: dict[str, Field] = {}
+    slot = 0
+    for text in schema.tables.get(table, "").split():
+        name, _, rest = text.partition(":")
+        kind, _, default = rest.partition("=")
+        slot += kind in schema.unions
+        named[name] = Field(slot, kind, float(default or 0))
+        slot += 1
+    return named
+
+
+# The bytes of a file, and one table in them, its fields read by the schema's names.
+
 
 OVERLAP = 4
 """How many times its own size a file may hold in tables and vectors: writers share some, a bomb shares thousands."""
@@ -28,18 +122,21 @@ class Span(NamedTuple):
 class FlatFile:
     """The bytes of a file, read with checks.
 
-    Every method raises ModelError (`not-tflite`) where the file ends early or an offset leads out of it.
+    Every method raises ModelError (the kind of the schema) where the file ends early or an offset leads out of it.
     """
 
-    def __init__(self, data: Buffer) -> None:
+    def __init__(self, data: Buffer, schema: Schema) -> None:
         self.data = data
+        self.schema = schema
         self.size = len(data)
         self._budget = OVERLAP * self.size
 
     def number(self, letter: str, width: int, position: int) -> int | float:
         """One number of `struct` type `letter` and `width` bytes."""
         if not 0 <= position <= self.size - width:
-            raise damaged(f"a value of {width} bytes at byte {position} lies outside the {self.size} bytes of the file")
+            raise self.schema.damaged(
+                f"a value of {width} bytes at byte {position} lies outside the {self.size} bytes of the file"
+            )
         value: int | float = struct.unpack_from("<" + letter, self.data, position)[0]
         return value
 
@@ -47,7 +144,7 @@ class FlatFile:
         """Where the offset stored at `position` leads."""
         target = position + int(self.number("I", 4, position))
         if not position < target < self.size:
-            raise damaged(
+            raise self.schema.damaged(
                 f"the offset at byte {position} leads to byte {target}, outside the {self.size} bytes of the file"
             )
         return target
@@ -56,43 +153,19 @@ class FlatFile:
         """First element and count of the vector at `position`, whose elements have `width` bytes."""
         count = int(self.number("I", 4, position))
         if count * width > self.size - position - 4:
-            raise damaged(f"the vector at byte {position} claims {count} elements, more than the file holds")
+            raise self.schema.damaged(
+                f"the vector at byte {position} claims {count} elements, more than the file holds"
+            )
         return Span(position + 4, count)
 
     def spend(self, size: int) -> None:
         """Count bytes turned into Python values, so that vectors that overlap cannot fill the memory."""
         self._budget -= size
         if self._budget < 0:
-            raise damaged(f"its tables and vectors overlap: together they hold more than {OVERLAP} times the file")
+            raise self.schema.damaged(
+                f"its tables and vectors overlap: together they hold more than {OVERLAP} times the file"
+            )
 
-
-def damaged(what: str) -> ModelError:
-    """The error for a file that starts like a TensorFlow Lite model and cannot be read as one."""
-    return ModelError("not-tflite", f"not a readable TensorFlow Lite model: {shorten(what, 300)}")
-
-
-# One table of a flatbuffer, its fields read by the schema's names.
-
-
-SCALARS: dict[str, tuple[str, int]] = {
-    "bool": ("?", 1),
-    "byte": ("b", 1),
-    "ubyte": ("B", 1),
-    "ushort": ("H", 2),
-    "int": ("i", 4),
-    "uint": ("I", 4),
-    "long": ("q", 8),
-    "ulong": ("Q", 8),
-    "float": ("f", 4),
-    "BuiltinOperator": ("i", 4),
-    "StablehloPrecisionConfig": ("I", 4),
-    "StablehloComparisonDirection": ("I", 4),
-    "StablehloComparisonType": ("I", 4),
-    **dict.fromkeys(("TensorType", "Padding", "ActivationFunctionType", "CustomOptionsFormat"), ("b", 1)),
-    **dict.fromkeys(("LSHProjectionType", "MirrorPadMode", "CombinerType", "RngAlgorithm"), ("b", 1)),
-    **dict.fromkeys(("FullyConnectedOptionsWeightsFormat", "LSTMKernelType"), ("b", 1)),
-}
-"""Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
 
 Value = int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 """What a field of numbers, names or text holds."""
@@ -110,9 +183,14 @@ class Table(NamedTuple):
     vtable: Span
     """Bytes of its vtable."""
 
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Fields that the schema gives it, by name."""
+        return self.file.schema.fields(self.kind)
+
     def value(self, name: str) -> Value:
         """A number, string or vector of numbers; enumerations by name, by number where unknown."""
-        field = fields(self.kind)[name]
+        field = self.fields[name]
         position = self._position(field.slot)
         if field.type == "string":
             return _text(self.file, position)
@@ -122,9 +200,9 @@ class Table(NamedTuple):
 
     def number(self, name: str) -> int:
         """A whole number; an enumeration's number, not its name."""
-        field = fields(self.kind)[name]
+        field = self.fields[name]
         position = self._position(field.slot)
-        return int(self.file.number(*SCALARS[field.type], position) if position else field.default)
+        return int(self.file.number(*self.file.schema.scalars[field.type], position) if position else field.default)
 
     def text(self, name: str) -> str:
         """A string or the name of an enumeration's value."""
@@ -146,22 +224,26 @@ class Table(NamedTuple):
 
     def table(self, name: str) -> Table | None:
         """A table that the field refers to; None where there is none, or a union holds nothing known."""
-        field = fields(self.kind)[name]
+        field = self.fields[name]
         position = self._position(field.slot)
-        kind = self.union(name) if field.type in UNIONS else field.type
-        return table_at(self.file, kind, self.file.follow(position)) if position and kind in TABLES else None
+        kind = self.union(name) if field.type in self.file.schema.unions else field.type
+        return (
+            table_at(self.file, kind, self.file.follow(position))
+            if position and kind in self.file.schema.tables
+            else None
+        )
 
     def union(self, name: str) -> str:
         """Name of the table that a union holds, `NONE` for nothing, its number where unknown."""
-        field = fields(self.kind)[name]
+        field = self.fields[name]
         position = self._position(field.slot - 1)
         number = int(self.file.number("B", 1, position)) if position else 0
-        names = UNIONS[field.type]
+        names = self.file.schema.unions[field.type]
         return names[number] if number < len(names) else str(number)
 
     def tables(self, name: str) -> tuple[Table, ...]:
         """Tables of a vector, in order."""
-        field = fields(self.kind)[name]
+        field = self.fields[name]
         position = self._position(field.slot)
         if not position:
             return ()
@@ -177,7 +259,7 @@ class Table(NamedTuple):
 
     def position(self, name: str) -> int:
         """Where a field's number or offset stands; 0 where the file leaves the field out."""
-        return self._position(fields(self.kind)[name].slot)
+        return self._position(self.fields[name].slot)
 
     def slots(self) -> set[int]:
         """Positions in the vtable of the fields that the file gives, also of those without a name."""
@@ -197,22 +279,22 @@ def table_at(file: FlatFile, kind: str, position: int) -> Table:
     vtable = position - int(file.number("i", 4, position))
     length, size = int(file.number("H", 2, vtable)), int(file.number("H", 2, vtable + 2))
     if length < 4 or vtable + length > file.size or position + size > file.size:
-        raise damaged(f"the table at byte {position} ({kind}) has a description that leads out of the file")
+        raise file.schema.damaged(f"the table at byte {position} ({kind}) has a description that leads out of the file")
     return Table(file, kind, Span(position, size), Span(vtable, length))
 
 
 def _scalar(file: FlatFile, position: int, field: Field) -> Value:
-    number = file.number(*SCALARS[field.type], position) if position else field.default
+    number = file.number(*file.schema.scalars[field.type], position) if position else field.default
     if field.type == "float":
         return number
     if field.type == "bool":
         return bool(number)
-    return _name(field.type, int(number))
+    return _name(file.schema, field.type, int(number))
 
 
-def _name(kind: str, number: int) -> int | str:
+def _name(schema: Schema, kind: str, number: int) -> int | str:
     """A number, as a name where its type is an enumeration that has one."""
-    names = ENUMS.get(kind)
+    names = schema.enums.get(kind)
     if names is None:
         return number
     return names[number] if 0 <= number < len(names) else f"{kind}({number})"
@@ -221,11 +303,11 @@ def _name(kind: str, number: int) -> int | str:
 def _numbers(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
     if not position:
         return ()
-    letter, width = SCALARS[kind]
+    letter, width = file.schema.scalars[kind]
     first, count = file.vector(file.follow(position), width)
     file.spend(count * width)
     numbers: tuple[int, ...] = struct.unpack_from(f"<{count}{letter}", file.data, first)
-    return tuple(str(_name(kind, number)) for number in numbers) if kind in ENUMS else numbers
+    return tuple(str(_name(file.schema, kind, number)) for number in numbers) if kind in file.schema.enums else numbers
 
 
 def _text(file: FlatFile, position: int) -> str:
@@ -234,24 +316,3 @@ def _text(file: FlatFile, position: int) -> str:
     first, count = file.vector(file.follow(position), 1)
     file.spend(count)
     return file.data[first : first + count].decode("utf-8", "replace")
-
-
-# Tensors and operators by where a `.tflite` file has them.
-
-
-class TensorPlace(NamedTuple):
-    """A tensor by where the file has it."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Tensor of the subgraph."""
-
-
-class OperatorPlace(NamedTuple):
-    """An operator by where the file has it before all edits."""
-
-    subgraph: int
-    """Subgraph."""
-    number: int
-    """Operator of the subgraph."""
