@@ -41,7 +41,7 @@ TWINS = ({"cmsis_nn", "model"}, {"cmsis_nn", "operators"}, {"cmsis_nn", "formats
 READ_WITH_PROTOBUF = ("formats/", "fixers/edits/", "fixers/repairs/", "fixers/proof/")
 """Where ONNX's own classes are used."""
 READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
-"""Where the places of a `.tflite` file are known."""
+"""Where the places of `.tflite` and `.pte` files are known."""
 
 
 def room(path: Path) -> str:
@@ -151,8 +151,10 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fleet.scan": ("test_scan",),
     # The tables that tests run over row by row, or write files by.
     "formats.onnx.names": ("operator_records", "test_operators_records"),
+    "formats.pte.schema": ("pte_writer",),
     "formats.tflite.names": ("operator_records", "test_operators_records"),
-    "formats.tflite.schema": ("test_tflite_edit", "test_tflite_read", "tflite_writer"),
+    # What each call of a program becomes on each core, of which findings tell the worst.
+    "runtimes.executorch": ("test_executorch_programs",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),
@@ -182,7 +184,7 @@ def test_only_formats_know_how_files_are_named_and_marked() -> None:
     for path in [*MODULES, *FIRMWARE]:
         if not path.relative_to(ROOT).as_posix().startswith("onnxlint_cmsis/formats/"):
             text = path.read_text(encoding="utf-8")
-            assert not re.search(r"is_tflite|[\"']\.(onnx|tflite)[\"']|b\"TFL3\"", text), path
+            assert not re.search(r"is_tflite|[\"']\.(onnx|tflite|pte)[\"']|b\"(TFL3|ET12)\"", text), path
 
 
 WORDS_OF_FILES = (
@@ -216,6 +218,12 @@ def test_what_a_format_names_is_there(form: Format) -> None:
     assert not form.names or all(row.domain == form.domain for row in part(form.names).values())
     assert bool(form.interpreter) == bool(form.interpretation)
     assert not form.interpretation or callable(part(form.interpretation))
+    assert bool(form.fit) == bool(form.interpreter)
+    assert not form.fit or callable(part(form.fit))
+    assert bool(form.editor) == bool(form.prover)
+    if not form.editor:
+        assert form.repairs == ()
+        return
     assert part(form.prover).missing() in ("", MISSING)
     every = tuple(row.name for row in REPAIRS)
     assert {*part(form.editor).repairs} == {*(every if form.repairs is None else form.repairs)} <= {*every}
@@ -247,7 +255,7 @@ def test_only_reading_and_fixing_touch_protobufs_and_flatbuffers() -> None:
         if not name.startswith(READ_WITH_PROTOBUF):
             assert not [each for each in found if each.split(".")[0] == "onnx"], path
         if not name.startswith(READ_WITH_FLATBUFFERS):
-            assert not [each for each in found if "tflite.flatbuffer" in each or "tflite.schema" in each], path
+            assert not [each for each in found if "formats.flatbuffer" in each or ".schema." in each], path
 
 
 def loaded_by_lint(model: Path, *options: str) -> set[str]:

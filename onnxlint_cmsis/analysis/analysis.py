@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.host import HostComparison
-    from onnxlint_cmsis.runtimes.runtime import MemoryReport, RuntimeRemark
-    from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation
+    from onnxlint_cmsis.runtimes.runtime import FileInterpretation, MemoryReport, RuntimeRemark
 
 
 Place = tuple[str, int, int]
@@ -105,12 +104,12 @@ class ModelAnalysis:
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
 
     @cached_property
-    def interpretation(self) -> Interpretation | None:
+    def interpretation(self) -> FileInterpretation | None:
         """What the runtime does with the file; None where it does not read the file as it is."""
         if self._loaded is None or not self.format.interpretation:
             return None
         settings = self.settings
-        found: Interpretation = part(self.format.interpretation)(
+        found: FileInterpretation = part(self.format.interpretation)(
             self._loaded, settings.targets, settings.runtime, settings.cmsis_nn_build
         )
         return found

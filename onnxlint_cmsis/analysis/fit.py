@@ -16,11 +16,13 @@ from onnxlint_cmsis.analysis.memory import (
     plan_arena,
 )
 from onnxlint_cmsis.cmsis_nn.library import parameters
+from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
+    from onnxlint_cmsis.runtimes.runtime import FileInterpretation
 
 
 FLASH_BESIDE = "Code comes on top."
@@ -31,9 +33,8 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
     settings = model.settings
     pairs = [pair for pair in zip(settings.targets, settings.rooms, strict=False) if pair[1].ram or pair[1].flash]
     if model.interpretation:
-        from onnxlint_cmsis.analysis.tflite_fit import tflite_fit
-
-        return tuple(tflite_fit(model.interpretation, target, room) for target, room in pairs)
+        fit = part(model.format.fit)
+        return tuple(fit(model.interpretation, target, room) for target, room in pairs)
     uses = activations(model.graph, model.lowered) if pairs else None
     return tuple(
         DeviceFit(
@@ -43,6 +44,23 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
         )
         for target, room in pairs
     )
+
+
+def planned_fit(model: FileInterpretation, target: Target, room: MemoryRoom) -> DeviceFit:
+    """A file with its own plan against a device: the planned buffers, and the constants as firmware holds them."""
+    path = model.path
+    arena, flash = model.memory(target).arena, model.constants
+    ram = None
+    if arena:
+        step = arena.steps[max(arena.peak - 1, 0)] if arena.steps else ""
+        alive = sorted(
+            (life for life in arena.plan if life.first <= arena.peak <= life.last), key=lambda life: -life.bytes
+        )
+        tensors = tuple((f"'{life.name}'", life.bytes) for life in alive)
+        parts = (("planned buffers", arena.used),)
+        ram = RamNeed(target.label, room, arena.needed, parts, step, tensors, 0, None, Location(path), RAM_BESIDE)
+    need = FlashNeed(target.label, room, flash, (("constants", flash),), (), Location(path), FLASH_BESIDE)
+    return DeviceFit(ram, need, "")
 
 
 OVERWRITES = "writing over its input"

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.work import LayoutCopy
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
-    from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
-    from onnxlint_cmsis.runtimes.tflm.interpret import FileOperator
-    from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
+    from onnxlint_cmsis.runtimes.runtime import FileOperator, OperatorRow, RuntimeVerdict
 
 
 class LayerReport(NamedTuple):
@@ -47,8 +45,8 @@ class LayerReport(NamedTuple):
     """Why the verdict is so, as a clause."""
     judged: JudgedLayer | None = None
     """What the runtime makes of a layer of an ONNX model; None where none is judged."""
-    operator: TflmOperator | None = None
-    """What TensorFlow Lite Micro does with an operator of a `.tflite` file; None for an ONNX model."""
+    operator: OperatorRow | None = None
+    """What the runtime does with an operator of a file that it reads as it is; None for an ONNX model."""
     tensor: str = ""
     """Tensor that such an operator writes first."""
     computes: bool = True

@@ -77,6 +77,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "nested_too_deep",
             "wrong_input_shape",
             "not_tflite",
+            "not_pte",
             "unused_suppression",
             "unused_baseline_entry",
         ),

@@ -263,8 +263,8 @@ DESCRIPTION = (
     "multipliers and shifts). Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
     "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
     "layers. A layer that CMSIS-NN has no function for says `plain code` where code beside CMSIS-NN does, else "
-    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it. "
-    "`--output-format c` is a C header that converts the inputs and outputs of a model."
+    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it, of a .pte file every call "
+    "as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model."
 )
 VERSION = 1
 KEYS = (

@@ -295,8 +295,8 @@ class Settings:
         AUTO,
         "Who calls CMSIS-NN: direct (your application), tflm, executorch or tvm. tflm is TensorFlow Lite Micro, tvm "
         "goes up to 0.18.0. @ and a commit or date choose another revision than the newest that was reviewed "
-        "(tflm@2026-06). auto is tflm for .tflite files and direct for .onnx files. A runtime brings its own CMSIS-NN, "
-        "which is judged unless `release` is set.",
+        "(tflm@2026-06). auto is tflm for .tflite files, executorch for .pte files and direct for .onnx files. A "
+        "runtime brings its own CMSIS-NN, which is judged unless `release` is set.",
         option="--runtime",
         group=TARGETS,
         metavar="NAME[@VERSION]",

@@ -1,1 +1,1 @@
-"""File formats: `.onnx` and `.tflite`, each read into one Graph and edited in place."""
+"""File formats: `.onnx`, `.tflite` and `.pte`, each read into one Graph; the first two are edited in place."""

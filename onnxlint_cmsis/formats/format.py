@@ -54,8 +54,12 @@ class Format(NamedTuple):
     """Editor that writes changes into a file; empty where none does, so that no file is fixed."""
     prover: str = ""
     """Prover that runs files of the format; empty where none does."""
+    fit: str = ""
+    """Function of what the runtime does with a file, a target and its room, that tells whether it fits the device."""
     refused: str = ""
     """Function of a node that tells whether the prover refuses it; empty where it takes all."""
+    unfixed: str = "nothing rewrites and proves them"
+    """Why files are not fixed where there is no editor or no prover, and what helps, as a clause."""
     repairs: tuple[str, ...] | None = ()
     """Names of the repairs that the editor can do; None for all of them."""
 
@@ -99,12 +103,26 @@ TFLITE = Format(
     mark=b"TFL3",
     interpreter="tflm",
     interpretation="runtimes.tflm.interpret:Interpretation",
+    fit="analysis.tflite_fit:tflite_fit",
     editor="fixers.repairs.table:TFLITE_EDITOR",
     prover="fixers.proof.models:LITERT_RUNTIME",
     refused="formats.tflite.names:litert_refuses",
     repairs=("zero-bias", "wider-window"),
 )
-FORMATS = (ONNX, TFLITE)
+PTE = Format(
+    "pte",
+    ".pte",
+    "formats.pte.to_graph:load_pte",
+    domain="executorch",
+    names="formats.pte.names:PTE_OPERATORS",
+    mark=b"ET12",
+    interpreter="executorch",
+    interpretation="runtimes.executorch:Interpretation",
+    fit="analysis.fit:planned_fit",
+    unfixed="multipliers and memory in a program follow from the model that it was exported from; change that one, and "
+    "export it again",
+)
+FORMATS = (ONNX, TFLITE, PTE)
 """All formats; a file whose name tells none of them is read as the first."""
 SUFFIXES = tuple(row.suffix for row in FORMATS)
 """Endings of the files that a search of folders finds."""

@@ -96,7 +96,7 @@ def fix_one(job: Job) -> Linted:
     from onnxlint_cmsis.linting import engine
 
     form = format_of(job.path)
-    missing = f"{form.suffix} files are not fixed: nothing rewrites and proves them"
+    missing = f"{form.suffix} files are not fixed: {form.unfixed}"
     if form.editor and form.prover:
         runtime: ProofRuntime = part(form.prover)
         missing = runtime.missing()

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 from onnxlint_cmsis.formats.format import Format, format_read_by
-from onnxlint_cmsis.formats.names import canonical
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target, entry_parts
-from onnxlint_cmsis.lower.layer import Cause, activations_of, operands_of
-from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level, Pair, Size, Target, entry_parts
+from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, activations_of, operands_of
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
-from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.lower.work import macs_of
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 
 # Runtimes that call CMSIS-NN: which revision, and which CMSIS-NN it brings.
@@ -389,6 +391,169 @@ class MemoryReport(NamedTuple):
     """Why there is no arena, as a clause."""
     arena: Arena | None = None
     """The arena."""
+
+
+# What a runtime does with a file that it reads as it is: an answer for each operator of it.
+
+
+class OperatorRow(Protocol):
+    """What becomes of one operator of a file on one target."""
+
+    @property
+    def subgraph(self) -> int:
+        """Number of its subgraph or method."""
+
+    @property
+    def index(self) -> int:
+        """Its number there."""
+
+    @property
+    def op(self) -> str:
+        """Operator in the file's words."""
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """CMSIS-NN functions that are called, outermost; none for other code."""
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """Kernels of the last function in order of delegation."""
+
+    @property
+    def verdict(self) -> RuntimeVerdict:
+        """What becomes of it."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Reasons for wrong values that lie in the runtime and not in a function it calls."""
+
+    @property
+    def message(self) -> str:
+        """What the firmware prints last of it, or empty."""
+
+    @property
+    def stage(self) -> str:
+        """Stage at which the firmware stops; empty where it does not."""
+
+    @property
+    def scratch(self) -> tuple[int, ...]:
+        """Bytes of each scratch buffer."""
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to whoever runs the model."""
+
+
+class FileOperator(NamedTuple):
+    """An operator of a file."""
+
+    row: OperatorRow
+    """What becomes of it."""
+    node: Node | None
+    """Its node; None in subgraphs that the main one never runs."""
+    tensor: str
+    """Tensor that it writes first; empty for an operator that writes none."""
+
+
+class ArenaSize(Protocol):
+    """Bytes of an arena."""
+
+    @property
+    def used(self) -> int:
+        """What is taken once all is planned."""
+
+    @property
+    def needed(self) -> int:
+        """What has to be given."""
+
+
+class FileInterpretation(Protocol):
+    """What a runtime does with a file, in builds for some targets."""
+
+    @property
+    def path(self) -> str:
+        """File as the user named it."""
+
+    @property
+    def lowered(self) -> Lowered:
+        """The calls of CMSIS-NN that it makes, and what other code computes."""
+
+    @property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the operators."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the build."""
+
+    @property
+    def constants(self) -> int:
+        """Bytes of the constants, which stay in flash."""
+
+    def operators(self, target: Target) -> tuple[FileOperator, ...]:
+        """What becomes of each operator, in file order."""
+
+    def has_cost(self, node: Node, target: Target) -> bool:
+        """Whether there can be a cost of an operator."""
+
+    def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of code beside CMSIS-NN; None where nothing is known."""
+
+    def scratch(self, target: Target) -> int | None:
+        """Bytes of scratch of the hungriest operator; None where one's are unknown."""
+
+    def arena(self, target: Target) -> ArenaSize | None:
+        """The arena; None where there is none."""
+
+    def memory(self, target: Target) -> MemoryReport:
+        """The arena with the names of all in it, or why there is none."""
+
+
+def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
+    """The call with the tensors that hold its channel counts."""
+    groups = 1
+    if operator_of(node).roles.form is Form.CHANNELS_LAST and call.filter_dims.c:
+        groups = (call.input_dims.c or 0) // call.filter_dims.c or 1
+    channels, macs = _channels(graph, node, call, groups), macs_of(graph, node) or None
+    return Layer(node, call, channels, groups, macs=macs, once=node.index in graph.once)
+
+
+def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
+    """The last axis of input and output; none where one has no axes."""
+    ranks = [len(graph.shape(name) or ()) for name in (data, made)]
+    if not all(ranks):
+        return {}
+    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(made, ranks[1] - 1)}
+
+
+def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[str, Channel]:
+    """Places of the channel counts by CMSIS-NN's names; none where another count may be another function's.
+
+    A dense layer with a result of more than two axes is one: which function takes it depends on its depth.
+    """
+    form = operator_of(node).roles.form
+    if call.function in POINTWISE:
+        return _last_axes(graph, node.inputs[0], node.outputs[0])
+    if form is None:
+        return {}
+    weights = node.inputs[1]
+    if len(graph.shape(weights) or ()) != (2 if form is Form.ROWS else 4):
+        return {}
+    if form is Form.DEPTHWISE_LAST:
+        outputs = Channel(weights, 3)
+        return {"input_dims.c": Channel(node.inputs[0], 3), "output_dims.c": outputs, "ch_mult": outputs}
+    if form is Form.ROWS and call.function is not Function.FULLY_CONNECTED:
+        return {}
+    columns = Channel(weights, 1 if form is Form.ROWS else 3, groups)
+    return {"input_dims.c": columns, "output_dims.c": Channel(weights, 0)}
 
 
 # What a user sees of an error that a function of CMSIS-NN returns, by runtime.

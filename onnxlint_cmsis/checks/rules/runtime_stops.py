@@ -45,6 +45,17 @@ ODD = STRIDE[:544] + bytes([0]) + STRIDE[545:]
 """That model with a step of 0."""
 EVEN = STRIDE[:544] + bytes([2]) + STRIDE[545:]
 """That model with a step of 2."""
+PLANNED = decompress(
+    a2b_base64(
+        "eNrVlc9OwkAQxmfbUipUJaYxHIjx4IFj5UQ4edDEg0cO3ggR/JOgVQJqjEcfwYfgMXgADx49+iAe/Lo7uy0NEgho4ja/7nZ3Z+ababatE9FR"
+        "c7/WvQzDXYyreZIt5F63EgXkkCfHPp5KPB+AZ5doDBx5EQkQ+9qmPfnsSYuAylSR83Gr8J4qOMgRHYJj8AYCVxFLOI/6D+1+R8Y7AR+giQCf"
+        "oGIRnYJX8A58Gz7ACxiDLxBCQA+MHKUjyYEIoaCJaEvmptZVriovwX2ssU5JfjrHEo8dzkn2li2ycYRZ1/aOibeIHl3vMmtK15tS/dT4Yvn4"
+        "89RDTOQ7ox5z6LHYp4u7xz79tG+2VTmv3j5v7D2z3+e9xP7tjD/tw/sn+l0e5xfUT0vqpxXpX+NxYYp+29jnJux/W/df26fPv5U6iwW2dthe"
+        "n1M/Uye9P6uDjJ2KVuS5HMct8vo62ACbKQ3WDL8ef0N2wFnUH3QfW9eNxt2wfTO4eup2Wu37i9ZtFPVqHfUOo+HAvG/zPxJJzspnGST1ohn1"
+        "+ul7k81XTPHzDSXvLWA="
+    )
+)
+"""A program of one average pool that is planned for MVE: without scratch."""
 CONVOLUTION = "b = DequantizeLinear(w, s, v)\nc = Conv(a, b)"
 FILTER = "int8[4, 4, 1, 1] w = {1}, int8 v = {0}"
 DENSE = "b = DequantizeLinear(w, s, v)\nc = MatMul(a, b)"
@@ -207,6 +218,16 @@ g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float w
             "--runtime tflm",
         ),
         Example(quantized_layer(DENSE, "3, 8", "3, 4", constants="int8[8, 4] w = {1}, int8 v = {0}"), "--runtime tflm"),
+    ),
+    RuleCause(
+        "plan",
+        "A program is planned for another core: scratch or sums that this one needs are not in the file. The exporter "
+        "of ExecuTorch plans for one instruction set, that of Cortex-M55 unless it is told another, and the program "
+        "does not say which.",
+        "Export the program again for this core, with the target_config that the message says.",
+        "backends/cortex_m/passes/cortex_m_pass_manager.py:110",
+        Example(PLANNED, "--target cortex-m4", name="model.pte", shown="one average pool, planned for MVE"),
+        Example(PLANNED, "--target cortex-m55", name="model.pte", shown="one average pool, planned for MVE"),
     ),
     RuleCause(
         "unpredictable",

@@ -11,16 +11,15 @@ from onnxlint_cmsis.formats.tflite.tensors import stored_bytes
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level, Target
-from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, Verdict
+from onnxlint_cmsis.ground.types import Level, Target
+from onnxlint_cmsis.lower.layer import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
-from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.runtime import (
     USUAL_CAUSES,
     Arena,
     BufferLife,
+    FileOperator,
     LayerScratch,
     MemoryReport,
     Runtime,
@@ -28,6 +27,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     RuntimeVerdict,
     TflmBuild,
     build_for,
+    layer_of,
     named,
 )
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
@@ -292,45 +292,6 @@ def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
     return LoweredLayer(node, verdict, Cause.RUNTIME, row.reason)
 
 
-def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
-    """The call with the tensors that hold its channel counts."""
-    groups = 1
-    if operator_of(node).roles.form is Form.CHANNELS_LAST and call.filter_dims.c:
-        groups = (call.input_dims.c or 0) // call.filter_dims.c or 1
-    channels, macs = _channels(graph, node, call, groups), macs_of(graph, node) or None
-    return Layer(node, call, channels, groups, macs=macs, once=node.index in graph.once)
-
-
-def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
-    """The last axis of input and output; none where one has no axes."""
-    ranks = [len(graph.shape(name) or ()) for name in (data, made)]
-    if not all(ranks):
-        return {}
-    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(made, ranks[1] - 1)}
-
-
-def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[str, Channel]:
-    """Places of the channel counts by CMSIS-NN's names; none where another count may be another function's.
-
-    A dense layer with a result of more than two axes is one: which function takes it depends on its depth.
-    """
-    form = operator_of(node).roles.form
-    if call.function in POINTWISE:
-        return _last_axes(graph, node.inputs[0], node.outputs[0])
-    if form is None:
-        return {}
-    weights = node.inputs[1]
-    if len(graph.shape(weights) or ()) != (2 if form is Form.ROWS else 4):
-        return {}
-    if form is Form.DEPTHWISE_LAST:
-        outputs = Channel(weights, 3)
-        return {"input_dims.c": Channel(node.inputs[0], 3), "output_dims.c": outputs, "ch_mult": outputs}
-    if form is Form.ROWS and call.function is not Function.FULLY_CONNECTED:
-        return {}
-    columns = Channel(weights, 1 if form is Form.ROWS else 3, groups)
-    return {"input_dims.c": columns, "output_dims.c": Channel(weights, 0)}
-
-
 # Names of the buffers of an arena.
 
 
@@ -365,17 +326,6 @@ def label_of(model: TfliteModel, subgraph: int, index: int) -> str:
 
 
 WITHOUT_CMSIS_NN = "The build has reference code alone and no CMSIS-NN (cmsis-nn-build = NONE)."
-
-
-class FileOperator(NamedTuple):
-    """An operator of a file."""
-
-    row: TflmOperator
-    """What becomes of it."""
-    node: Node | None
-    """Its node; None in subgraphs that the main one never runs."""
-    tensor: str
-    """Tensor that it writes first; empty for an operator that writes none."""
 
 
 class Interpretation:
@@ -461,6 +411,11 @@ class Interpretation:
     def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
         return operator_range(self._graph, node, target, self._runtime)
+
+    @property
+    def path(self) -> str:
+        """File as the user named it."""
+        return self.file.path
 
     @property
     def constants(self) -> int:

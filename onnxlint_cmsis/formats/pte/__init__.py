@@ -1,0 +1,1 @@
+"""ExecuTorch programs (`.pte`), read as they are planned."""

@@ -1,0 +1,198 @@
+"""Names and arguments of the operators in ExecuTorch programs, and how each is read.
+
+Tensors stand in the order of memory, so that an image is NHWC and weights are OHWI, as in `.tflite` files. What a
+program computes is not followed: it holds multipliers in place of scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from onnxlint_cmsis.formats.onnx.names import OPERATORS
+from onnxlint_cmsis.model.context import Context, NotFollowedError
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
+from onnxlint_cmsis.operators.common_ties import same_sizes
+from onnxlint_cmsis.operators.curve import at_its_place
+from onnxlint_cmsis.operators.mixing import along_axis
+from onnxlint_cmsis.operators.movement import reshape
+from onnxlint_cmsis.operators.record import (
+    AS_READ,
+    COMPUTES,
+    NO_NEW_LANES,
+    NO_SHAPE_ARITHMETIC,
+    OPAQUE,
+    READS_ALL,
+    Elements,
+    Layout,
+    NotFollowed,
+    Operator,
+    Risk,
+    alias,
+)
+from onnxlint_cmsis.operators.weighted import fully_connected
+
+EXECUTORCH = "executorch"
+"""Domain of the operators in programs."""
+
+# The arguments in front of the result, by which a call is read. A revision that changed them changed their number.
+#
+# Source: executorch cff6f4dd, backends/cortex_m/ops/operators.yaml, its history since 1.1.0, and 1.5.1.
+
+
+_RESCALED = "input_offset output_offset requantize_multipliers requantize_shifts activation_min activation_max"
+_ADD = "self self_zero_point self_multiplier self_shift other other_zero_point other_multiplier other_shift"
+_ADDED = f"{_ADD} output_zero_point output_multiplier output_shift"
+_CONV = f"input weight bias stride padding dilation {_RESCALED}"
+_DEPTHWISE = f"input weight bias stride padding dilation depth_multiplier {_RESCALED}"
+_TRANSPOSE_CONV = f"input weight bias stride padding output_padding dilation {_RESCALED}"
+_AVERAGE = "input kernel_size stride padding zero_point multiplier shift"
+_MATMUL = "lhs lhs_zero_point rhs_transposed rhs_zero_point output_zero_point output_multiplier output_shift"
+_MAX = "input kernel_size stride padding dilation ceil_mode input_zero_point output_zero_point activation_min"
+
+_IMAGES: Mapping[str, tuple[str, ...]] = {
+    "quantized_conv2d": (_CONV, f"{_CONV} scratch"),
+    "quantized_depthwise_conv2d": (_DEPTHWISE, f"{_DEPTHWISE} scratch"),
+    "quantized_transpose_conv2d": (_TRANSPOSE_CONV, f"{_TRANSPOSE_CONV} scratch output_scratch"),
+    "quantized_avg_pool2d": (
+        _AVERAGE, f"{_AVERAGE} scratch",
+        "input kernel_size stride padding ceil_mode zero_point multiplier shift scratch",
+    ),
+    "quantized_max_pool2d": (f"{_MAX} activation_max",),
+}  # fmt: skip
+"""Operators on images; 1.5.1 has them once more with `_nhwc` behind, whose tensors have their channels last."""
+NHWC = "_nhwc"
+_OTHERS: Mapping[str, tuple[str, ...]] = {
+    "quantize_per_tensor": ("input scale zero_point quant_min quant_max dtype",),
+    "dequantize_per_tensor": ("input scale zero_point quant_min quant_max dtype",),
+    "quantized_add": (_ADDED, f"{_ADDED} activation_min activation_max"),
+    "quantized_mul": ("self self_zero_point other other_zero_point output_zero_point output_multiplier output_shift",),
+    "quantized_div": ("self self_zero_point other other_zero_point output_zero_point output_scale",),
+    "quantized_activation": ("input lut",),
+    "minimum": ("self other",),
+    "maximum": ("self other",),
+    "quantized_linear": (
+        "input weights bias kernel_sum input_offset filter_offset output_offset requantize_multipliers "
+        "requantize_shifts activation_max activation_min",
+    ),
+    "softmax": ("input dim input_zero_point output_zero_point input_multiplier input_shift diff_min",),
+    "transpose": ("input perm",),
+    "pad": ("input pre_pad post_pad pad_value",),
+    "quantized_batch_matmul": (_MATMUL, f"{_MATMUL} scratch"),
+}  # fmt: skip
+BACKEND = "cortex_m::"
+"""Namespace of the operators of ExecuTorch's backend for Cortex-M."""
+SIGNATURES: Mapping[str, Mapping[int, tuple[str, ...]]] = MappingProxyType(
+    {
+        f"{BACKEND}{name}": {len(text.split()): tuple(text.split()) for text in texts}
+        for name, texts in (
+            *_IMAGES.items(),
+            *((f"{name}{NHWC}", texts[-1:]) for name, texts in _IMAGES.items()),
+            *_OTHERS.items(),
+        )
+    }
+)
+"""Names of the arguments in front of the result, by operator and by how many they are."""
+KEPT_BY = ("scratch", "output_scratch", "requantize_multipliers", "requantize_shifts", "kernel_sum", "lut")
+"""Tensor arguments that are no operands: numbers of the kernel, and memory that it works in."""
+
+
+# Records.
+
+
+NOT_FOLLOWED: Mapping[str, Any] = {"values": OPAQUE, "demand": READS_ALL, "risk": Risk.NONE, "bounds": None}
+"""The numbers that it computes."""
+NOWHERE = Stated()
+"""The shapes of the tensors tell."""
+IMAGE = Roles(
+    weights=(1,), form=Form.CHANNELS_LAST, sums=Sums.INTEGERS, bias=2, channels_last=True, numbers={"group": NOWHERE}
+)
+FACTORS = Roles(data=(0, 1), numbers={"transA": Stated(default=0), "transB": Stated(default=1)})
+WINDOW = Roles(channels_last=True)
+
+
+def _row(name: str, of: str, **facets: Any) -> Operator:
+    """An operator that is read as one of ONNX."""
+    facets = {"layout": Layout.ORDERED, "fold": NO_SHAPE_ARITHMETIC, **NOT_FOLLOWED, **facets}
+    return alias(name, EXECUTORCH, OPERATORS["", of], **facets)
+
+
+def _at_its_place(name: str) -> Operator:
+    """A function of one element."""
+    return replace(at_its_place(name, zero=True), domain=EXECUTORCH, values=OPAQUE)
+
+
+def _opaque(name: str, because: str) -> Operator:
+    """An operator whose axes are not followed."""
+    axes = NotFollowed(because)
+    return Operator(name, axes, Elements.COMPUTED, Risk.NONE, Layout.ORDERED, domain=EXECUTORCH, new_lane=NO_NEW_LANES)
+
+
+def _same_order(node: Node, context: Context) -> None:
+    """A copy in the same order of memory."""
+    axes, result = context.need(0), context.axes_of(node.outputs[0])
+    if result is None or [*map(context.size, axes)] != [*map(context.size, result)]:
+        raise NotFollowedError("it copies a tensor into another order of memory")
+    context.output_as(0, axes)
+
+
+def _movement(name: str, axes: Any, elements: Elements) -> Operator:
+    """Elements that keep their order."""
+    return Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=EXECUTORCH, new_lane=AS_READ, zero=(0,))
+
+
+def _images() -> tuple[Operator, ...]:
+    """Operators on images, in both forms."""
+    rows = []
+    for end in ("", NHWC):
+        front = f"{BACKEND}quantized_"
+        rows += [
+            _row(f"{front}conv2d{end}", "Conv", roles=IMAGE),
+            _row(f"{front}depthwise_conv2d{end}", "Conv", roles=IMAGE._replace(form=Form.DEPTHWISE_LAST)),
+            _row(f"{front}transpose_conv2d{end}", "ConvTranspose", roles=IMAGE._replace(form=Form.TRANSPOSED_LAST)),
+            _row(f"{front}avg_pool2d{end}", "AveragePool", roles=WINDOW),
+            _row(f"{front}max_pool2d{end}", "MaxPool", roles=WINDOW),
+        ]
+    return tuple(rows)
+
+
+PTE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {
+        operator.name: operator
+        for operator in (
+            *_images(),
+            _row(
+                f"{BACKEND}quantized_linear",
+                "MatMul",
+                axes=fully_connected,
+                roles=Roles(weights=(1,), form=Form.ROWS, sums=Sums.INTEGERS, bias=2),
+            ),
+            _row(f"{BACKEND}quantized_batch_matmul", "MatMul", roles=FACTORS),
+            _row(f"{BACKEND}quantized_add", "Add", sizes=COMPUTES),
+            _row(f"{BACKEND}quantized_mul", "Mul", sizes=COMPUTES),
+            _row(f"{BACKEND}quantized_div", "Div", sizes=COMPUTES, own_numbers=True),
+            _row(f"{BACKEND}minimum", "Min", sizes=COMPUTES),
+            _row(f"{BACKEND}maximum", "Max", sizes=COMPUTES),
+            _row(f"{BACKEND}softmax", "Softmax", axes=along_axis, roles=Roles(numbers={"axis": Stated(default=-1)})),
+            _opaque(f"{BACKEND}transpose", "its axes are those of PyTorch, not of memory"),
+            _opaque(f"{BACKEND}pad", "its amounts are not followed"),
+            *map(
+                _at_its_place,
+                (
+                    f"{BACKEND}quantize_per_tensor",
+                    f"{BACKEND}dequantize_per_tensor",
+                    f"{BACKEND}quantized_activation",
+                ),
+            ),
+            replace(_movement("dim_order_ops::_clone_dim_order", _same_order, Elements.SAME), sizes=same_sizes),
+            *(
+                _movement(name, reshape, Elements.RENAMED)
+                for name in ("executorch_prim::et_view", "aten::view_copy", "aten::_unsafe_view")
+            ),
+        )
+    }
+)
+"""Records by operator; of those of PyTorch only what keeps elements where they are."""

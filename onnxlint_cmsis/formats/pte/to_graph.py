@@ -1,0 +1,327 @@
+"""`load_pte`: a `.pte` file to a Graph.
+
+A call of a kernel or a delegate is a node; an operator stays what ExecuTorch calls it, without its overload. Tensors
+have their sizes in the order of memory. Tensors that are one in memory, as before and behind a view that the exporter
+left out, are one tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from onnxlint_cmsis.formats.onnx.wire import Buffer
+from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, SIGNATURES
+from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Node, Problem, Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.ground.types import Size
+
+IMAGE_OPERATORS = ("2d",)
+"""What the names of operators on images end in: their tensors have the sizes of NCHW and lie in NHWC."""
+
+
+class ProgramCall(NamedTuple):
+    """One call of a kernel or a delegate, its arguments by name."""
+
+    method: int
+    """Number of its method."""
+    number: int
+    """Number of its instruction there."""
+    step: Step
+    """The instruction."""
+    op: str
+    """Operator without its overload; a delegate by its id."""
+    label: str
+    """Name in messages."""
+    arguments: Mapping[str, Value]
+    """Arguments in front of the result by name; none for an operator whose arguments are not known."""
+    lists: Mapping[str, tuple[Value, ...]]
+    """Elements of those that are lists."""
+    given: int
+    """How many arguments stand in front of the result."""
+    operands: tuple[int, ...]
+    """Values that are read as tensors, -1 for one that is left out."""
+    results: tuple[int, ...]
+    """Values that are written."""
+    written: PteTensor | None
+    """First tensor that is written; None where none is."""
+
+    def tensor(self, name: str) -> PteTensor | None:
+        """An argument that is a tensor; None where it is left out."""
+        value = self.arguments.get(name)
+        return value if isinstance(value, PteTensor) else None
+
+    def number_of(self, name: str, default: int = 0) -> int:
+        """An argument that is a whole number."""
+        value = self.arguments.get(name)
+        return int(value) if isinstance(value, int) else default
+
+    def numbers_of(self, name: str) -> tuple[int, ...]:
+        """An argument that is a list of whole numbers."""
+        return tuple(value for value in self.lists.get(name, ()) if isinstance(value, int))
+
+
+class LoadedProgram(NamedTuple):
+    """A file, its graph and its calls."""
+
+    program: Program
+    """The file as plain data."""
+    graph: Graph
+    """Nodes, tensors and constants."""
+    calls: tuple[ProgramCall, ...]
+    """The call of each node, in their order."""
+    constants: Mapping[str, PteTensor]
+    """Constants by their key in the graph."""
+    keys: Mapping[tuple[int, int], str]
+    """Key of each tensor in the graph, by the numbers of its method and value."""
+
+    def reader(self) -> Callable[[str], NDArray[Any] | None]:
+        """A way to read the constants by their key in the graph, as they are stored.
+
+        None for what is no constant, for other types than numbers, and for values in another file.
+        """
+        import numpy as np
+
+        def read(key: str) -> NDArray[Any] | None:
+            tensor = self.constants.get(key)
+            try:
+                kind = np.dtype(tensor.elem_type if tensor else "").newbyteorder("<")
+            except TypeError:
+                return None
+            if tensor is None or tensor.data is None or kind.kind not in "fiub":
+                return None
+            values = np.frombuffer(self.program.bytes_of(tensor), kind)
+            return values.astype(kind.newbyteorder("=")).reshape(tensor.shape)
+
+        return read
+
+
+def load_pte(
+    path: str | PathLike[str],
+    *,
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,  # noqa: ARG001 - the file states all sizes
+    data: Buffer | None = None,
+) -> LoadedProgram:
+    """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
+
+    Sizes that are decided at run time are the largest ones. Raises ModelError with kind `unreadable`, `lfs-pointer` or
+    `not-pte`.
+    """
+    builder = _Builder(read_program(path, data))
+    for number, method in enumerate(builder.program.methods):
+        builder.add(number, method)
+    return builder.loaded()
+
+
+class _Place(NamedTuple):
+    """Where the builder is."""
+
+    number: int
+    """Number of the method."""
+    method: Method
+    """The method."""
+    images: Set[int]
+    """Values that its kernels take for images."""
+    lying: dict[tuple[int, int, int], str]
+    """Key of the tensor that was written last to each planned buffer, first byte and number of bytes."""
+
+
+class _Builder:
+    """Nodes and tensors of all methods, one after the other."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.nodes: list[Node] = []
+        self.calls: list[ProgramCall] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.constants: dict[str, PteTensor] = {}
+        self.keys: dict[tuple[int, int], str] = {}
+        self.ends: tuple[list[str], list[str]] = ([], [])
+        self.problems: list[Problem] = []
+
+    def add(self, number: int, method: Method) -> None:
+        """A method's calls and tensors."""
+        front = f"{method.name}:" if number else ""
+        given = {value for value in method.inputs if isinstance(method.values[value], PteTensor)}
+        calls = []
+        for place, step in enumerate(method.steps):
+            if step.kind in ("KernelCall", "DelegateCall"):
+                calls.append(call_of(method, number, place, f"{front}{short_name(step.name)}#{place}", given))
+                given.update(calls[-1].results)
+        images = {
+            value
+            for call in calls
+            if call.op.removesuffix(NHWC).endswith(IMAGE_OPERATORS) and not call.op.endswith(NHWC)
+            for value in (*call.operands[:1], *call.results)
+        }
+        here = _Place(number, method, images, {})
+        for value in method.inputs:
+            self._tensor(here, value)
+        for call in calls:
+            inputs = tuple(self._tensor(here, value) if value >= 0 else "" for value in call.operands)
+            outputs = tuple(self._tensor(here, value, new=True) for value in call.results)
+            self._node(call, inputs, outputs)
+        for place, values in enumerate((method.inputs, method.outputs)):
+            tensors = [value for value in values if isinstance(method.values[value], PteTensor)]
+            keys = [self._tensor(here, value) for value in tensors]
+            self.ends[place].extend(key for key in keys if place or key not in self.constants)
+        self._problems(method)
+
+    def _tensor(self, place: _Place, value: int, *, new: bool = False) -> str:
+        """Key of a tensor."""
+        method, tensor = place.method, place.method.values[value]
+        if not isinstance(tensor, PteTensor):
+            return ""
+        bytes_, key = (tensor.pool, tensor.offset, tensor.bytes), self.keys.get((place.number, value))
+        planned = bool(tensor.pool) and tensor.bytes > 0
+        if key is None:
+            same = place.lying.get(bytes_) if planned and not new and value not in method.inputs else None
+            key = self.keys[place.number, value] = same or self._key(place.number, method, value)
+        if key not in self.tensors:
+            image = value in place.images and not tensor.constant and is_channels_last(tensor)
+            shape = tuple(tensor.sizes[axis] for axis in NHWC_ORDER) if image else tensor.shape
+            self.tensors[key] = Tensor(key, tensor.elem_type, shape)
+        if tensor.constant:
+            self.constants[key] = tensor
+        elif planned and (new or bytes_ not in place.lying):
+            place.lying[bytes_] = key
+        return key
+
+    def _key(self, number: int, method: Method, value: int) -> str:
+        front = f"{method.name}/" if number else ""
+        if value in method.inputs:
+            return f"{front}input{method.inputs.index(value)}"
+        return f"{front}value{value}"
+
+    def _node(self, call: ProgramCall, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        attributes: dict[str, Attribute] = {
+            name: value for name, value in call.arguments.items() if isinstance(value, (int, float, str))
+        }
+        attributes |= {name: call.numbers_of(name) for name in call.lists}
+        span = call.step.span
+        domain = EXECUTORCH if call.step.kind == "KernelCall" else f"{EXECUTORCH}.delegate"
+        self.nodes.append(
+            Node(
+                len(self.nodes), call.label, call.op, domain, 1, inputs, tuple(filter(None, outputs)), attributes,
+                offset=span.offset, length=span.length,
+            )
+        )  # fmt: skip
+        self.calls.append(call)
+
+    def _problems(self, method: Method) -> None:
+        """What of a method is not looked at."""
+        tensors = [value for value in method.values if isinstance(value, PteTensor)]
+        outside, dynamic = sum(bool(t.external) for t in tensors), sum(t.dynamic for t in tensors)
+        jumps = sum(step.kind == "JumpFalseCall" for step in method.steps)
+        said = (
+            (outside, f"{outside} constants of method '{method.name}' lie in another file, which is not read"),
+            (dynamic, f"{dynamic} tensors of method '{method.name}' have sizes that are decided when it runs; the "
+                      "largest ones are judged"),
+            (jumps, f"method '{method.name}' has {jumps} jumps; its calls are judged in the order of the file"),
+        )  # fmt: skip
+        self.problems += [Problem("undecided", text) for holds, text in said if holds]
+
+    def loaded(self) -> LoadedProgram:
+        consumers: dict[str, dict[int, Node]] = {}
+        for node in self.nodes:
+            for key in filter(None, node.inputs):
+                consumers.setdefault(key, {})[node.index] = node
+        graph = Graph(
+            self.program.path,
+            tuple(self.nodes),
+            self.tensors,
+            {key: self._constant(key, tensor) for key, tensor in self.constants.items()},
+            tuple(self.ends[0]),
+            tuple(self.ends[1]),
+            {key: node for node in self.nodes for key in node.outputs},
+            {key: tuple(readers.values()) for key, readers in consumers.items()},
+            tuple(self.problems),
+        )
+        return LoadedProgram(self.program, graph, tuple(self.calls), self.constants, self.keys)
+
+    def _constant(self, key: str, tensor: PteTensor) -> Constant:
+        return Constant(key, tensor.elem_type, tensor.shape, lambda: self.program.numbers_of(tensor), editable=False)
+
+
+# Calls and their arguments.
+
+
+NHWC_ORDER = (0, 2, 3, 1)
+"""Axes of an image from the slowest to the fastest."""
+
+
+def short_name(name: str) -> str:
+    """`quantized_conv2d` of `cortex_m::quantized_conv2d.out`."""
+    return name.rpartition("::")[2].partition(".")[0]
+
+
+def without_overload(name: str) -> str:
+    """`aten::add` of `aten::add.out`."""
+    return name.partition(".")[0]
+
+
+def is_channels_last(tensor: PteTensor) -> bool:
+    """Whether ExecuTorch takes a tensor for an image with its channels last.
+
+    As is_channels_last_tensor of backends/cortex_m/ops/cortex_m_ops_common.h.
+    """
+    sizes = tensor.sizes
+    return len(sizes) == 4 and (sizes[1] == 1 or sizes[2] == sizes[3] == 1 or tensor.order == NHWC_ORDER)
+
+
+def call_of(method: Method, method_number: int, number: int, label: str, given: Set[int]) -> ProgramCall:
+    """The call of an instruction; `given` are the tensors that hold something before it.
+
+    A kernel's arguments are those of its operator, the tensors that it writes last: once as arguments of the operator
+    and once more as what it returns. A delegate's are what it reads, then what it writes.
+    """
+    step, values = method.steps[number], method.values
+    if step.kind == "KernelCall":
+        results = _tensors(method, step.args[-1:])
+    else:
+        results = tuple(
+            place for place in _tensors(method, step.args) if place not in given and not _is_constant(values[place])
+        )
+    front = [place for place in step.args if place not in (*results, *step.args[-1:])]
+    op = without_overload(step.name) if step.kind == "KernelCall" else step.name
+    names = SIGNATURES.get(op, {}).get(len(front), ()) if step.kind == "KernelCall" else ()
+    arguments = {name: values[place] for name, place in zip(names, front, strict=False)}
+    lists = {
+        name: tuple(values[item] if item >= 0 else None for item in value.items)
+        for name, value in arguments.items()
+        if isinstance(value, ValueList)
+    }
+    if names:
+        held = zip(names, front, strict=True)
+        operands = tuple(
+            place if isinstance(values[place], PteTensor) else -1
+            for name, place in held
+            if name not in KEPT_BY and (isinstance(values[place], PteTensor) or name == "bias")
+        )
+    else:
+        operands = _tensors(method, front)
+    first = values[results[0]] if results else None
+    return ProgramCall(
+        method_number, number, step, op, label, arguments, lists, len(front), operands, results,
+        first if isinstance(first, PteTensor) else None,
+    )  # fmt: skip
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value, PteTensor) and value.constant
+
+
+def _tensors(method: Method, places: tuple[int, ...] | list[int]) -> tuple[int, ...]:
+    """Values that are tensors, those of lists among them."""
+    found: list[int] = []
+    for place in places:
+        value = method.values[place]
+        inner = value.items if isinstance(value, ValueList) else (place,)
+        found += [item for item in inner if item >= 0 and isinstance(method.values[item], PteTensor)]
+    return tuple(found)

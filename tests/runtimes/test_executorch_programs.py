@@ -1,0 +1,219 @@
+"""What ExecuTorch does with the calls of a program, and what a plan for another core does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from onnxlint_cmsis import api
+from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
+from onnxlint_cmsis.runtimes.executorch import Interpretation, written
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, runtime_of
+from support.pte_writer import PteWriter
+
+PLANNED = {"mve": "cortex-m55", "dsp": "cortex-m4", "scalar": "cortex-m3"}
+TARGETS = tuple(Target(cpu, Isa(isa), "main") for isa, cpu in PLANNED.items())
+
+
+def interpreted(writer: PteWriter) -> Interpretation:
+    settings = AnalysisSettings(TARGETS, runtime=runtime_of("executorch"))
+    found = ModelAnalysis("m.pte", settings, writer.data()).interpretation
+    assert isinstance(found, Interpretation)
+    return found
+
+
+def verdicts(writer: PteWriter) -> list[RuntimeVerdict]:
+    """Of the last call on MVE, DSP and scalar code."""
+    found = interpreted(writer)
+    return [found.rows(target)[-1].verdict for target in TARGETS]
+
+
+def depthwise(kernel: int, channels: int, scratch: int | None) -> PteWriter:
+    writer = PteWriter()
+    sizes = (1, channels, 25, 5)
+    source = writer.image(*sizes)
+    writer.inputs.append(source)
+    writer.outputs.append(writer.depthwise(source, sizes, sizes, kernel, scratch))
+    return writer
+
+
+def dense(bias: Sequence[int] | None, sums: Sequence[int] | None) -> PteWriter:
+    """A dense layer of 16 inputs; its sums are 128 * 16 where it has no bias."""
+    writer = PteWriter()
+    source = writer.tensor("int8", (1, 16))
+    writer.inputs.append(source)
+    writer.outputs.append(writer.linear(source, 16, 2, bias=bias, sums=sums))
+    return writer
+
+
+def convolution(scratch: int | None, **more: object) -> PteWriter:
+    """3x3, 1 to 4 channels: DSP and scalar code ask for 48 bytes, MVE for 64, of which it writes 45."""
+    writer = PteWriter()
+    source = writer.image(1, 1, 8, 8)
+    writer.inputs.append(source)
+    writer.outputs.append(writer.convolution(source, (1, 1, 8, 8), (1, 4, 8, 8), 3, scratch, **more))  # type: ignore[arg-type]
+    return writer
+
+
+CMSIS_NN, WRONG, REFUSED = RuntimeVerdict.CMSIS_NN, RuntimeVerdict.WRONG, RuntimeVerdict.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("writer", "expected"),
+    [
+        (depthwise(3, 64, 4464), [CMSIS_NN] * 3),
+        (depthwise(3, 64, 0), [REFUSED, CMSIS_NN, CMSIS_NN]),
+        (depthwise(3, 64, None), [CMSIS_NN] * 3),
+        (depthwise(1, 64, 496), [CMSIS_NN] * 3),
+        (depthwise(1, 64, 128), [WRONG, CMSIS_NN, CMSIS_NN]),
+        (convolution(48), [CMSIS_NN] * 3),
+        (convolution(64), [CMSIS_NN] * 3),
+        (convolution(0), [REFUSED] * 3),
+        (dense([5, 6], None), [REFUSED, CMSIS_NN, CMSIS_NN]),
+        (dense(None, [2048 + 5, 2048]), [CMSIS_NN, WRONG, WRONG]),
+        (dense(None, [2048, 2048]), [CMSIS_NN] * 3),
+        (dense([5, 0], [2048 + 5, 2048]), [CMSIS_NN] * 3),
+    ],
+    ids=[
+        "depthwise-mve", "depthwise-none", "depthwise-at-run-time", "pointwise-mve", "pointwise-dsp", "conv-dsp",
+        "conv-mve", "conv-none", "dense-dsp", "dense-mve", "dense-mve-without-bias", "dense-with-both",
+    ],
+)  # fmt: skip
+def test_a_plan_for_another_core(writer: PteWriter, expected: list[RuntimeVerdict]) -> None:
+    assert verdicts(writer) == expected
+
+
+SEEN = {
+    "mve": (
+        ("depthwise", 1, 64, 25, 5, 436), ("depthwise", 1, 64, 1, 1, 64), ("depthwise", 1, 64, 1, 2, 188),
+        ("depthwise", 1, 200, 3, 3, 496), ("depthwise", 3, 64, 25, 5, 4404), ("depthwise", 3, 16, 6, 6, 4356),
+        ("depthwise", 3, 130, 4, 4, 4464), ("depthwise", 5, 8, 7, 7, 12284), ("depthwise", 3, 8, 1, 1, 1000),
+        ("depthwise", 5, 300, 5, 5, 12400), ("depthwise", 1, 124, 2, 2, 496), ("depthwise", 3, 125, 2, 1, 2232),
+        ("convolve", 3, 1, 8, 8, 45), ("convolve", 3, 8, 8, 8, 288), ("convolve", 3, 3, 2, 1, 55),
+        ("convolve", 5, 2, 7, 7, 206), ("convolve", 3, 16, 1, 1, 144), ("convolve", 3, 5, 3, 3, 189),
+        ("convolve", 3, 1, 1, 3, 33), ("convolve", 7, 1, 9, 9, 205), ("convolve", 3, 17, 4, 4, 621),
+    ),
+    "dsp": (
+        ("depthwise", 1, 64, 25, 5, 128), ("depthwise", 1, 64, 1, 1, 128), ("depthwise", 1, 64, 1, 2, 128),
+        ("depthwise", 1, 200, 3, 3, 400), ("depthwise", 5, 8, 7, 7, 400), ("depthwise", 5, 300, 5, 5, 15000),
+        ("convolve", 3, 1, 8, 8, 42), ("convolve", 3, 8, 8, 8, 288), ("convolve", 3, 3, 2, 1, 110),
+        ("convolve", 5, 2, 7, 7, 204), ("convolve", 3, 16, 1, 1, 432), ("convolve", 3, 5, 3, 3, 186),
+        ("convolve", 3, 1, 1, 3, 42), ("convolve", 7, 1, 9, 9, 202), ("convolve", 3, 17, 4, 4, 618),
+    ),
+}  # fmt: skip
+"""Bytes that calls wrote in QEMU (CMSIS-NN 99f736a6, gcc 12.2): function, window, input channels, rows, columns."""
+
+
+@pytest.mark.parametrize("target", TARGETS[:2], ids=lambda target: target.cpu)
+def test_as_many_bytes_of_scratch_are_written_as_were_seen(target: Target) -> None:
+    for function, size, channels, rows, columns, seen in SEEN[target.isa.value]:
+        depth = function == "depthwise"
+        outputs = channels if depth else 4
+        filter_dims = Dims(1, size, size, channels) if depth else Dims(4, size, size, channels)
+        around = Pair(size // 2, size // 2)
+        call = KernelCall(
+            f"{function}_s8", Dims(1, rows, columns, channels), filter_dims, Dims(1, rows, columns, outputs),
+            padding=around, pad_after=around, ch_mult=int(depth),
+        )  # fmt: skip
+        assert written(call, route(call, target), target.isa) == seen, call
+
+
+def test_the_bytes_behind_scratch_are_told() -> None:
+    found = interpreted(depthwise(1, 64, 128))
+    (row,) = found.rows(TARGETS[0])
+    assert "writes 436 on this target: 308 bytes behind" in row.reason
+
+
+@pytest.mark.parametrize(
+    ("writer", "sets"),
+    [
+        (depthwise(3, 64, 4464), {Isa.MVE}),
+        (depthwise(3, 64, 0), {Isa.DSP, Isa.SCALAR}),
+        (depthwise(1, 64, 128), {Isa.DSP}),
+        (depthwise(1, 64, 0), {Isa.SCALAR}),
+        (depthwise(1, 64, 7), set()),
+        (depthwise(3, 64, None), {*Isa}),
+        (dense([5, 6], None), {Isa.DSP, Isa.SCALAR}),
+        (dense(None, [2048, 2048]), {Isa.MVE}),
+    ],
+)
+def test_what_a_program_was_planned_for(writer: PteWriter, sets: set[Isa]) -> None:
+    assert {*interpreted(writer).planned_for} == sets
+
+
+def test_the_rule_tells_each_core_what_happens() -> None:
+    report = api.lint(depthwise(1, 64, 128).data(), targets=["cortex-m55", "cortex-m4"])
+    (finding,) = [finding for finding in report.findings if finding.code == "CNN402"]
+    assert finding.cause == "plan"
+    assert finding.targets == ("cortex-m55, CMSIS-NN main, gcc",)
+    assert "308 bytes behind its scratch" in finding.text
+    assert "planned for DSP code" in finding.text
+    assert "CortexMTargetConfig(CortexM.M55, isa=cmsis_nn.Backend.MVE)" in finding.text
+
+
+def test_a_kernel_refuses_what_it_does_not_take() -> None:
+    found = interpreted(convolution(48, order=(0, 1, 2, 3)))
+    assert {found.rows(target)[0].stage for target in TARGETS} == {"execute"}
+    assert "does not have its channels last" in found.rows(TARGETS[1])[0].reason
+
+
+def test_a_form_with_channels_last_has_its_sizes_in_that_order() -> None:
+    writer = PteWriter()
+    source = writer.tensor("int8", (1, 8, 8, 1))
+    writer.inputs.append(source)
+    result = writer._window(
+        "quantized_conv2d", source, writer.constant([[[[1]] * 3] * 3] * 4), 4, (1, 8, 8, 4), (3, 48),
+        order=(0, 1, 2, 3), end="_nhwc",
+    )  # fmt: skip
+    writer.outputs.append(result)
+    (row,) = interpreted(writer).rows(TARGETS[1])
+    assert row.call is not None
+    assert (row.verdict, row.call.input_dims, row.call.output_dims) == (CMSIS_NN, (1, 8, 8, 1), (1, 8, 8, 4))
+
+
+def test_what_is_not_cmsis_nn_is_named() -> None:
+    writer = PteWriter()
+    source = writer.image(1, 4, 2, 2)
+    writer.inputs.append(source)
+    sub = writer.call("aten::sub.out", (source,), (source,), out=writer.tensor("float32", (1, 4, 2, 2)))
+    copied = writer.call("dim_order_ops::_clone_dim_order.out", (sub,), out=writer.tensor("float32", (1, 4, 2, 2)))
+    newer = writer.call("cortex_m::quantized_tan.out", (copied,), out=writer.image(1, 4, 2, 2))
+    writer.outputs.append(writer.delegate("EthosUBackend", newer, writer.image(1, 4, 2, 2)))
+    found = interpreted(writer)
+    rows = found.rows(TARGETS[0])
+    assert [row.verdict.value for row in rows] == ["reference code", "reference code", "undecided", "undecided"]
+    assert "portable code computes it in float32" in rows[0].reason
+    assert "no operator of a revision that was reviewed" in rows[2].reason
+    assert "the delegate EthosUBackend" in rows[3].reason
+    assert len(found.lowered.records) == 4
+    (note,) = found.notes
+    assert note.endswith("aten::sub.out,dim_order_ops::_clone_dim_order.out,cortex_m::quantized_tan.out")
+
+
+def test_operands_in_different_orders_of_memory_are_told() -> None:
+    writer = PteWriter()
+    first, second = writer.image(1, 4, 2, 2), writer.tensor("int8", (1, 4, 2, 2))
+    arguments = [(first,), 0, 1, 0, (second,), 0, 1, 0, 0, 1, 0, -128, 127]
+    writer.outputs.append(writer.call("cortex_m::quantized_add.out", *arguments, out=writer.image(1, 4, 2, 2)))
+    (row,) = interpreted(writer).rows(TARGETS[0])
+    assert (row.verdict, "different orders of memory" in row.reason) == (WRONG, True)
+
+
+def test_the_arena_is_what_the_file_plans() -> None:
+    writer = depthwise(3, 64, 4464)
+    arena = interpreted(writer).memory(TARGETS[0]).arena
+    assert arena is not None
+    assert (arena.used, arena.needed) == (writer.planned, writer.planned)
+    (scratch,) = arena.scratch
+    assert (scratch.node, scratch.bytes) == ("quantized_depthwise_conv2d#0", 4464)
+    assert sum(life.bytes for life in arena.plan) == 2 * 8000 + 4464
+
+
+def test_a_program_is_judged_for_executorch() -> None:
+    report = api.lint(depthwise(3, 64, None).data(), targets=["cortex-m4"], runtime="tflm")
+    notes = " ".join(report.notes)
+    assert "Judged for ExecuTorch" in notes
+    assert "Not judged for tflm" in notes
