@@ -32,7 +32,7 @@ from onnxlint_cmsis.output.layers import (
     reason_of,
     sizes_text,
 )
-from onnxlint_cmsis.output.plain import TableFit, fitted, json_text, paint, wrapped
+from onnxlint_cmsis.output.plain import TableFit, block_character, fitted, json_text, paint, wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.boundary import BoundaryTensor
@@ -93,16 +93,7 @@ def _share(instructions: int | None, every: int, bar: int) -> str:
     if instructions is None or not every:
         return ""
     part = instructions / every
-    return f"{100 * part:3.0f} % {_block_character() * round(bar * part)}".rstrip()
-
-
-def _block_character() -> str:
-    """A full block where standard output can write one."""
-    try:
-        "█".encode(getattr(sys.stdout, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return "#"
-    return "█"
+    return f"{100 * part:3.0f} % {block_character() * round(bar * part)}".rstrip()
 
 
 # The layers of a model as text: a block for each target, a row for each layer, the totals below.

@@ -1,17 +1,20 @@
-"""The command `widths`: a model's time at other widths, as text, JSON and SVG."""
+"""The command `widths`: what a model costs at other widths, as text and JSON."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize, time_of
+from onnxlint_cmsis.analysis.verdict import cpu_of
 from onnxlint_cmsis.cli.options import CommandParser, add_form, add_full_names, add_keys, columns, configuration
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.output.plain import json_text, markup, wrapped
+from onnxlint_cmsis.output.fixes import cost_text
+from onnxlint_cmsis.output.plain import TableFit, block_character, counted, fitted, json_text, wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -85,6 +88,8 @@ def _json_class(staircase: Staircase, targets: int, times: WidthTimes | None) ->
         "unpriced": staircase.unpriced,
         "untried": staircase.untried,
         "as_cheap": [staircase.as_cheap(target) for target in range(targets)],
+        "down": [step and step.size for step in (staircase.nearest(target)[0] for target in range(targets))],
+        "up": [step and step.size for step in (staircase.nearest(target)[1] for target in range(targets))],
         "cliffs": [
             [{"size": size, "step": jump} for size, jump in staircase.cliffs(target)] for target in range(targets)
         ],
@@ -97,26 +102,53 @@ def _step(step: WidthStep, times: WidthTimes | None) -> dict[str, object]:
     return {**step._asdict(), "instructions": list(step.instructions), "hazards": list(step.hazards), **ranges}
 
 
-# Widths of a model's classes as text: which cost nothing more, where cost jumps, where hazards begin.
+# Widths of a model's classes as text: a line for each class, and below it with --plot a bar for each count.
 
 
-SHOWN = 4
-"""Sizes or layers that a line names before it only counts."""
+SHOWN = 2
+"""Layers that a line names, and runs of counts, before it only counts."""
+NOT_AT = "not at"
+"""Column of counts with a further known error or wrong result, or of unknown cost; left out where there is none."""
+HEAD = ("layers", "now", "down", "up", "cliff", NOT_AT)
+"""Columns of the table."""
+BAR = 32
+"""Columns of the longest bar."""
+MEANING = (
+    "down, up: the nearest counts behind which the cost rises more than usual, else the counts next to today's; "
+    "cliff: the nearest count at which the cost jumps; in percent of the model's predicted instructions; not at: known "
+    "errors, wrong results or unknown cost"
+)
+MARKS = "> today's count, * a count behind which the cost rises more than usual, ! not at this count"
+
+
+def today_text(target: TargetSummary) -> str:
+    """`cortex-m4: the model as it is: 7,680,062 predicted instructions (not cycles)`, with the time at a clock."""
+    left = f", {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
+    cost = f"{cost_text(target)} predicted instructions (not cycles){left}" if target.cost_known else "cost unknown"
+    time = f"; {target.time.text}" if target.time else ""
+    return f"{cpu_of(target.target)}: the model as it is: {cost}{time}"
 
 
 def widths_text(
-    stairs: list[Staircase],
-    targets: tuple[Target, ...],
-    names: Mapping[str, str],
-    width: int,
-    today: Sequence[PredictedTime | None] = (),
+    stairs: list[Staircase], today: Sequence[str], names: Mapping[str, str], width: int, *, plot: bool = False
 ) -> str:
-    """Times of the model as it is, then a paragraph for each class, and a line for each target in it."""
-    clocked = zip(targets, today, strict=False)
-    times = [f"{target.cpu}: the model as it is: {time.text}" for target, time in clocked if time]
-    lines = [line for staircase in stairs for line in _text_class(staircase, targets, names)]
-    lines = times + (lines or ["No class of channels is free to change: see `onnxlint-cmsis layers`."])
-    return "".join(wrapped(line, width, 8) + "\n" for line in lines)
+    """For each target the model as it is and a line for each class; with `plot` all counts below them.
+
+    `today` tells what the model as it is costs on each target.
+    """
+    blocks = []
+    for number, head in enumerate(today):
+        lines = [wrapped(head, width, 8)]
+        rows = [_cells(staircase, number, names) for staircase in stairs]
+        kept = [column for column, name in enumerate(HEAD) if name != NOT_AT or any(row[column] for row in rows)]
+        titles, cells = [HEAD[column] for column in kept], [[row[column] for column in kept] for row in rows]
+        table = fitted(titles, cells, ("now",), TableFit(width, {"layers": 16})).splitlines() if stairs else []
+        for line, staircase in zip(table, [None, *stairs], strict=False):
+            lines += [line, *(_plot(staircase, number) if plot and staircase else ())]
+        blocks.append("".join(f"{line}\n" for line in lines))
+    notes = [MEANING, *[MARKS] * plot, *_notes(stairs, names)]
+    notes = notes if stairs else ["No class of channels is free to change: see `onnxlint-cmsis layers`."]
+    return "\n".join([*blocks, "".join(f"{wrapped(note, width)}\n" for note in notes)])
 
 
 def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
@@ -126,57 +158,53 @@ def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
     return f"{', '.join(labels[:SHOWN])}{more}"
 
 
-def _text_class(staircase: Staircase, targets: tuple[Target, ...], names: Mapping[str, str]) -> Iterator[str]:
-    yield f"{class_title(staircase, names)}: {staircase.group.size} channels, {staircase.group.freedom.value}"
-    if staircase.unpriced:
-        unpriced = names.get(staircase.unpriced, staircase.unpriced)
-        yield f"    the cost of '{unpriced}' along them is unknown and left out"
-    if staircase.untried:
-        tried = len(staircase.steps)
-        yield (
-            f"    not searched further: {tried:,} of {tried + staircase.untried:,} counts tried,"
-            f" {staircase.steps[0].size} to {staircase.steps[-1].size}; --reach narrows the search, --work extends it"
-        )
-    for target_index, target in enumerate(targets):
-        yield f"    {target.cpu}: {'; '.join(_facts(staircase, target_index))}"
-
-
-def _facts(staircase: Staircase, target: int) -> Iterator[str]:
-    now, by_size = staircase.present, {step.size: step for step in staircase.steps}
-    free = staircase.as_cheap(target)
-    if free > now.size:
-        yield f"{now.size} -> {free} is all but free: {change(now, by_size[free], target)}"
-    up = by_size.get(now.size + 1)
-    if up and free == now.size:
-        yield f"{now.size} -> {up.size}: {change(now, up, target)}"
-    dips, cliffs = staircase.dips(target), dict(staircase.cliffs(target))
-    yield from _named("cheaper than the count below", [str(size) for size in _near(dips, now.size)], len(dips))
-    jumps = [f"{size} ({cliffs[size]:+,})" for size in _near([*cliffs], now.size)]
-    yield from _named("cliffs at", jumps, len(cliffs))
-    hazards = now.hazards[target]
-    broken = spans([step.size for step in staircase.steps if step.hazards[target] > hazards])
-    unknown = spans([step.size for step in staircase.steps if step.unknown])
-    yield from _named("known errors or wrong results at", broken[:SHOWN], len(broken))
-    yield from _named("unknown cost at", unknown[:SHOWN], len(unknown))
-
-
-def _near(sizes: list[int], now: int) -> list[int]:
-    """The few sizes that are nearest to today's, in order."""
-    return sorted(sorted(sizes, key=lambda size: abs(size - now))[:SHOWN])
+def _cells(staircase: Staircase, target: int, names: Mapping[str, str]) -> list[str]:
+    """A line of the table."""
+    now = staircase.present
+    nearest = (f"{step.size} {change(now, step, target)}" if step else "-" for step in staircase.nearest(target))
+    size, jump = staircase.cliff(target) or (0, 0)
+    cliff = f"{size} {_percent(jump, now.instructions[target])}" if size else "-"
+    sound = {step.size for step in staircase.sound(target)}
+    left_out = spans([step.size for step in staircase.steps if step.size not in sound])
+    more = f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""
+    return [class_title(staircase, names), str(now.size), *nearest, cliff, f"{', '.join(left_out[:SHOWN])}{more}"]
 
 
 def change(now: WidthStep, then: WidthStep, target: int) -> str:
-    """`+0.3 % predicted instructions`."""
-    have = now.instructions[target]
-    part = 100 * (then.instructions[target] - have) / have if have else 0.0
-    return f"{part:+.1f} % predicted instructions"
+    """`+0.3 %`, of the model's predicted instructions."""
+    return _percent(then.instructions[target] - now.instructions[target], now.instructions[target])
 
 
-def _named(title: str, texts: list[str], count: int) -> Iterator[str]:
-    """The texts behind a title, and how many more there are; nothing where there are none."""
-    if texts:
-        more = f" and {count - len(texts)} more" if count > len(texts) else ""
-        yield f"{title} {', '.join(texts)}{more}"
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole if whole else 0.0:+.1f} %"
+
+
+def _plot(staircase: Staircase, target: int) -> Iterator[str]:
+    """A bar for each count, from the cheapest to the dearest; counts in a row of one cost share a bar."""
+    now, sound, cheap = staircase.present, staircase.sound(target), staircase.cheap(target)
+    marks = {step.size: " " for step in sound} | {step.size: "*" for step in cheap} | {now.size: ">"}
+    costs = [step.instructions[target] for step in staircase.steps]
+    least, most = min(costs), max(costs)
+    for (cost, mark), group in groupby(
+        staircase.steps, key=lambda step: (step.instructions[target], marks.get(step.size, "!"))
+    ):
+        (sizes,) = spans([step.size for step in group])
+        length = 1 + round((BAR - 1) * (cost - least) / max(1, most - least))
+        part = _percent(cost - now.instructions[target], now.instructions[target])
+        yield f"  {mark} {sizes:>11} {block_character() * length:<{BAR}} {part:>8}"
+
+
+def _notes(stairs: Sequence[Staircase], names: Mapping[str, str]) -> Iterator[str]:
+    for staircase in stairs:
+        title = class_title(staircase, names)
+        if staircase.unpriced:
+            unpriced = names.get(staircase.unpriced, staircase.unpriced)
+            yield f"{title}: the cost of '{unpriced}' along them is unknown and left out"
+        if staircase.untried:
+            first, *_, last = (*staircase.steps, staircase.steps[-1])
+            tried = f"{len(staircase.steps):,} of {len(staircase.steps) + staircase.untried:,} counts tried"
+            span = f"{first.size} to {last.size}; --reach narrows the search, --work extends it"
+            yield f"{title}: not searched further: {tried}, {span}"
 
 
 def spans(sizes: list[int]) -> list[str]:
@@ -190,91 +218,14 @@ def spans(sizes: list[int]) -> list[str]:
     return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
 
 
-# Staircases as one SVG picture: a panel for each class, a line for each target.
-
-
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours of the targets; told apart by people who are colour-blind too (Okabe and Ito, 2008)."""
-WIDE, HIGH, LEFT, TOP, GAP = 420, 150, 60, 40, 74
-"""Size of a panel's plot, its margins, and the room below it, in pixels."""
-_STYLE = """svg{font:12px system-ui,sans-serif;background:#fff;fill:#222}
-.axis{stroke:#888;fill:none}.now{stroke:#888;stroke-dasharray:3 3}.line{fill:none;stroke-width:1.5}.bad{fill:#c00}
-@media (prefers-color-scheme:dark){svg{background:#1b1b1b;fill:#ddd}}"""
-
-
-def widths_svg(stairs: list[Staircase], targets: tuple[Target, ...], names: Mapping[str, str]) -> str:
-    """The picture: change of the model's predicted instructions in percent over the channels of each class."""
-    high = TOP + max(1, len(stairs)) * (HIGH + GAP)
-    wide = LEFT + WIDE + 40
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
-        "<title>Predicted instructions over channel counts</title>",
-        f"<style>{_STYLE}</style>",
-        *_legend(targets),
-    ]
-    for row, staircase in enumerate(stairs):
-        parts += _panel(staircase, len(targets), names, TOP + row * (HIGH + GAP))
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _legend(targets: tuple[Target, ...]) -> Iterator[str]:
-    for row, target in enumerate(targets):
-        left = LEFT + 150 * row
-        yield f'<rect x="{left}" y="8" width="12" height="12" fill="{COLORS[row % len(COLORS)]}"/>'
-        yield f'<text x="{left + 18}" y="19">{markup(target.cpu)}</text>'
-
-
-def _panel(staircase: Staircase, targets: int, names: Mapping[str, str], top: int) -> Iterator[str]:
-    """Title, axes, today's count, lines, and a mark where a count runs into a known error or wrong result."""
-    changes = [[_percent(staircase, target, at) for at in range(len(staircase.steps))] for target in range(targets)]
-    low, most = min(map(min, changes)), max(map(max, changes))
-    span = (most - low) or 1.0
-    first, last = staircase.steps[0].size, staircase.steps[-1].size
-
-    def across(size: float) -> float:
-        return LEFT + WIDE * (size - first) / max(1, last - first)
-
-    def down(change: float) -> float:
-        return top + 20 + HIGH * (1 - (change - low) / span)
-
-    yield f'<text x="{LEFT}" y="{top + 10}">{markup(class_title(staircase, names))}</text>'
-    yield f'<path class="axis" d="M{LEFT} {top + 20}V{top + 20 + HIGH}H{LEFT + WIDE}"/>'
-    for change in sorted({low, 0.0, most}):
-        yield f'<text x="{LEFT - 6}" y="{down(change) + 4:.1f}" text-anchor="end">{change:+.0f} %</text>'
-    for size in sorted({first, staircase.group.size, last}):
-        yield f'<text x="{across(size):.1f}" y="{top + 36 + HIGH}" text-anchor="middle">{size}</text>'
-    now = across(staircase.group.size)
-    yield f'<path class="now" d="M{now:.1f} {top + 20}V{top + 20 + HIGH}"/>'
-    for target, line in enumerate(changes):
-        yield _stairs(staircase, [down(change) for change in line], across, COLORS[target % len(COLORS)])
-        for step, change in zip(staircase.steps, line, strict=True):
-            if step.hazards[target] > staircase.present.hazards[target]:
-                title = f"{step.size} channels: a known error or wrong result"
-                yield f'<circle class="bad" cx="{across(step.size):.1f}" cy="{down(change):.1f}" r="2.5">'
-                yield f"<title>{title}</title></circle>"
-
-
-def _percent(staircase: Staircase, target: int, at: int) -> float:
-    """Change of a step against today's, in percent."""
-    have = staircase.present.instructions[target]
-    return 100 * (staircase.steps[at].instructions[target] - have) / have if have else 0.0
-
-
-def _stairs(staircase: Staircase, heights: list[float], across: Callable[[float], float], color: str) -> str:
-    """One line of steps, each as wide as one channel."""
-    path = f"M{across(staircase.steps[0].size):.1f} {heights[0]:.1f}"
-    for step, height in zip(staircase.steps[1:], heights[1:], strict=True):
-        path += f"H{across(step.size):.1f}V{height:.1f}"
-    return f'<path class="line" stroke="{color}" d="{path}"/>'
-
-
 # `onnxlint-cmsis widths FILE`: what other channel counts would cost, for those who can train the model anew.
 
 
 DESCRIPTION = (
     "Show what a model costs with other channel counts: for each class of channels that may change, predicted "
     "instructions (not cycles), bytes of constants and of activations over the counts around today's, one class at a "
-    "time. It names counts that cost nothing more, cliffs, and counts that run into a known error or wrong result."
+    "time. It names the nearest counts that are worth having, cliffs, and counts that run into a known error or wrong "
+    "result."
 )
 PLACEMENTS = 1_500_000
 """Buffers that may be placed to plan the arenas of all widths of a model: a count of work, the same on every machine.
@@ -295,8 +246,7 @@ def make_parser() -> CommandParser:
     add("--work", type=_work, default=PLACEMENTS, metavar="N", help=text)
     add_keys(parser, KEYS)
     add_form(parser)
-    text = "Draw the staircases into a file as well."
-    parser.output.add_argument("--plot", metavar="FILE.svg", default="", help=text)
+    parser.output.add_argument("--plot", action="store_true", help="Show the cost of every count as a bar.")
     add_full_names(parser)
     return parser
 
@@ -311,15 +261,11 @@ def run(argv: list[str]) -> int:
     stairs = _staircases(model, settings, args.reach, args.work)
     names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
-    if args.plot:
-        from onnxlint_cmsis.ground.files import write_text
-
-        write_text(args.plot, widths_svg(stairs, settings.targets, names))
     if args.form == "json":
         sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
-        today = times.today if times else ()
-        sys.stdout.write(widths_text(stairs, settings.targets, names, columns(), today))
+        today = [today_text(target) for target in summarize(model).targets]
+        sys.stdout.write(widths_text(stairs, today, names, columns(), plot=args.plot))
     return 0
 
 

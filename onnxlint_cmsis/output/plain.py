@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,15 @@ def paint(text: str, style: str, color: bool) -> str:
 def unpainted(text: str) -> str:
     """The text without styles."""
     return _STYLE.sub("", text)
+
+
+def block_character() -> str:
+    """A full block for bars, where standard output can write one."""
+    try:
+        "█".encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#"
+    return "█"
 
 
 def counted(number: int, noun: str) -> str:

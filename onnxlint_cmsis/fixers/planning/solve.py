@@ -346,6 +346,8 @@ CHEAP = 0.005
 """Part of the model's instructions up to which more channels count as costing nothing."""
 CLIFF = 3
 """How many times the usual step a step is that counts as a cliff."""
+STEEP = 1.5
+"""How many times the usual step the step behind a cheap count is at least."""
 
 
 class WidthStep(NamedTuple):
@@ -409,11 +411,38 @@ class Staircase(NamedTuple):
         limit = max(CLIFF * usual, CHEAP * costs[0])
         return [(step.size, jump) for step, jump in zip(self.steps[1:], jumps, strict=True) if jump > limit]
 
-    def dips(self, target: int) -> list[int]:
-        """Sizes that cost less than the size below."""
+    def cliff(self, target: int) -> tuple[int, int] | None:
+        """The cliff nearest to the present size, the larger of two; None where there is none."""
+        return min(self.cliffs(target), key=lambda cliff: (abs(cliff[0] - self.group.size), -cliff[0]), default=None)
+
+    def sound(self, target: int) -> tuple[WidthStep, ...]:
+        """The steps of known cost without a hazard that the model has not today."""
+        most = self.present.hazards[target]
+        return tuple(step for step in self.steps if not step.unknown and step.hazards[target] <= most)
+
+    def cheap(self, target: int) -> tuple[WidthStep, ...]:
+        """The sound steps to which the cost rises no more than usual, and behind which it rises more."""
         costs = [step.instructions[target] for step in self.steps]
-        pairs = zip(self.steps[1:], costs, costs[1:], strict=False)
-        return [step.size for step, before, after in pairs if after < before]
+        usual = max(0.0, (costs[-1] - costs[0]) / max(1, len(costs) - 1))
+        sound = {step.size for step in self.sound(target)}
+        rises = zip(self.steps[1:], pairwise(costs), pairwise(costs[1:]), strict=False)
+        return tuple(
+            step
+            for step, (before, here), (_, behind) in rises
+            if step.size in sound and here - before <= usual and behind - here > STEEP * usual
+        )
+
+    def nearest(self, target: int) -> tuple[WidthStep | None, WidthStep | None]:
+        """The nearest cheap step that is narrower and costs less, and the nearest that is wider.
+
+        Where there is none, the step next to the present one; None where that is not sound either.
+        """
+        now, cheap = self.present, self.cheap(target)
+        beside = {step.size: step for step in self.sound(target)}
+        narrower = [s for s in cheap if s.size < now.size and s.instructions[target] < now.instructions[target]]
+        wider = [step for step in cheap if step.size > now.size]
+        down = narrower[-1] if narrower else beside.get(now.size - 1)
+        return down, wider[0] if wider else beside.get(now.size + 1)
 
 
 def staircases(

@@ -20,6 +20,7 @@ from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning import solve
 from onnxlint_cmsis.fixers.planning.problem import Plan, Prices, planning_input
 from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep, staircases
+from support.goldens import check_golden
 from support.linter import with_plan
 from support.models import text
 from support.random_models import GEOMETRY, random_models
@@ -80,13 +81,12 @@ def test_each_width_of_a_random_model_costs_what_the_resized_model_costs(made, d
             check(data, each, model, drawn.draw(st.sampled_from(each.steps)))
 
 
-def test_cliffs_dips_and_what_is_free() -> None:
+def test_cliffs_and_what_is_free() -> None:
     costs = [100, 101, 102, 300, 299, 300, 301]
     steps = tuple(WidthStep(4 + n, (cost,), False, (0,), 0, 0) for n, cost in enumerate(costs))
     group = analysed(CHAIN)[1][0].group._replace(size=5)
     each = Staircase(group, steps)
     assert each.cliffs(0) == [(7, 198)]
-    assert each.dips(0) == [8]
     assert each.as_cheap(0) == 5
     assert Staircase(group._replace(size=8), steps).as_cheap(0) == 9
     broken = tuple(step._replace(hazards=(int(step.size > 8),)) for step in steps)
@@ -94,24 +94,97 @@ def test_cliffs_dips_and_what_is_free() -> None:
     assert Staircase(group._replace(size=8), steps, "n").as_cheap(0) == 8
 
 
+def stairs(costs: list[int], now: int, first: int = 1, hazards: tuple[int, ...] = ()) -> Staircase:
+    """A class on one target; counts in `hazards` run into one."""
+    steps = tuple(
+        WidthStep(first + n, (cost,), False, (int(first + n in hazards),), 0, 0) for n, cost in enumerate(costs)
+    )
+    return Staircase(analysed(CHAIN)[1][0].group._replace(size=now), steps)
+
+
+def sizes(found: tuple[WidthStep | None, WidthStep | None]) -> tuple[int | None, ...]:
+    return tuple(step and step.size for step in found)
+
+
+def test_the_nearest_cheap_counts_are_the_last_in_front_of_a_step() -> None:
+    """As depthwise layers cost on Cortex-M55, four channels at a time."""
+    fours = [100 + 50 * (n // 4) + n for n in range(16)]
+    assert [step.size for step in stairs(fours, 8).cheap(0)] == [4, 8, 12]
+    assert sizes(stairs(fours, 8).nearest(0)) == (4, 12)
+    assert sizes(stairs(fours, 7).nearest(0)) == (4, 8)
+    assert stairs(fours, 7).cliff(0) == (9, 51)
+    assert sizes(stairs(fours, 7, hazards=(8,)).nearest(0)) == (4, 12)
+
+
+def test_a_wider_count_may_cost_less() -> None:
+    pairs = [100, 90, 120, 110, 140, 130, 160, 150]
+    assert sizes(stairs(pairs, 3).nearest(0)) == (2, 4)
+
+
+def test_where_every_channel_costs_the_same_the_next_counts_are_told() -> None:
+    line = [10 * n for n in range(1, 9)]
+    assert stairs(line, 4).cheap(0) == ()
+    assert sizes(stairs(line, 4).nearest(0)) == (3, 5)
+    assert stairs(line, 4).cliff(0) is None
+    assert sizes(stairs(line, 4, hazards=(3, 5)).nearest(0)) == (None, None)
+    assert sizes(stairs([5], 1).nearest(0)) == (None, None)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.data())
+def test_no_count_that_is_told_has_a_further_hazard(costs: list[int], drawn: st.DataObject) -> None:
+    now = drawn.draw(st.integers(1, len(costs)))
+    bad = tuple(drawn.draw(st.sets(st.integers(1, len(costs)))) - {now})
+    found = stairs(costs, now, hazards=bad)
+    down, up = found.nearest(0)
+    assert down is None or (down.size < now and down.size not in bad)
+    assert up is None or (up.size > now and up.size not in bad)
+    assert {step.size for step in found.cheap(0)}.isdisjoint(bad)
+
+
 @needs_models
-def test_the_command_in_all_forms(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_in_all_forms(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     words = ["widths", "--isolated", "--target", "cortex-m4,cortex-m55", str(Path(SHARED, "kws_ds_cnn_int8_tf.onnx"))]
-    picture = tmp_path / "widths.svg"
-    assert main([*words, "--plot", str(picture)]) == 0
-    out = capsys.readouterr().out
-    assert "conv2d, depthwise_conv2d: 64 channels, COUPLED" in out
-    assert "conv2d_4: 64 channels, FREE" in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert picture.read_text().count('class="line"') == 2 * 5
+    assert main(words) == 0
+    check_golden("screens/widths", capsys.readouterr().out)
+    assert main([*words, "--plot"]) == 0
+    plotted = capsys.readouterr().out
+    assert max(map(len, plotted.splitlines())) <= 80
+    assert plotted.count("  >  ") == 2 * 5
     assert main([*words, "--output-format", "json"]) == 0
     classes = json.loads(capsys.readouterr().out)["classes"]
     assert [len(each["widths"]) for each in classes] == [97] * 5
+    assert [(each["down"], each["up"]) for each in classes][-1] == ([62, 48], [66, 80])
     assert main(["widths", "--isolated", "--reach", "0.5", "x.onnx"]) == 2
     assert "is not a number above 1" in capsys.readouterr().err
+
+
+ROW = text("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 1, 32] x) => (float[1, 8, 1, 15] y) <float[5, 4, 1, 1] v = {1}, float[8, 5, 1, 3] w = {1}> {
+        [first] a = Conv(x, v)
+        [row] y = Conv<strides = [1, 2]>(a, w)
+    }
+""").SerializeToString()
+"""A convolution in one row: even counts run into CNN302 on Cortex-M55."""
+
+
+def test_a_count_that_runs_into_a_hazard_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "row.onnx"
+    path.write_bytes(ROW)
+    words = ["widths", "--isolated", "--target", "cortex-m55", str(path)]
+    assert main([*words, "--output-format", "json"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)["classes"]
+    broken = [step["size"] for step in group["widths"] if step["hazards"] != [0]]
+    assert broken == [2, 4, 6, 8, 10]
+    assert group["down"][0] not in broken and group["up"][0] not in broken
+    assert main([*words, "--plot"]) == 0
+    _, heads, row, *bars = capsys.readouterr().out.splitlines()
+    assert heads.endswith("not at")
+    assert row.endswith("2, 4 and 3 more")
+    marks = {int(line.split()[1]): line.split()[0] for line in bars[: len(group["widths"])] if line[2] in "!>*"}
+    assert {size for size, mark in marks.items() if mark == "!"} == set(broken)
+    assert marks[5] == ">"
 
 
 def test_layers_in_groups_keep_two_channels() -> None:
