@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.cmsis_nn.library import LEGACY
+from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.lower.layer import UNDECIDED, Verdict
+from support.goldens import check_golden
 from support.linter import analysed, layered
 from support.models import text
 from support.quantized_models import CASES, transposed
@@ -189,3 +195,103 @@ def test_what_the_first_run_alone_computes_costs_later_runs_nothing(
     assert (total.instructions, total.macs) == (costs["ADD#3"][2], 0)
     assert (total.layers, total.unknown_layers) == (1, 3)
     assert "once" in shown(path, capsys)
+
+
+# `layers --assume s8,s16`: data types side by side.
+
+
+TYPES = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 8, 12, 12] x) => (float[1, 6, 1, 1] y) <float[6, 8, 3, 3] w = {1}, float[6, 6, 1, 1] v = {1}> {
+        [first] a = Conv<pads = [1, 1, 1, 1]>(x, w)
+        [curve] b = Tanh(a)
+        [root] c = Sqrt(b)
+        [second] d = Conv(c, v)
+        [mean] y = GlobalAveragePool(d)
+    }
+"""
+"""A float model with a layer that has no kernel, and one whose type decides whether it has."""
+CORTEX_M4 = ("layers", "--isolated", "--target", "cortex-m4")
+
+
+@pytest.fixture
+def float_model(tmp_path: Path) -> Path:
+    path = tmp_path / "float.onnx"
+    path.write_bytes(text(TYPES).SerializeToString())
+    return path
+
+
+def assumable() -> list[str]:
+    """The types that one API allows, from the table of settings."""
+    (key,) = (key for key in KEYS if key.name == "assume")
+    return [kind for kind in key.allowed if kind not in LEGACY.types]
+
+
+def test_data_types_stand_side_by_side(
+    float_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*CORTEX_M4, "--assume", "s8,s16,s4", str(float_model)]) == 0
+    check_golden("screens/layers-assume", capsys.readouterr().out)
+
+
+def test_each_type_tells_what_it_tells_alone(float_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All types that a model may be assumed as, so that a new one needs nothing more."""
+    kinds = assumable()
+    assert len(kinds) >= 3
+    assert main([*CORTEX_M4, "--assume", ", ".join(kinds), str(float_model)]) == 0
+    shown = capsys.readouterr().out
+    assert main([*CORTEX_M4, "--output-format", "json", "--assume", ",".join(kinds), str(float_model)]) == 0
+    types = json.loads(capsys.readouterr().out)["types"]
+    assert [found.pop("assume") for found in types] == kinds
+    for kind, found in zip(kinds, types, strict=True):
+        assert main([*CORTEX_M4, "--output-format", "json", "--assume", kind, str(float_model)]) == 0
+        assert json.loads(capsys.readouterr().out).items() >= found.items()
+        (total,) = found["totals"]
+        assert f"{total['constants']:,}" in shown
+        assert f"{total['arena']:,}" in shown
+        for row in found["layers"]:
+            assert row["instructions"] is None or f"{row['instructions']:,}" in shown
+
+
+def test_one_type_is_told_as_ever(float_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for words in ((), ("--assume", "s8"), ("--assume", "s8,s8")):
+        assert main([*CORTEX_M4, *words, str(float_model)]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] == told[2]
+
+
+def test_types_that_change_nothing_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(write(streaming_model()))
+    assert main([*CORTEX_M4, "--assume", "s8,s16", str(path)]) == 0
+    assert "--assume changes nothing here" in " ".join(capsys.readouterr().out.split())
+
+
+def test_types_of_a_model_from_standard_input(
+    float_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read once, for all types."""
+    assert main([*CORTEX_M4, "--assume", "s8,s16", str(float_model)]) == 0
+    told = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(float_model.read_bytes())))
+    assert main([*CORTEX_M4, "--assume", "s8,s16", "-"]) == 0
+    assert capsys.readouterr().out == told
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--assume", "s8,s17"), "'s17' is not"),
+        (("--assume", "s8,"), "'' is not"),
+        (("--assume", "s8,q7"), "q7 is of another API"),
+        (("--assume", "s8,s16", "--output-format", "c"), "--output-format c is for one data type"),
+        (("--assume", "s8,s16", "--against-host"), "--against-host is for one data type"),
+    ],
+)
+def test_types_that_cannot_stand_side_by_side(
+    words: tuple[str, ...], sentence: str, float_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*CORTEX_M4, *words, str(float_model)]) == 2
+    assert sentence in capsys.readouterr().err

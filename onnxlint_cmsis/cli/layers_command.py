@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.verdict import cpu_of
 from onnxlint_cmsis.cli.options import (
     STDIN,
     CommandParser,
@@ -245,6 +247,110 @@ def _host_block(hosts: tuple[HostComparison, ...], names: Mapping[str, str], wid
         yield wrapped(f"output '{names.get(tensor, tensor)}', {host}: {steps}", width) + "\n"
 
 
+# The data types that a float model may become, side by side: a table for each target, a column for each type.
+
+
+UNCHANGED = "--assume changes nothing here: no layer of the model depends on it"
+"""Said of a model whose types are all decided."""
+
+
+def side_by_side_text(
+    reports: Mapping[str, LayersReport], width: int, *, full_names: bool = False, color: bool = False
+) -> str:
+    """The predicted instructions of each layer, and the sums, under each of the types that `reports` is by."""
+    first, *_ = reports.values()
+    names = {} if full_names else first.names
+    differ = any(report.layers != first.layers for report in reports.values())
+    notes = first.notes if differ else (*first.notes, UNCHANGED)
+    head = "".join(f"{paint(wrapped(note, width), 'faint', color)}\n\n" for note in notes)
+    blocks = (_side_by_side(reports, number, names, width, color) for number in range(len(first.totals)))
+    return head + "\n".join("".join(block) for block in blocks)
+
+
+def _side_by_side(
+    reports: Mapping[str, LayersReport], number: int, names: Mapping[str, str], width: int, color: bool
+) -> Iterator[str]:
+    totals = [report.totals[number] for report in reports.values()]
+    sides = [_by_place(report, total.target) for report, total in zip(reports.values(), totals, strict=True)]
+    rows = []
+    for place in dict.fromkeys(chain(*sides)):
+        layer = next(side[place] for side in sides if place in side)
+        if layer.computes:
+            cells = [_type_cell(side.get(place)) for side in sides]
+            rows.append([names.get(layer.node, layer.node), layer.op, *_compared(cells)])
+    for name, numbers, comparable in _sums(totals):
+        texts = ["unknown" if number is None else f"{number:,}" for number in numbers]
+        rows.append([name, "", *_compared(list(zip(texts, comparable, strict=True)))])
+    labels = dict.fromkeys(total.target for total in totals)
+    yield paint(next(iter(labels)) if len(labels) == 1 else cpu_of(totals[0].target), "path", color) + "\n"
+    first, *others = reports
+    changes = [f"{kind}/{first}" for kind in others]
+    heads = [first, *chain(*zip(others, changes, strict=True))]
+    fit = TableFit(width, {"layer": 16}, (*changes, "op"))
+    titles, *body = fitted(("layer", "op", *heads), rows, heads, fit).splitlines()
+    yield paint(titles, "faint", color) + "\n"
+    broken = [any(cell.startswith("! ") for cell in row[2:]) for row in rows]
+    for line, is_broken in zip(body, broken, strict=True):
+        yield paint(line, STYLES["!"], color and is_broken) + "\n"
+    if any(broken):
+        yield wrapped(f"! {MARKS['!']}", width) + "\n"
+    measured = ", ".join(dict.fromkeys(total.measured_on for total in totals if total.cost_known))
+    where = f", as measured on {measured}" if measured else ""
+    yield wrapped(f"predicted instructions (not cycles){where}; constants, arena and scratch in bytes", width) + "\n"
+    libraries: dict[str, list[str]] = {}
+    for kind, total in zip(reports, totals, strict=True):
+        libraries.setdefault(total.target.partition(", ")[2], []).append(kind)
+    if len(libraries) > 1:
+        judged = (f"{', '.join(kinds)} for {library}" for library, kinds in libraries.items())
+        yield wrapped(f"judged: {'; '.join(judged)}", width) + "\n"
+    for kind, total in zip(reports, totals, strict=True):
+        if total.time:
+            yield wrapped(f"time as {kind}: {total.time.text}", width) + "\n"
+
+
+def _sums(totals: Sequence[Total]) -> Iterator[tuple[str, Sequence[int | None], Sequence[int | None]]]:
+    """What is added up, the numbers of all types, and those of them that may be compared: no layer is left out."""
+    ends = [total.instructions_range or (total.instructions, total.instructions) for total in totals]
+    whole = [None if total.unknown_layers else end for end, total in zip(ends, totals, strict=True)]
+    least = [end and end[0] for end in whole]
+    exact = all(end and end[0] == end[1] for end in whole)
+    shown = [end[0] if total.cost_known else None for end, total in zip(ends, totals, strict=True)]
+    yield "total" if exact else "total, at least", shown, least
+    if not exact and any(whole):
+        yield "total, at most", *([end and end[1] for end in whole],) * 2
+    yield "constants", *([total.constants for total in totals],) * 2
+    used = any(total.arena_used is not None for total in totals)
+    arena = [total.arena_used if used else total.arena for total in totals]
+    yield "arena" if used else "arena, at least", arena, arena
+    yield "scratch", *([total.scratch for total in totals],) * 2
+
+
+def _by_place(report: LayersReport, target: str) -> dict[tuple[str, int], LayerReport]:
+    """The layers of a target by name; those of one name are told apart by their order."""
+    rows: dict[tuple[str, int], LayerReport] = {}
+    for row in report.layers:
+        if row.target == target:
+            rows[row.node, next(n for n in range(len(report.layers)) if (row.node, n) not in rows)] = row
+    return rows
+
+
+def _type_cell(layer: LayerReport | None) -> tuple[str, int | None]:
+    """What a layer costs as one type, or who computes it where no kernel does; and the number."""
+    if layer is None:
+        return "not there", None
+    mark = mark_of(layer)
+    if mark in ("~", "x", "?"):
+        return kernel_of(layer), None
+    return f"! {cost_of(layer)}" if mark == "!" else cost_of(layer), layer.instructions
+
+
+def _compared(cells: list[tuple[str, int | None]]) -> list[str]:
+    """The texts, each from the second on with the change against the first where both numbers are known."""
+    (first, base), *others = cells
+    changes = (f"{100 * (n - base) / base:+.1f} %" if base and n is not None else "" for _, n in others)
+    return [first, *chain(*zip((text for text, _ in others), changes, strict=True))]
+
+
 # `onnxlint-cmsis layers FILE`: every layer of a model with the kernel that runs it.
 
 
@@ -255,7 +361,8 @@ DESCRIPTION = (
     "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
     "layers. A layer that CMSIS-NN has no function for says `plain code` where code beside CMSIS-NN does, else "
     "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it, of a .pte file every call "
-    "as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model."
+    "as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model. "
+    "`--assume s8,s16` puts data types that a float model may have side by side."
 )
 VERSION = 1
 KEYS = (
@@ -284,37 +391,52 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the layers of a model."""
     args = make_parser().parse_args(argv)
-    settings = configuration(args)
-    reports = [
-        (file, _report(file, settings.settings_for(file), args.calibration, against_host=args.against_host))
-        for file in args.files
-    ]
+    types: list[str | None] = [None] if args.assume is None else [kind.strip() for kind in args.assume.split(",")]
+    several = len({*types}) > 1
+    if several and (args.form == "c" or args.calibration or args.against_host):
+        option = "--output-format c" if args.form == "c" else "--calibration" if args.calibration else "--against-host"
+        raise UsageError(f"{option} is for one data type: name one with --assume")
+    data = standard_input() if STDIN in args.files else None
+    reports: list[tuple[str, dict[str, LayersReport]]] = [(file, {}) for file in args.files]
+    for args.assume in dict.fromkeys(types):
+        settings = configuration(args)
+        for file, by_type in reports:
+            of_file, given = settings.settings_for(file), data if file == STDIN else None
+            by_type[of_file.assume] = _report(file, of_file, given, args.calibration, against_host=args.against_host)
     if args.form == "c":
         if len(reports) > 1:
             raise UsageError("--output-format c writes the header of one model: name one FILE")
-        sys.stdout.write(boundary_in_c(reports[0][1], reports[0][0]))
+        sys.stdout.write(boundary_in_c(next(iter(reports[0][1].values())), reports[0][0]))
     elif args.form == "json":
-        shown = [
-            {
-                "version": VERSION,
-                "path": file,
-                "inputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "input"],
-                "outputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "output"],
-                "layers": report.rows,
-                "totals": [_fields(total) for total in report.totals],
-                "instructions": MEANING,
-                **_hosts(report),
-            }
-            for file, report in reports
-        ]
+        shown = [_shown(file, by_type) for file, by_type in reports]
         sys.stdout.write(json_text(shown if len(shown) > 1 else shown[0]))
     else:
-        color = wants_color(args.color, sys.stdout)
+        width, full, color = columns(), args.full_names, wants_color(args.color, sys.stdout)
         texts = [
-            (file, layers_text(report, columns(), full_names=args.full_names, color=color)) for file, report in reports
+            (file, side_by_side_text(by_type, width, full_names=full, color=color))
+            if several
+            else (file, layers_text(next(iter(by_type.values())), width, full_names=full, color=color))
+            for file, by_type in reports
         ]
         sys.stdout.write(beside_names(texts))
     return 0
+
+
+def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:
+    """A file for JSON; with several data types `types` has what each gives, under its name `assume`."""
+    types: list[dict[str, object]] = [
+        {
+            "inputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "input"],
+            "outputs": [boundary_fields(tensor) for tensor in report.boundary if tensor.role == "output"],
+            "layers": report.rows,
+            "totals": [_fields(total) for total in report.totals],
+            "instructions": MEANING,
+            **_hosts(report),
+        }
+        for report in by_type.values()
+    ]
+    several = {"types": [{"assume": kind, **shown} for kind, shown in zip(by_type, types, strict=True)]}
+    return {"version": VERSION, "path": path, **(several if len(types) > 1 else types[0])}
 
 
 def _fields(total: Total) -> dict[str, object]:
@@ -332,14 +454,13 @@ def _hosts(report: LayersReport) -> dict[str, object]:
     return {"hosts": [fields(comparison) for comparison in report.hosts]}
 
 
-def _report(path: str, settings: Settings, calibration: str, *, against_host: bool) -> LayersReport:
+def _report(path: str, settings: Settings, data: bytes | None, calibration: str, *, against_host: bool) -> LayersReport:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.linting.engine import layers_report
     from onnxlint_cmsis.model.graph import ModelError
 
     if calibration and not settings.legacy:
         raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
-    data = standard_input() if path == STDIN else None
     try:
         model = ModelAnalysis("<stdin>" if path == STDIN else path, settings.analysis, data)
         report = layers_report(model.path, settings, data, model, calibration)
