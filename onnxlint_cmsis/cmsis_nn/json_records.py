@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
-from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, LEGACY_ENTRIES
-from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of, parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, family_of, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.ground.errors import did_you_mean
-from onnxlint_cmsis.ground.types import NO_FRONT, Dims, KernelCall, Pair, Target
+from onnxlint_cmsis.ground.types import AS_ASKED, NO_FRONT, Dims, FloatCall, KernelCall, Pair, Target
 
 # Fields that JSON records of different schemas share: texts, whole numbers, the target.
 
 
-TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler")
+TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler", "specialized")
 """Fields of a record that say for which target it is asked."""
 LARGEST = 2**31 - 1
 """Largest size; CMSIS-NN's are 32-bit."""
@@ -23,7 +23,8 @@ LARGEST = 2**31 - 1
 def target_of(record: Mapping[str, object], default: Target) -> Target:
     """The target of a record, the default's where missing or null.
 
-    Its release is `release` or `version`, its CPU `target` or `cpu`, or there is `isa`; and `compiler`.
+    Its release is `release` or `version`, its CPU `target` or `cpu`, or there is `isa`; and `compiler`. `specialized`
+    is false for functions for f32 and f16 that were built with NN_DISABLE_SPECIALIZATION.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -35,10 +36,12 @@ def target_of(record: Mapping[str, object], default: Target) -> Target:
     if record.get("isa") is not None and record.get(cpu) is not None:
         raise ValueError(f"fields 'isa' and '{cpu}' exclude each other; give one of them")
     if record.get("isa") is not None:
-        return parse_isa(text(record, "isa", ""), release, compiler)
-    if record.get(cpu) is not None:
-        return parse_target(text(record, cpu, ""), release, compiler)
-    return parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
+        target = parse_isa(text(record, "isa", ""), release, compiler)
+    elif record.get(cpu) is not None:
+        target = parse_target(text(record, cpu, ""), release, compiler)
+    else:
+        target = parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
+    return target._replace(specialized=flag(record, "specialized", default=default.specialized))
 
 
 def _one_of(record: Mapping[str, object], name: str, other: str) -> str:
@@ -65,6 +68,14 @@ def number(value: object, name: str, low: int, high: int = LARGEST) -> int:
     return value
 
 
+def flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
+    """A field that is true or false; ValueError where it is something else."""
+    value = record.get(name)
+    if value is not None and value not in (True, False):
+        raise ValueError(f"field '{name}' is {value!r}; allowed: true, false")
+    return default if value is None else bool(value)
+
+
 # Answering one JSON record.
 
 
@@ -87,14 +98,16 @@ def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
 
     """
     by_kind = record.get("wrapper") is None and record.get("kind") is not None
-    keys, others = (_COST_KEYS, _OTHERS) if by_kind else (_ROUTE_KEYS, _IGNORED)
+    keys, others = (_COST_KEYS, _OTHERS) if by_kind else ((*_ROUTE_KEYS, *_FLOAT_KEYS), _IGNORED)
     for name in record:
         if name not in (*keys, *_ANSWERS, *others):
             raise ValueError(f"field '{name}' is not known{did_you_mean(name, keys)}")
     target, call = target_of(record, default), call_of(record) if by_kind else _wrapper_call(record)
-    if family_of(call.entry) is INTEGER:
-        INTEGER.refuse_without(target.release)
-    taken, values = route(call, target), call.variables()
+    if family_of(call.entry) is not LEGACY:
+        family_of(call.entry).refuse_without(target.release)
+    taken = route(call, target)
+    values = {**call.variables(), **taken.seen}
+    hazards = (*taken.hazards, *taken.inexact)
     answer: dict[str, object] = {
         **{name: value for name, value in record.items() if name not in _ANSWERS},
         "kernel": taken.kernel,
@@ -103,8 +116,8 @@ def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
         "status": taken.status,
         "buffer_size": taken.buffer_size,
         "buffer_size_2": taken.reverse_buffer_size,
-        "hazards": list(dict.fromkeys(hazard.kind for hazard in taken.hazards)),
-        "hazard_ids": [hazard.id for hazard in taken.hazards],
+        "hazards": list(dict.fromkeys(hazard.kind for hazard in hazards)),
+        "hazard_ids": [hazard.id for hazard in hazards],
         "instructions": cost_of_route(call, target, taken),
         "why": [
             {
@@ -136,14 +149,23 @@ _ROUTE_KEYS = (
     "per_channel",
     "bias",
 )
+_FLOAT_KEYS = ("packed", "scratch", "clamped")
 _IGNORED = ("overrun",)
 _FUNCTIONS = {
     **{f"arm_convolve_wrapper_{kind}": f"convolve_{kind}" for kind in ("s8", "s16", "s4")},
     **{f"arm_depthwise_conv_wrapper_{kind}": f"depthwise_{kind}" for kind in ("s8", "s16", "s4")},
     "arm_transpose_conv_wrapper_s8": "transpose_conv_s8",
     "arm_fully_connected_wrapper_s8": "fully_connected_s8",
+    **{f"arm_convolve_wrapper_{kind}": f"convolve_{kind}" for kind in FLOAT.types},
+    **{f"arm_depthwise_conv_wrapper_{kind}": f"depthwise_{kind}" for kind in FLOAT.types},
 }
 """CMSIS-NN's own names of the entry points that pick a kernel."""
+_WRAPPERS = (
+    *ENTRIES,
+    *LEGACY_ENTRIES,
+    *(name for name in FLOAT_ENTRIES if not name.startswith(("batch_matmul", "softmax"))),
+)
+"""Entry points that the sizes of a record describe."""
 _PAIRS = (("stride", 1, (1, 1)), ("padding", 0, (0, 0)), ("dilation", 1, (1, 1)))
 """Fields of two sizes: name, least allowed, default."""
 
@@ -153,12 +175,13 @@ def _wrapper_call(record: Mapping[str, object]) -> KernelCall:
 
     What else is missing or null is stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult filter channels / input
     channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and pad_after as the output
-    size implies.
+    size implies. Calls for f32 and f16 also say whether weights are `packed` (false), how many bytes of `scratch` they
+    hand over (as many as the library asks for), and whether a bound of the activation is finite: `clamped` (false).
     """
     entry = text(record, "wrapper", "")
     entry = _FUNCTIONS.get(entry, entry)
-    if entry not in (*ENTRIES, *LEGACY_ENTRIES):
-        raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join((*ENTRIES, *LEGACY_ENTRIES))}")
+    if entry not in _WRAPPERS:
+        raise ValueError(f"field 'wrapper' is '{entry}'; allowed: {', '.join(_WRAPPERS)}")
     sizes = {name: _route_sizes(record, name, 4, 1, None) for name in ("in", "filter", "out")}
     pairs = {name: _route_sizes(record, name, 2, low, default) for name, low, default in _PAIRS}
     return KernelCall(
@@ -171,8 +194,24 @@ def _wrapper_call(record: Mapping[str, object]) -> KernelCall:
         pad_after=Pair(*_pad_after(record, entry, sizes, pairs)),
         dilation=Pair(*pairs["dilation"]),
         ch_mult=_route_multiplier(record, entry, sizes),
-        per_channel=_flag(record, "per_channel", default=False) if entry == "fully_connected_s8" else None,
-        bias=_flag(record, "bias", default=True),
+        per_channel=flag(record, "per_channel", default=False) if entry == "fully_connected_s8" else None,
+        bias=flag(record, "bias", default=True),
+        floating=_floating(record, entry),
+    )
+
+
+def _floating(record: Mapping[str, object], entry: str) -> FloatCall | None:
+    """What a call for f32 or f16 says beside its sizes; None for another, which has none of these fields."""
+    if entry not in FLOAT_ENTRIES:
+        for name in _FLOAT_KEYS:
+            if record.get(name) is not None:
+                raise ValueError(f"field '{name}' is for {FLOAT.what}; '{entry}' is none")
+        return None
+    scratch = record.get("scratch")
+    return FloatCall(
+        packed=flag(record, "packed", default=False),
+        scratch=AS_ASKED if scratch is None else number(scratch, "scratch", 0),
+        clamped=flag(record, "clamped", default=False),
     )
 
 
@@ -221,13 +260,6 @@ def _route_multiplier(record: Mapping[str, object], entry: str, sizes: Mapping[s
     if out % channels:
         raise ValueError(f"field 'filter' has {out} channels; allowed: a multiple of the input's {channels}")
     return out // channels
-
-
-def _flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
-    value = record.get(name)
-    if value is not None and value not in (True, False):
-        raise ValueError(f"field '{name}' is {value!r}; allowed: true, false")
-    return default if value is None else bool(value)
 
 
 # JSON records in the schema of the cost vectors: one layer by its kind and sizes.

@@ -11,7 +11,8 @@ import pytest
 
 from onnxlint_cmsis.analysis.results import WIDEST, cut
 from onnxlint_cmsis.cli.main import main
-from support import paths
+from onnxlint_cmsis.ground.types import AS_ASKED, Function
+from support import float_vectors, paths
 from support.goldens import Told
 
 SHAPE = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [16, 1, 1, 16], "out": [1, 8, 8, 16]}
@@ -56,6 +57,11 @@ def test_records_are_answered_in_order(capsys, monkeypatch):
         (b'{"wrapper": "convolve_s9"}', "field 'wrapper' is 'convolve_s9'; allowed: "),
         (b'{"wrapper": "convolve_s8", "in": [1]}', "field 'in'"),
         (b'{"wrapper": "convolve_s8", "colour": 1}', "field 'colour' is not known; allowed: "),
+        (
+            json.dumps({**SHAPE, "packed": True}).encode(),
+            "field 'packed' is for functions for f32 and f16",
+        ),
+        (json.dumps({**SHAPE, "wrapper": "convolve_f32"}).encode(), "no functions for f32 and f16; allowed: main"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_are_answered(capsys, monkeypatch, bad, says):
@@ -86,6 +92,46 @@ def test_the_sample_is_answered_in_its_own_schema(capsys, monkeypatch):
     for record, answer in zip(given, answers, strict=True):
         assert {name: answer[name] for name in record} == {**record, "instructions": answer["instructions"]}
         assert answer["instructions"] == pytest.approx(record["instructions"], rel=0.2)
+
+
+def test_float_layers_are_answered_as_their_vectors_show(capsys, monkeypatch):
+    sample = [
+        row
+        for row in float_vectors.rows(paths.DATA / "float_sample.csv.gz")
+        if row["function"].startswith(("arm_convolve", "arm_depthwise", "arm_fully", "arm_max_pool"))
+    ]
+    calls = [float_vectors.call_of(row) for row in sample]
+    # A pool's call has no channels in its window; a record names four sizes.
+    told = [(row, call) for row, call in zip(sample, calls, strict=True) if min(call.filter_dims) > 0]
+    records = [
+        {
+            "wrapper": call.entry,
+            "in": call.input_dims,
+            "filter": call.filter_dims,
+            "out": call.output_dims,
+            "stride": call.stride,
+            "padding": call.padding,
+            "pad_after": call.pad_after if call.function in (Function.CONVOLVE, Function.DEPTHWISE) else None,
+            "dilation": call.dilation,
+            "ch_mult": call.ch_mult if call.function is Function.DEPTHWISE else None,
+            "bias": call.bias,
+            "packed": call.floating.packed,
+            "clamped": call.floating.clamped,
+            "scratch": None if call.floating.scratch == AS_ASKED else call.floating.scratch,
+            "cpu": row["cpu"],
+            "specialized": row["specialization"] == "on",
+        }
+        for row, call in told
+    ]
+    text = "\n".join(map(json.dumps, records)).encode()
+    code, answers, _ = shape(capsys, monkeypatch, text, "--release", "main")
+    assert code == 0
+    assert len(answers) > 100
+    for answer, (row, call) in zip(answers, told, strict=True):
+        taken = float_vectors.taken_by(row)
+        hazards = [hazard.id for hazard in (*taken.hazards, *taken.inexact)]
+        assert (answer["chain"], answer["status"]) == (list(taken.chain), taken.status), call
+        assert (answer["buffer_size"], answer["hazard_ids"]) == (taken.buffer_size, hazards), call
 
 
 def test_the_options_say_what_a_line_does_not(capsys, monkeypatch):
