@@ -78,7 +78,7 @@ STEPS = {
     "lint-sarif": Step(("lint", "{model}", "--output-format", "sarif")),
     "lint-executorch": Step((*LINT, "--runtime", "executorch", "--output-format", "concise")),
     "lint-tvm": Step((*LINT, "--runtime", "tvm", "--output-format", "concise")),
-    "layers": Step(("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz")),
+    "layers": Step(("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz", "--against-host")),
     "layers-legacy": Step(("layers", "{model}", "--api", "legacy"), onnx_alone=True),
     "memory": Step(("memory", "{model}", "--target", "m4,m55")),
     "report": Step(("report", "{model}", "-o", "{page}")),

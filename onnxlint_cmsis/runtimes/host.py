@@ -149,7 +149,7 @@ class HostLayer:
     @property
     def result(self) -> Steps:
         """How the first result is stored. Raises NoScaleError."""
-        return steps_of(self.graph, self.node.outputs[0])
+        return steps_of(self.graph, next(iter(self.node.outputs), ""))
 
     @property
     def ratio(self) -> float:
@@ -165,9 +165,13 @@ class HostLayer:
 def steps_of(graph: Graph, name: str) -> Steps:
     """How a tensor of a `.tflite` file is stored. Raises NoScaleError."""
     stored, kind = graph.quantization.get(name), graph.elem_type(name)
-    if stored is None or not stored.scales or not min(stored.scales) > 0 or kind not in ("int4", "int8", "int16"):
+    if stored is None or not stored.scales or kind not in ("int4", "int8", "int16"):
         raise NoScaleError
-    return Steps("int8" if kind == "int4" else kind, stored.scales, (*stored.zero_points, 0)[0])
+    steps = Steps("int8" if kind == "int4" else kind, stored.scales, (*stored.zero_points, 0)[0])
+    low, high = steps.ends
+    if not all(scale > 0 and math.isfinite(scale) for scale in steps.scales) or not low <= steps.zero <= high:
+        raise NoScaleError
+    return steps
 
 
 # What a layer may be off on equal inputs.
@@ -198,7 +202,8 @@ def _rounded_once(factors: Iterable[float]) -> Bound:
     One is at most 1/2 from it, two at most 1/2 + 2^-(n+1) at a shift of -n. They differ where the first of two left
     exactly a half, 1 in 2^n, and had rounded to the side that the second goes on to, every other time.
     """
-    shifts = [max(-quantize_multiplier(factor).shift, 0) for factor in factors]
+    known = [factor for factor in factors if factor > 0 and math.isfinite(factor)]
+    shifts = [max(-quantize_multiplier(factor).shift, 0) for factor in known] or [0]
     return Bound(1, float(np.mean([2.0 ** -(shift + 1) if shift else 0.0 for shift in shifts])))
 
 
@@ -238,9 +243,12 @@ def _wide_reference(layer: HostLayer) -> Bound:
     return EQUAL if bound == ONE else bound
 
 
-def _tried(numbers: Array, result: Steps, *multipliers: Multiplier) -> Bound:
-    """Equal if all multipliers make the same results of all numbers."""
+def _tried(numbers: Array, result: Steps, *factors: float) -> Bound:
+    """Equal if all factors make the same results of all numbers. Raises NoScaleError for a factor that is infinite."""
+    if not all(map(math.isfinite, factors)):
+        raise NoScaleError
     low, high = (end - result.zero for end in result.ends)
+    multipliers = map(quantize_multiplier, factors)
     first, *others = (np.clip(requantized(numbers, multiplier), low, high) for multiplier in multipliers)
     return EQUAL if all((first == other).all() for other in others) else ONE
 
@@ -248,14 +256,14 @@ def _tried(numbers: Array, result: Steps, *multipliers: Multiplier) -> Bound:
 def _product(layer: HostLayer) -> Bound:
     """A factor from double precision against one from single precision, tried on every product of 8 bits."""
     other = layer.steps(1)
-    single = np.float32(layer.data.scale) * np.float32(other.scale) / np.float32(layer.result.scale)
-    exact, rough = quantize_multiplier(layer.factors[0]), quantize_multiplier(float(single))
-    if exact == rough:
+    single = float(np.float32(layer.data.scale) * np.float32(other.scale) / np.float32(layer.result.scale))
+    exact = layer.factors[0]
+    if exact == single:
         return EQUAL
-    if layer.result.kind != "int8":
+    if not layer.data.kind == other.kind == layer.result.kind == "int8":
         return ONE
     largest = layer.data.furthest * other.furthest
-    return _tried(np.arange(-largest, largest + 1, dtype=np.int64), layer.result, exact, rough)
+    return _tried(np.arange(-largest, largest + 1, dtype=np.int64), layer.result, exact, single)
 
 
 def _shipped_product(layer: HostLayer) -> Bound:
@@ -271,11 +279,12 @@ def _slopes(layer: HostLayer, slope: float) -> Bound:
     bound = _tried(
         layer.data.distances[layer.data.distances >= 0],
         layer.result,
-        *map(quantize_multiplier, (layer.ratio, float(data / result))),
+        layer.ratio,
+        float(data / result),
     )
     below = (layer.ratio * slope, float(data * np.float32(slope) / result))
     negative = layer.data.distances[layer.data.distances < 0]
-    return max(bound, _tried(negative, layer.result, *map(quantize_multiplier, below))) if negative.size else bound
+    return max(bound, _tried(negative, layer.result, *below)) if negative.size else bound
 
 
 def _relu(layer: HostLayer) -> Bound:
@@ -331,7 +340,7 @@ def _curve_wide(most: Mapping[int, int]) -> Rule:
 
 def _softmax(layer: HostLayer) -> Bound:
     """The device adds exponentials of 19 fraction bits, each off by up to 2^-20, to a sum from 1 up."""
-    row = (layer.graph.shape(layer.node.outputs[0]) or (None,))[-1]
+    row = (*(layer.graph.shape(layer.node.inputs[0]) or (None,)),)[-1]
     if row is None:
         return Bound(None, why="the length of its rows is not known")
     return Bound(math.floor(1 + row * 2.0**-20 * (layer.result.width + 1)))
@@ -350,13 +359,17 @@ def _matrices(layer: HostLayer) -> Bound:
 
 def _bilinear(layer: HostLayer) -> Bound:
     """Places in 1/1024 of an element, off by more with every row, against places in floats (resize_bilinear.h)."""
-    source, made = (layer.graph.shape(name) for name in (layer.node.inputs[0], layer.node.outputs[0]))
+    source, made = (layer.graph.shape(names[0]) if names else None for names in (layer.node.inputs, layer.node.outputs))
     off = 0.0
-    for before, after in zip(source or (), made or (), strict=False):
-        if before is None or after is None:
-            return Bound(None, why="its sizes are not known")
+    for before, after in zip(source or (None,), made or (None,), strict=False):
+        if not before or not after or after > LONGEST:
+            return Bound(None, why="its sizes are not known, or too large to be looked at")
         off += _misplaced(layer.node, before, after)
     return Bound(math.floor(layer.result.width * off + 1 + NEAR))
+
+
+LONGEST = 1 << 16
+"""Largest size of an axis whose places are looked at."""
 
 
 def _misplaced(node: Node, before: int, after: int) -> float:
@@ -613,9 +626,10 @@ def difference(layer: HostLayer, host: Host) -> LayerDifference:
         exact = kind in ("int32", "int64") and node.op_type in PLAIN_WHOLE
         return LayerDifference(node, EQUAL, "") if exact else LayerDifference(node, Bound(None), UNMEASURED)
     try:
-        bound = row.rule(layer)
+        with np.errstate(all="ignore"):  # scales of damaged files
+            bound = row.rule(layer)
     except NoScaleError:
-        return LayerDifference(node, Bound(None), "has a tensor without a scale")
+        return LayerDifference(node, Bound(None), "has a tensor without a scale that it can have")
     return LayerDifference(node, bound, "" if bound.steps == 0 else bound.why or row.why)
 
 
@@ -635,12 +649,14 @@ Apart = Mapping[int, int]
 
 def _through_weights(layer: HostLayer, apart: Apart) -> float | None:
     """Sum of the weights' sizes, in the channel where it is largest, in steps of the result."""
-    weights = layer.read(layer.node.inputs[1])
-    if weights is None or set(apart) != {layer.position}:
+    weights = layer.read(layer.node.inputs[1]) if set(apart) == {layer.position} and layer.node.has(1) else None
+    if weights is None:
         return None
     axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
     sizes = np.abs(weights.astype(np.float64) - layer.steps(1).zero)
     sums = sizes.sum(axis=tuple(other for other in range(weights.ndim) if other != axis))
+    if not sums.size or len(layer.factors) not in (1, sums.size):
+        return None
     return float((sums * np.array(layer.factors)).max()) * apart[layer.position]
 
 
@@ -699,7 +715,8 @@ def grown(layer: HostLayer, own: Bound, apart: Apart) -> int | None:
     if op in UNROUNDED:
         return max(apart.values()) if own.steps == 0 else None
     try:
-        growth = GROWTH[op](layer, apart) if op in GROWTH else None
+        with np.errstate(all="ignore"):  # scales of damaged files
+            growth = GROWTH[op](layer, apart) if op in GROWTH else None
         width = layer.result.width
     except NoScaleError:
         return None

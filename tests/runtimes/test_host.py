@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import re
 from pathlib import Path
 
@@ -11,17 +13,20 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from model_mutations import mutated
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.layers import host_table
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
 from support.goldens import check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
-from support.linter import analysed, linted
+from support.linter import analysed, layered, linted, target_of
 from support.models import one_node
 from support.paths import SHARED
+from support.tflite_chains import Chain
 from support.tflite_steps import random_chain
 
 pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
@@ -178,6 +183,38 @@ def test_a_page_of_a_float_model_says_nothing_of_the_desktop(tmp_path: Path) -> 
     file.write_bytes(one_node("Relu", [1, 8], {}).SerializeToString())
     assert main(["report", "--isolated", str(file), "-o", str(page)]) == 0
     assert 'id="desktop"' not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_damaged_layer_has_bounds_or_reasons(tmp_path: Path) -> None:
+    """Without outputs, sizes or scales that make sense."""
+    layers = [random_layer(kind, 0, wide=wide).data for kind in LAYERS for wide in (False, True)]
+    told, file = 0, tmp_path / "damaged.tflite"
+    for seed in range(400):
+        chance = random.Random(seed)
+        file.write_bytes(mutated(chance.choice(layers), chance, "parts"))
+        try:
+            model = analysed(file)
+        except ModelError:
+            continue
+        table = host_table(model.against_hosts)
+        assert all(why for _, _, why in table.reasons)
+        told += 1
+    assert told > 100
+
+
+def test_scales_and_ranks_of_damaged_files_are_no_internal_error(tmp_path: Path) -> None:
+    chain = Chain(0, wide=True)
+    data = chain.activation([1, 8])
+    chain.add("TANH", [data], chain.activation([1, 8], math.inf))
+    products = Chain(0)
+    left, right = products.activation([1, 2, 3]), products.activation([1, 3, 2])
+    products.add("BATCH_MATMUL", [left, right], products.activation([1, 1, 1, 2, 2]), ("BatchMatMulOptions", {}))
+    for number, (made, inputs) in enumerate(((chain, [data]), (products, [left, right]))):
+        file = tmp_path / f"{number}.tflite"
+        file.write_bytes(made.model(inputs, [len(made.tensors) - 1]))
+        assert [row.verdict for row in analysed(file).interpretation.report(target_of("cortex-m4", "main")).operators]
+        assert layered(file).layers
 
 
 THIRD_PARTY = (

@@ -485,8 +485,7 @@ def exponent_at_most_zero(view: OperatorView) -> str:
 def power_of_two(view: OperatorView) -> str:
     """The output's scale is 2^-15 (CheckedLog2 in lite/kernels/internal/quantization_util.cc:395)."""
     step = scale(OUTPUT.of(view))
-    exponent = log(step) / log(2) if step > 0 else 0.0
-    exact = step > 0 and abs(exponent - round(exponent)) < 1e-3 and round(exponent) == -15
+    exact = step > 0 and abs(log(step) / log(2) + 15) < 1e-3
     return "" if exact else f"its output has scale {step:g}; 1/32768 alone is taken"
 
 
@@ -2143,6 +2142,8 @@ def _products(p: Preparation) -> None:
     kind = "s16" if LEFT.of(p.view).elem_type == "INT16" else "s8"
     if kind == "s8":
         shape = OUTPUT.of(p.view).shape
+        if len(shape) > 4:
+            raise Unpredictable(f"the file states {len(shape)} axes for its output, and its kernel takes up to 4")
         size = Dims(*(1,) * (4 - len(shape)), *shape)
         sums = KernelCall("fully_connected_s8", size, size, size, per_channel=False)
         p.request_positive(p.routed(sums).buffer_size)
