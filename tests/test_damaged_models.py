@@ -65,13 +65,13 @@ BROKEN = """
 _sound = layers_report
 
 
-def layers_report(path, settings, data=None, calibration=""):
+def layers_report(path, *given, **named):
     size = os.stat(path).st_size
     if size % 3 == 0:
         raise KeyError("odd")
     if size % 3 == 1:
         os.abort()
-    return _sound(path, settings, data, calibration=calibration)
+    return _sound(path, *given, **named)
 """
 
 

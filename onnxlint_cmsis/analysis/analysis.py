@@ -17,7 +17,7 @@ from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdic
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, RuntimeVerdict, runtime_for, runtime_notes
+from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, RuntimeVerdict, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +157,10 @@ class ModelAnalysis:
 
     @cached_property
     def against_hosts(self) -> tuple[HostComparison, ...]:
-        """What layers and outputs may be off in runtimes of a desktop that read such files. Reads weights."""
+        """What layers and outputs may be off in runtimes of a desktop that read such files; none where none does.
+
+        Reads weights.
+        """
         from onnxlint_cmsis.runtimes.host import TFLITE_HOSTS, against, against_onnx_runtime
 
         unfit: dict[int, str] = {}
@@ -167,6 +170,8 @@ class ModelAnalysis:
                 if judged and judged.verdict is not RuntimeVerdict.CMSIS_NN:
                     unfit[record.node.index] = f"becomes {judged.verdict.value}: {judged.reason}"
             return (against_onnx_runtime(self.graph, self.lowered.records, unfit),)
+        if self.format.interpreter != TFLM:
+            return ()
         for target in self.settings.targets:
             for operator in self.interpretation.operators(target):
                 row = operator.row

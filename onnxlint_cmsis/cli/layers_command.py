@@ -464,6 +464,8 @@ def _report(path: str, settings: Settings, data: bytes | None, calibration: str,
     try:
         model = ModelAnalysis("<stdin>" if path == STDIN else path, settings.analysis, data)
         report = layers_report(model.path, settings, data, model, calibration)
+        if against_host and not model.against_hosts:
+            raise UsageError(f"{path}: --against-host: no runtime of a desktop reads such files")
         return report._replace(hosts=model.against_hosts) if against_host else report
     except CalibrationError as error:
         raise UsageError(f"--calibration: {error}") from None

@@ -233,6 +233,14 @@ def test_no_tensor_of_a_third_party_model_is_off_by_more_than_is_told(name: str)
         assert agreement.layers
 
 
+@pytest.mark.skipif(not SHARED.exists(), reason="the folder of programs is not there")
+def test_a_program_that_no_desktop_reads_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    program = min((SHARED / "cases" / "pte").glob("*_m55.pte"))
+    assert main(["layers", "--isolated", "--against-host", str(program)]) == 2
+    assert "no runtime of a desktop reads such files" in capsys.readouterr().err
+    assert analysed(program).against_hosts == ()
+
+
 def test_json_has_every_layer_and_output_of_both_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["layers", "--isolated", "--output-format", "json", residual_model(tmp_path)]
     assert main([*words, "--against-host"]) == 0
