@@ -55,6 +55,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "float_island",
             "useless_quantization",
             "sum_overflow",
+            "few_levels",
         ),
         RuleScope.CLASS: (
             "more_channels",

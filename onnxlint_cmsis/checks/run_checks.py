@@ -31,7 +31,8 @@ def model_findings(
     subject = ModelSubject(model, lowered, code_of)
     checks = checks_of(RuleScope.LAYER)
     findings = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
-    findings += [finding for check in checks_of(RuleScope.MODEL) for finding in check.findings(subject)]
+    on_model = [check for check in checks_of(RuleScope.MODEL) if runs(check.rule.code)]
+    findings += [finding for check in on_model for finding in check.findings(subject)]
     findings += remark_findings(remark for remark in model.remarks if not any(map(runs, _tellers(remark))))
     order = {node.offset: node.index for node in model.graph.nodes} if model.interpretation else None
     return merged(findings, order)

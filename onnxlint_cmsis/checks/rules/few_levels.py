@@ -1,0 +1,253 @@
+"""Numbers use few of the integers that their type has.
+
+The values are computed as the file says, but the file keeps little of what was trained. Three places are looked at.
+
+* Weights with one scale for the whole layer. The largest weight of all channels decides on the scale, and a channel of
+  small weights is left with a few integers: at most 15 of 255 (7 away from 0), beside a channel with more than half of
+  them. Depthwise convolutions lose most by it.
+* An operand of Add, Sub or Concat that is so small that all it can hold is no more than one step of the result.
+* A layer's result that provably uses less than half of its integers, 0 counted in, or of which channels change by at
+  most 16 steps beside others that may use half: bounds of the sums over all inputs say so.
+
+Scales per channel that differ by a lot are no loss by themselves: each channel has all 255 integers. They are one only
+where the channels of the result share a scale, which the third place shows.
+
+The first two are warnings. Weights of fully connected layers are a note, as not every runtime takes a scale for each of
+their outputs. So are results, which may be small because they say little; channels are told from more than one in 16.
+The rule reads weights, in files up to `size-checks-limit`, and not with `--no-weights`.
+
+**What to do.** Quantize the weights with one scale for each output channel. Where channels share the scale of a
+result, equalize them before: multiply the weights of a channel by a number, and divide what reads the channel by it.
+For a result or an operand, calibrate with data that the device will see, or quantize it in 16 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.checks.facts import advice
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.ground.findings import Effect, Statement
+from onnxlint_cmsis.ground.types import Function, Level
+from onnxlint_cmsis.lower.layer import operands_of
+from onnxlint_cmsis.lower.lowered import FoldedWeights, LoweredLayer, folded
+from onnxlint_cmsis.lower.quantization import (
+    EIGHT_BITS,
+    SIXTEEN_BITS,
+    AffineQuantization,
+    dequantizes,
+    of_integers,
+)
+from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.model.roles import Form
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+_MODEL = """
+g (int8[1, 2, 8, 8] x) => (int8[1, 2, 8, 8] y)
+<float s = {0.1}, int8 z = {0}, int8[2, 1, 1, 1] w = {WEIGHTS}, SCALES> {
+    a = DequantizeLinear(x, s, z)
+    b = DequantizeLinear<axis = 0>(w, t, u)
+    c = Conv<group = 2>(a, b)
+    y = QuantizeLinear(c, s, z)
+}
+"""
+
+RULE = Rule(
+    code="CNN517",
+    name="few-levels",
+    level=Level.WARNING,
+    effect=Effect.NOTE,
+    summary="Numbers use few of the integers that their type has.",
+    docs=__doc__,
+    bad=Example(_MODEL.replace("WEIGHTS", "1, 127").replace("SCALES", "float t = {0.01}, int8 u = {0}")),
+    good=Example(
+        _MODEL.replace("WEIGHTS", "100, 127").replace("SCALES", "float[2] t = {0.0001, 0.01}, int8[2] u = {0, 0}")
+    ),
+)
+
+FEW = 16
+"""What uses less than one in so many of its integers has few."""
+JOINED = ("Add", "Sub", "Sum", "Concat")
+"""Operators whose operands share the scale of the result."""
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each layer with such weights or such a result, and for each such operand."""
+    for record in subject.lowered.records:
+        weights = [*_weights(subject, record)]
+        yield from weights or _results(subject, record)
+        if canonical(record.node) in JOINED:
+            yield from _operands(subject.model.graph, record.node)
+
+
+def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]:
+    """A layer whose one scale leaves some output channels few integers."""
+    import numpy as np
+
+    graph, node, layer = subject.model.graph, record.node, record.layer
+    form, place = operator_of(node).roles.form, operator_of(node).roles.second
+    if layer is None or form is None or not record.weighted or not node.has(place):
+        return
+    producer = graph.producers.get(node.inputs[place])
+    tensor = producer.inputs[0] if producer is not None and dequantizes(producer) else node.inputs[place]
+    numbers = record.weights or of_stored(graph, tensor)
+    if numbers is None or not numbers.known or len(numbers.scales or ()) != 1 or tensor not in graph.constants:
+        return
+    stored = subject.model.read_allowed(tensor)
+    if stored is None or stored.ndim < 2 or stored.dtype.kind not in "iu" or numbers.elem_type not in EIGHT_BITS:
+        return
+    axis = 0 if form is Form.GEMM and node.int("transB") else form.outputs(stored.ndim)
+    rows = (
+        np.moveaxis(stored.astype(np.int64), axis, 0).reshape(stored.shape[axis], -1) - (numbers.zero_points or (0,))[0]
+    )
+    reach = np.abs(rows).max(axis=1)
+    few, worst, best = _few(reach, 127)
+    if not few:
+        return
+    named = f"{node.op_type} '{node.label}'"
+    ends = [f"{rows[at].min()} to {rows[at].max()}" for at in (worst, best)]
+    text = (
+        f"{named}: {few} of {reach.size} output channels have few integers, as one scale holds for all: the"
+        f" weights of channel {worst} those from {ends[0]}, of channel {best} those from {ends[1]}."
+    )
+    dense = layer.call.function is Function.FULLY_CONNECTED
+    remedy = advice(graph, "Quantize the weights with one scale for each output channel", "per_channel=True")
+    level = Level.NOTE if dense else None
+    yield Statement(
+        text, node_location(graph.path, node), level=level, group="dense weights" if dense else "weights", remedy=remedy
+    )
+
+
+def _few(reach: NDArray[Any], full: float) -> tuple[int, int, int]:
+    """How many channels hold few integers beside one that holds most, and the channels with the least and the most.
+
+    `reach` is the largest distance from 0 in each channel, `full` that of the type; a channel of zeros is not counted.
+    """
+    import numpy as np
+
+    few = (reach > 0) & (reach * FEW <= full)
+    if reach.max(initial=0) * 2 <= full or not few.any():
+        return 0, 0, 0
+    return int(few.sum()), int(np.argmin(np.where(few, reach, np.inf))), int(np.argmax(reach))
+
+
+def _operands(graph: Graph, node: Node) -> Iterator[Statement]:
+    """An operand of which all that it can hold is at most one step of the result."""
+    result, named = quantized(graph, node.outputs[0]), f"{node.op_type} '{node.label}'"
+    for tensor in operands_of(node):
+        operand = quantized(graph, tensor)
+        if operand is None or result is None or tensor in graph.constants:
+            continue
+        held, step = operand.scale * (2**operand.bits - 1), result.scale
+        if 0 < held <= step:
+            text = (
+                f"{named}: '{tensor}' ({operand.elem_type}, scale {operand.scale:.3g}) moves the result by one step at"
+                f" most: all that it can hold spans {held:.3g}, and the step is {step:.3g}."
+            )
+            remedy = "Calibrate with data that the device will see; if the operand is that small, leave it out."
+            yield Statement(text, node_location(graph.path, node), group="operand", remedy=remedy)
+
+
+def quantized(graph: Graph, tensor: str) -> AffineQuantization | None:
+    """Quantization of an activation with one scale, through the Q/DQ around it; None for any other."""
+    stored = of_stored(graph, tensor)
+    if stored is None:
+        producer = graph.producers.get(tensor)
+        if producer is not None and dequantizes(producer):
+            stored = of_integers(graph, producer.inputs[0])
+        else:
+            behind = next((reader for reader in graph.consumers.get(tensor, ()) if operator_of(reader).quantizes), None)
+            stored = of_integers(graph, behind.outputs[0] if behind is not None else tensor)
+    usable = stored is not None and stored.known and len(stored.scales or ()) == 1 and stored.scale > 0
+    return stored if usable and stored and stored.elem_type in EIGHT_BITS | SIXTEEN_BITS else None
+
+
+def of_stored(graph: Graph, tensor: str) -> AffineQuantization | None:
+    """Quantization that the file keeps on the tensor; None where it keeps none."""
+    kept = graph.quantization.get(tensor)
+    if kept is None or len(kept.scales) != len(kept.zero_points):
+        return None
+    return AffineQuantization(graph.elem_type(tensor), kept.scales, kept.zero_points, kept.axis)
+
+
+def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]:
+    """A layer whose result holds less than half of its integers whatever goes in, or has channels that hold few."""
+    import numpy as np
+
+    graph, node = subject.model.graph, record.node
+    result = record.output or of_stored(graph, next(iter(node.outputs), ""))
+    source = next(iter(record.inputs), None) or of_stored(graph, node.inputs[operator_of(node).roles.first])
+    real = _real_layer(subject, record, source) if source and result and _per_tensor(source, result) else None
+    if real is None or source is None or result is None:
+        return
+    bounds = np.iinfo(source.elem_type)
+    inputs = [source.scale * (bound - (source.zero_points or (0,))[0]) for bound in (bounds.min, bounds.max)]
+    products = [real.weights.reshape(real.bias.size, -1) * end for end in inputs]
+    limits, zero = np.iinfo(result.elem_type), (result.zero_points or (0,))[0]
+    # padding is 0, which every input can be
+    low, high = (pick(*products).sum(axis=1) + real.bias for pick in (np.minimum, np.maximum))
+    with np.errstate(all="ignore"):  # scales of damaged files
+        spans = (high - low) / result.scale
+        low, high = np.floor(low / result.scale) + zero - 1, np.ceil(high / result.scale) + zero + 1
+    if not (np.isfinite(low).all() and np.isfinite(high).all()) or spans.max(initial=0) <= 1:  # always one number
+        return
+    low, high = np.clip(low, limits.min, limits.max), np.clip(high, limits.min, limits.max)
+    named = f"{node.op_type} '{node.label}'"
+    where, all_ = node_location(graph.path, node), int(limits.max) - int(limits.min) + 1
+    least, most = min(int(low.min()), zero), max(int(high.max()), zero)
+    if (most - least + 1) * 2 < all_:
+        held = f"{least} and {most} of {limits.min} to {limits.max}"
+        text = f"{named}: whatever goes in, its result stays between {held}."
+        remedy = "Give the result a smaller scale: calibrate with data that the device will see."
+        yield Statement(text, where, level=Level.NOTE, group="range", remedy=remedy)
+        return
+    few, best = (spans > 1) & (spans * FEW <= all_), int(np.argmax(high - low))
+    if few.sum() * FEW <= few.size or (high - low)[best] * 2 <= all_:
+        return
+    worst = int(np.argmin(np.where(few, spans, np.inf)))
+    text = (
+        f"{named}: whatever goes in, the results of {few.sum()} of {few.size} output channels change by few"
+        f" steps of the one scale: those of channel {worst} by {spans[worst]:.3g} at most, those of channel {best} may"
+        f" lie between {int(low[best])} and {int(high[best])}."
+    )
+    remedy = "Equalize the channels before quantizing, or take these channels out and train again."
+    yield Statement(text, where, level=Level.NOTE, group="channels", remedy=remedy)
+
+
+def _per_tensor(*numbers: AffineQuantization) -> bool:
+    """Whether each has one scale above 0 and a type of 8 or 16 bits."""
+    return all(
+        each.known and len(each.scales or ()) == 1 and each.scale > 0 and each.elem_type in EIGHT_BITS | SIXTEEN_BITS
+        for each in numbers
+    )
+
+
+def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuantization) -> FoldedWeights | None:
+    """Weights, output channels first, and bias of a layer in real numbers; None where they are not known."""
+    import numpy as np
+
+    graph, node, roles = subject.model.graph, record.node, operator_of(record.node).roles
+    if record.layer is None or roles.form is None or roles.form.transposed or not record.weighted:
+        return None
+    if not graph.quantization:
+        layer = folded(graph, subject.model.read_allowed, record) if record.weights else None
+        return layer if layer is not None and layer.weights.ndim and layer.weights.shape[0] == layer.bias.size else None
+    numbers, stored = of_stored(graph, node.inputs[roles.second]), subject.model.read_allowed(node.inputs[roles.second])
+    if numbers is None or not numbers.known or stored is None or stored.ndim < 2 or stored.dtype.kind not in "iu":
+        return None
+    rows = np.moveaxis(stored.astype(np.float64), roles.form.outputs(stored.ndim), 0)
+    rows = rows.reshape(rows.shape[0], -1)
+    scales, zeros = (np.array(each or (0,), np.float64) for each in (numbers.scales, numbers.zero_points))
+    if any(each.size not in (1, rows.shape[0]) for each in (scales, zeros)):
+        return None
+    bias = subject.model.read_allowed(node.inputs[roles.bias]) if node.has(roles.bias) else np.zeros(1)
+    if bias is None or bias.size not in (1, rows.shape[0]):
+        return None
+    whole = np.broadcast_to(bias.reshape(-1).astype(np.float64) * source.scale * scales, (rows.shape[0],))
+    return FoldedWeights((rows - zeros[:, None]) * scales[:, None], whole)
