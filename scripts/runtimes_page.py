@@ -26,8 +26,9 @@ configuration) names the runtime:
 Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files. With another runtime the linter
 judges them for their own one and says so in a note; `memory` refuses.
 
-`@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`. The linter refuses revisions that were
-not reviewed. A runtime brings its own CMSIS-NN, and the linter judges that one; `--release` names another.
+`@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`; of ExecuTorch also a release,
+`executorch@1.4.1`. The linter refuses revisions that were not reviewed. A runtime brings its own CMSIS-NN, and the
+linter judges that one; `--release` names another.
 
 A converter turns an ONNX model into a `.tflite` file for TensorFlow Lite Micro. Converters differ, and where that
 matters a finding says "may". To be certain, convert the model and lint the result:

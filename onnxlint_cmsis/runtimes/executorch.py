@@ -186,8 +186,23 @@ def _pool(call: ProgramCall, entry: str) -> KernelCall:
 
 
 def _average_pool(call: ProgramCall) -> KernelCall:
-    """op_quantized_avg_pool2d.cpp."""
-    return _pool(call, "avgpool_s8")
+    """op_quantized_avg_pool2d.cpp; the size of the result is looked at since there is ceil_mode."""
+    made = _pool(call, "avgpool_s8")
+    if "ceil_mode" in call.arguments:
+        ceil = bool(call.number_of("ceil_mode"))
+        wanted = tuple(_pooled(made, axis, ceil) for axis in (0, 1))
+        if made.output_dims[1:3] != wanted:
+            raise NotRunError(f"its result is {made.output_dims[1:3]}; its window gives {wanted}")
+    return made
+
+
+def _pooled(made: KernelCall, axis: int, ceil: bool) -> int:
+    """Windows along an axis (op_quantized_avg_pool2d.cpp: pooling_output_size)."""
+    size, kernel = made.input_dims[1 + axis] or 0, made.filter_dims[1 + axis] or 0
+    stride, padding = made.stride[axis] or 1, made.padding[axis] or 0
+    room = size + 2 * padding - kernel
+    count = room // stride + 1 + (ceil and room % stride != 0)
+    return count - (ceil and (count - 1) * stride >= size + padding)
 
 
 def _max_pool(call: ProgramCall) -> KernelCall:

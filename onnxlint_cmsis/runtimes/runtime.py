@@ -98,6 +98,11 @@ TVM = Runtime(
     ran=False,
 )
 """The parent of f717c565, which removed the CMSIS-NN partitioner; TVM 0.18.0 is the last release that has it."""
+EXECUTORCH_RELEASES = {
+    "1.4.1": EXECUTORCH._replace(commit="e4d02f41", since="2026-08-14"),
+    "1.4.0": EXECUTORCH._replace(commit="3dd7ccd1", since="2026-08-06"),
+}
+"""Releases that were compared with that revision: they have no quotients, and no average pools that round up."""
 REVIEWED = {"executorch": EXECUTORCH, "tvm": TVM}
 TFLM = "tflm"
 NAMES = (DIRECT.name, TFLM, *REVIEWED)
@@ -123,6 +128,8 @@ def runtime_of(text: str) -> Runtime:
         raise ValueError(f"'{text}': a commit or date has to follow the @")
     if name == TFLM:
         return _tflm(version)
+    if name == EXECUTORCH.name and version in EXECUTORCH_RELEASES:
+        return EXECUTORCH_RELEASES[version]
     return _reviewed(REVIEWED[name], version)
 
 
@@ -208,7 +215,8 @@ def _reviewed(runtime: Runtime, version: str) -> Runtime:
     else:
         fits = runtime.commit.startswith(version.lower()) or version.lower().startswith(runtime.commit)
     if version and not fits:
-        reviewed = f"{runtime.commit} (since {runtime.since})"
+        releases = EXECUTORCH_RELEASES if runtime.name == EXECUTORCH.name else ()
+        reviewed = ", ".join((f"{runtime.commit} (since {runtime.since})", *releases))
         raise ValueError(f"{runtime.title} '{version}' has not been reviewed; reviewed: {reviewed}")
     return runtime
 

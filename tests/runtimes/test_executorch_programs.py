@@ -217,3 +217,22 @@ def test_a_program_is_judged_for_executorch() -> None:
     notes = " ".join(report.notes)
     assert "Judged for ExecuTorch" in notes
     assert "Not judged for tflm" in notes
+
+
+def test_a_release_is_asked_for_by_its_number() -> None:
+    assert runtime_of("executorch@1.4.1").label == "executorch@e4d02f41"
+    with pytest.raises(ValueError, match=r"'1.5.1' has not been reviewed; reviewed: cff6f4dd .*, 1.4.1, 1.4.0"):
+        runtime_of("executorch@1.5.1")
+
+
+def test_an_average_pool_that_rounds_up_has_the_size_that_its_kernel_expects() -> None:
+    verdicts_of = []
+    for rows in (2, 3):
+        writer = PteWriter()
+        source = writer.image(1, 4, 5, 5)
+        scratch = writer.tensor("uint8", (4 * 4 * rows,))
+        arguments = [(source,), [2, 2], [2, 2], [0, 0], True, 0, 0, 0, (scratch,)]
+        result = writer.image(1, 4, rows, rows)
+        writer.outputs.append(writer.call("cortex_m::quantized_avg_pool2d.out", *arguments, out=result))
+        verdicts_of.append(interpreted(writer).rows(TARGETS[1])[0].verdict)
+    assert verdicts_of == [REFUSED, CMSIS_NN]
