@@ -66,7 +66,7 @@ class Bench:
     processes: Processes = field(default_factory=Processes)
     """Compilers and emulators that one execution started."""
     own: str = "-O2"
-    """Optimisation of the firmware's own code, its plain C among it."""
+    """Optimisation of the firmware's own code, its reference code among it."""
 
     @property
     def target(self) -> Target:

@@ -36,7 +36,7 @@ class SweepKind:
     dims: str = "1, s.kh, s.kw, 1"
     """C initialiser of the filter's cmsis_nn_dims."""
     plain: bool = False
-    """Whether it is plain C of runtime/reference.c, which every copy of the library goes with."""
+    """Whether it is reference code of runtime/reference.c, which every copy of the library goes with."""
 
 
 _OHWI, _1HWO, _DENSE = "s.out_c, s.kh, s.kw, s.in_c", "1, s.kh, s.kw, s.out_c", "s.in_c, 1, 1, s.out_c"
@@ -114,7 +114,7 @@ largest; other values skip those over 200 below. A softmax on int16 takes 1 for 
 
 
 def callable_kinds(library: Library) -> list[str]:
-    """The kinds whose function a copy of the library has, and those in plain C."""
+    """The kinds whose function a copy of the library has, and those in reference code."""
     return [
         kind for kind, row in KINDS.items() if row.plain or (library.since(row.since) and library.has(row.function))
     ]

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 # Section sizes per object, from the linker map.
 
 
-OWNERS = ("constants", "arena", "calls", "CMSIS-NN", "plain C", "harness", "C library", "alignment")
+OWNERS = ("constants", "arena", "calls", "CMSIS-NN", "reference code", "harness", "C library", "alignment")
 """Owners of memory in the order in which they are shown."""
 
 _PLAIN = "reference"
-"""Stem of the source with the plain C."""
+"""Stem of the source with the reference code."""
 _HEAD = "Linker script and memory map"
 _PART = re.compile(r"^ (\.\S+|COMMON)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$", re.MULTILINE)
 _LONG_NAME = re.compile(r"^( \.\S+)\n", re.MULTILINE)
@@ -88,7 +88,7 @@ def _owner(part: Part, library: set[str]) -> str:
     if part.source in library:
         return "CMSIS-NN"
     if part.source == _PLAIN:
-        return "plain C"
+        return "reference code"
     if part.source in {path.stem for path in (HERE / "runtime").glob("*.c")}:
         return "harness"
     return "calls" if part.source else "C library"
@@ -162,13 +162,13 @@ def _largest(sizes: Sequence[Bytes]) -> Bytes:
 
 
 def _constants(step: Step, target: Target) -> int:
-    """The linter's number for a call, else what plain C is laid out to read."""
+    """The linter's number for a call, else what reference code is laid out to read."""
     known = parameters(step.call, target) if step.call is not None and step.function else None
     return known.total if known else sum(array.bytes for array in step.arrays)
 
 
 def scratch_of(step: Step, target: Target) -> int:
-    """The linter's number for a call, else what plain C asks for."""
+    """The linter's number for a call, else what reference code asks for."""
     if step.call is None or not step.function:
         return step.scratch
     taken = route(step.call, target)

@@ -244,19 +244,19 @@ class Step:
     output: Value
     """Activation written."""
     call: KernelCall | None = None
-    """The CMSIS-NN call; None where plain C computes the layer."""
+    """The CMSIS-NN call; None where reference code computes the layer."""
     function: str = ""
-    """C function of CMSIS-NN called, empty for plain C."""
+    """C function of CMSIS-NN called, empty for reference code."""
     arrays: tuple[Array, ...] = ()
     """Weights and the like."""
     numbers: Mapping[str, object] = field(default_factory=dict)
     """Further numbers of the template's macro."""
     reason: str = ""
-    """Why plain C computes it."""
+    """Why reference code computes it."""
     in_place: bool = False
     """Whether the output may lie where the first input lies."""
     scratch: int = 0
-    """Bytes that plain C asks for."""
+    """Bytes that reference code asks for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +270,7 @@ class Program:
     outputs: tuple[Value, ...]
     """Values that the host reads."""
     foreign: tuple[tuple[str, str], ...] = ()
-    """Nodes that neither CMSIS-NN nor plain C computes, with the reason; a program that has any runs layer by layer."""
+    """Nodes that no code computes, with the reason; a program that has any runs layer by layer."""
     apart: bool = False
     """Whether no layer reads what another makes: the host gives each its inputs just before it runs."""
 

@@ -50,7 +50,7 @@ class LayerReport:
     """What the firmware says of one layer."""
 
     status: int
-    """Status of the CMSIS-NN call, 0 for plain C."""
+    """Status of the CMSIS-NN call, 0 for reference code."""
     instructions: int
     """Instructions of the call, to one count of SysTick."""
     scratch: tuple[int, int]

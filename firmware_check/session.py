@@ -120,7 +120,7 @@ def _runs(record: LoweredLayer) -> bool:
 
     ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
     """
-    if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
+    if record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE):
         return False
     function = record.call.function if record.call else ""
     fused = record.epilogue.fused if record.epilogue else ()

@@ -26,8 +26,8 @@ _CHANNELS = 2048
 _AIM = 25_000
 """Counts of SysTick that the repeated calls of a row should take: a million instructions."""
 _MOST = 50
-PLAIN_LEVELS = ("-O2", "-O3", "-Os")
-"""Optimisations that plain C is measured with."""
+REFERENCE_LEVELS = ("-O2", "-O3", "-Os")
+"""Optimisations that reference code is measured with."""
 
 
 def grid() -> Iterator[Row]:
@@ -120,12 +120,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--like", default="", metavar="FILE", help="measure the shapes of these rows, gzipped or not")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only rows of this kind")
     parser.add_argument("--every", type=count, default=1, metavar="N", help="only every Nth row")
-    parser.add_argument("--plain", choices=PLAIN_LEVELS, default="-O2", help="optimisation of plain C. Default: -O2.")
+    parser.add_argument("--reference", choices=REFERENCE_LEVELS, default="-O2", help="its optimisation. Default: -O2.")
     parser.add_argument("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="Default: 600.")
     args = parser.parse_args(argv)
     rows = _read(args.like) if args.like else list(grid())
     rows = [row for row in rows if not args.kind or row["kind"] in args.kind][:: args.every]
-    bench = Bench(board_named(args.target), open_library(args.cmsis_nn), args.timeout, own=args.plain)
+    bench = Bench(board_named(args.target), open_library(args.cmsis_nn), args.timeout, own=args.reference)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         for row in measure(rows, bench, Path(folder)):
             say(json.dumps(row) + "\n")

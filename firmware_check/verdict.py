@@ -75,9 +75,9 @@ class LayerVerdict:
     op_type: str
     """Operator."""
     function: str
-    """C function of CMSIS-NN called; empty for plain C."""
+    """C function of CMSIS-NN called; empty for reference code."""
     reason: str
-    """Why plain C computes it, else empty."""
+    """Why reference code computes it, else empty."""
     predicted: Route | None
     """onnxlint_cmsis's prediction; None where no CMSIS-NN call is made."""
     observed: Observed

@@ -85,13 +85,13 @@ Every softmax measured with random data lay between them, to half a percent.
 A softmax on int16 costs one of two numbers, 3 to 16 % apart: the least where its input has a scale of at least
 10 / 65535, the most where the scale is smaller.
 
-## Plain code and copies: a range
+## Reference code and copies: a range
 
-Nobody knows how good the code is that an application has beside CMSIS-NN. `layers` gives a range for plain code of
+Nobody knows how good the reference code of an application is. `layers` gives a range for reference code of
 which both ends were measured: copies, tables, changes of scale, concatenations that change the scale, sums and
-products. The most is that of the firmware check's plain C in the worst of -O2, -O3 and -Os. The least is that of the
+products. The most is that of the firmware check's code in the worst of -O2, -O3 and -Os. The least is that of the
 library's own C where a function does the same work, else the best of the three. `tests/data/cost_plain.jsonl.gz` has
-the calls; `python -m firmware_check sweep --plain=-Os --target CPU --like FILE` measures them again.
+the calls; `python -m firmware_check sweep --reference=-Os --target CPU --like FILE` measures them again.
 
 | instructions for an element | Cortex-M3 | Cortex-M4 | Cortex-M55 |
 |---|---|---|---|
@@ -101,7 +101,7 @@ a Reshape counts channels first. No node stands for the copy that the applicatio
 shuffle. It is a row of `layers` with the operator Transpose and the cause `layout`, and a line under `-v`. A
 Transpose between NCHW and NHWC at the border of a model costs nothing, as the host may write and read either order.
 Converters such as onnx2tf may remove copies. With a range among the costs, totals are `between` two numbers,
-`instructions_range` in JSON, and the first line tells what part of the instructions runs beside CMSIS-NN. Under a
+`instructions_range` in JSON, and the first line tells what part of the instructions reference code runs. Under a
 runtime the converter decides which of these copies stay: they are not counted, and where there are any no such part
 is told.
 
@@ -146,9 +146,9 @@ These costs are `null` in JSON and `unknown` in the table of `layers`. Totals le
 * calls with several small images, or several short rows of a fully connected layer, where the code around each image
   or row makes 2 % of the call: apart from softmax, the first measurements had one image or row each;
 * layers with an unknown size, and calls that return an error;
-* plain code of other kinds (softmax, pooling, convolutions, dense layers) and all other reference code of runtimes.
+* reference code of other kinds (softmax, pooling, convolutions, dense layers; in runtimes all others).
 
-Addition and multiplication of CMSIS-NN do not broadcast, on int8 or on int16. Plain code adds operands of unequal
+Addition and multiplication of CMSIS-NN do not broadcast, on int8 or on int16. Reference code adds operands of unequal
 shapes. Maximum and minimum do broadcast.
 
 Measured sizes are channels up to 48, planes up to 12x12 and 1x64, depths of fully connected layers up to 400, and int16
@@ -163,7 +163,7 @@ and 5 % less to 5 % more on Cortex-M33. int16 convolutions take up to 5 % more o
 
 ## What a warning is worth
 
-Layers in plain code, in a runtime's reference code, or without any code are a warning where they do 5 % of a model's
+Layers in reference code or without any code are a warning where they do 5 % of a model's
 work or more, and a note below. Work is counted in multiply-accumulates. An element of a layer without
 multiply-accumulates counts as 3 where a table gives it, 8 where it is copied, 20 where it is computed. The numbers come
 from instructions of 60 models in firmware under QEMU (CMSIS-NN 4.0.0, 7.0.0 and main, gcc 12.2):
@@ -198,7 +198,7 @@ def cost_page() -> str:
 
 
 def _plain() -> str:
-    """The range of each kind of plain code on each core."""
+    """The range of each kind of reference code on each core."""
     copies = " | ".join(f"{cost.least:g} to {cost.element + cost.carry:.0f}" for cost in COPIES.values())
     rows = [f"| a copy between memory orders | {copies} |"]
     for code, row in ELEMENTS.items():

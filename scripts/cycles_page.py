@@ -36,7 +36,7 @@ TAIL = """
   TCM. Without padding the 3x3 convolution lies in the range too.
 * Sources for Cortex-M4 and Cortex-M33 time the whole net as microTVM runs it, with an older CMSIS-NN. Another runtime,
   compiler, flash wait states or cache settings may take more or less time.
-* Layers of unknown cost (plain code, reference code, and kernels that were not measured) are left out. The text then
+* Layers of unknown cost (reference code, and kernels that were not measured) are left out. The text then
   says "predicted at least", and how many layers are missing. Where no cost is known, there is no time.
 * For other CPUs, and for builds with `+nodsp` or `+nomve`, there is no time: no public measurement was found.
 """

@@ -32,7 +32,7 @@ from onnxlint_cmsis.config.settings import (  # noqa: E402
 )
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS  # noqa: E402
 from onnxlint_cmsis.formats.onnx.names import OPERATORS as RECORDS  # noqa: E402
-from onnxlint_cmsis.lower.layer import PLAIN_TYPES  # noqa: E402
+from onnxlint_cmsis.lower.layer import REFERENCE_TYPES  # noqa: E402
 from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
 from report_page import report_page  # noqa: E402
 from runtimes_page import runtimes_page  # noqa: E402
@@ -102,9 +102,8 @@ FIRMWARE_HEAD = """# What runs as firmware
 [A first run](firmware-check.md#a-first-run) goes from nothing to a plot. This page says what of a model runs there.
 
 `python -m firmware_check` makes one call of CMSIS-NN of each layer where the release and the copy have a function for
-it, and small plain C elsewhere. Every report names the layers in plain C, with the reason. A layer that neither
-computes does not run, which the report says with the reason; the others then run one by one, on inputs recorded from
-ONNX Runtime.
+it, and of small reference code elsewhere. Every report names these layers, with the reason. A layer without code does
+not run, and the report says why; the others then run one by one, on inputs recorded from ONNX Runtime.
 
 Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0, int8 weights and int64
 biases. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias
@@ -115,7 +114,7 @@ runtimes pass it.
 
 A release behind a function is the first one that it is called in; without one it is called from 4.0.0 on.
 
-| form | CMSIS-NN | plain C |
+| form | CMSIS-NN | reference code |
 |---|---|---|
 """
 
@@ -158,10 +157,10 @@ def _functions(form: LayerForm) -> str:
 
 
 def _plain(name: str, form: LayerForm) -> str:
-    """When plain C computes a form, and for which activations."""
+    """When reference code computes a form, and for which activations."""
     if not form.plain:
         return "never"
-    plain_types = PLAIN_TYPES[form.code or name]
+    plain_types = REFERENCE_TYPES[form.code or name]
     types = "" if plain_types == ("s8",) else f", for {' and '.join(plain_types)}"
     if not form.functions:
         return f"always{types}"

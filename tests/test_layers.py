@@ -90,7 +90,7 @@ def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
     assert (sigmoid["op"], sigmoid["kernel"], sigmoid["input"]) == ("Sigmoid", "", [1, 5, 6, 4])
     assert str(sigmoid["reason"]).startswith("CMSIS-NN has no s8 function for it; arm_nn_activation_s16")
     assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED.reason)
-    assert [row["verdict"] for row in (conv, sigmoid, add)] == ["CMSIS-NN", "plain code", "undecided"]
+    assert [row["verdict"] for row in (conv, sigmoid, add)] == ["CMSIS-NN", "reference code", "undecided"]
     assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]
 
 
@@ -128,7 +128,7 @@ def test_a_layer_whose_kernel_a_size_leaves_open_is_undecided_in_its_row_as_in_t
 
 def test_every_row_has_the_same_keys() -> None:
     conv, sigmoid, _ = rows(FOREIGN)
-    assert [*conv, "instructions_range"] == list(sigmoid)  # plain code has a range in place of one number
+    assert [*conv, "instructions_range"] == list(sigmoid)  # reference code has a range in place of one number
     assert len(rows(FOREIGN, targets=["cortex-m4", "cortex-m55"])) == 6
 
 
@@ -147,13 +147,13 @@ def test_a_release_decides_who_computes_a_layer() -> None:
     for release in ("5.0.0", "6.0.0"):
         (row,) = layered(model, targets=["cortex-m4"], release=release).rows
         found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"]
-    assert found["5.0.0"] == ("plain code", "weight-zero-point", "", None)
+    assert found["5.0.0"] == ("reference code", "weight-zero-point", "", None)
     assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", None)
 
 
 def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:
     (row,) = layered(CASES["grouped"]().model(), targets=["cortex-m4"], release="5.0.0").rows
-    assert (row["verdict"], row["cause"], row["kernel"]) == ("plain code", "groups", "")
+    assert (row["verdict"], row["cause"], row["kernel"]) == ("reference code", "groups", "")
 
 
 def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> str:

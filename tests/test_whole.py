@@ -80,7 +80,7 @@ def test_shared_models_lint(release: str) -> None:
         believable(report)
         assert report.readable, path
         rows = layered(path, targets=TARGETS, release=release).rows
-        lowered = [row for row in rows if row["entry"] or row["cause"] == "groups"]  # plain code before 6.0.0
+        lowered = [row for row in rows if row["entry"] or row["cause"] == "groups"]  # reference code before 6.0.0
         assert len(lowered) == dict(report.statistics)["layers"] * len(TARGETS)
         assert all(row["entry"] or row["reason"] for row in rows)
         assert rows, path

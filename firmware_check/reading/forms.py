@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firmware_check.program import Array, Step
-from onnxlint_cmsis.lower.layer import PLAIN_TYPES
+from onnxlint_cmsis.lower.layer import REFERENCE_TYPES
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
@@ -22,7 +22,7 @@ class Unsupported(Exception):  # noqa: N818  not an error: the node stays outsid
     """The reason, as a clause about the node."""
 
 
-# The forms of layers: the function of CMSIS-NN that computes one, by type and release, and the plain C beside it.
+# The forms of layers: the function of CMSIS-NN that computes one, by type and release, and the reference code.
 
 
 class CFunction(NamedTuple):
@@ -42,11 +42,11 @@ class LayerForm(NamedTuple):
     functions: tuple[CFunction, ...] = ()
     """Functions for it, newest release of each type first; none where CMSIS-NN has no function."""
     plain: str = ""
-    """Macro with the plain C; empty where there is none."""
+    """Macro with the reference code; empty where there is none."""
     code: str = ""
-    """Kind of plain code in the linter's words, where the form has another name."""
+    """Kind of reference code in the linter's words, where the form has another name."""
     apart: str = ""
-    """What plain C computes although there is a function, for the documentation."""
+    """What reference code computes although there is a function, for the documentation."""
 
     def function(self, kind: str, library: Library) -> str:
         """C function for a type in a copy's release, the oldest one where the release is before it."""
@@ -141,14 +141,14 @@ FORMS = {
 """Every form, by name."""
 
 CODES = {form.code or name: name for name, form in FORMS.items()}
-"""Stem of an entry point, or kind of plain code, to the form."""
+"""Stem of an entry point, or kind of reference code, to the form."""
 
 
 def formed(step: Step, library: Library) -> Step:
-    """The layer with its C function, or in plain C where it has a `reason` or this copy has no such function.
+    """The layer with its C function, or in reference code where it has a `reason` or this copy has no such function.
 
     Raises:
-        Unsupported: neither computes it.
+        Unsupported: no code computes it.
 
     """
     form, kind = FORMS[step.form], _type(step)
@@ -158,7 +158,7 @@ def formed(step: Step, library: Library) -> Step:
         reason = f"this copy of CMSIS-NN {library.release} has no {function or f'function for it in {kind}'}"
     if not reason:
         return replace(step, function=function)
-    if not form.plain or kind not in PLAIN_TYPES[form.code or step.form]:
+    if not form.plain or kind not in REFERENCE_TYPES[form.code or step.form]:
         raise Unsupported(reason)
     return replace(step, form=form.plain, reason=reason)
 

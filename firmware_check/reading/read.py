@@ -66,7 +66,7 @@ def advice_on(reasons: Iterable[str]) -> list[str]:
 
 
 Build = Callable[["Workspace", "LoweredLayer", str], None]
-"""Makes the layer of a record; the text is the reason of plain C, empty for a function of CMSIS-NN."""
+"""Makes the layer of a record; the text is the reason of reference code, empty for a function of CMSIS-NN."""
 
 BUILDS: dict[str, Build] = {
     "convolve": build_convolution,
@@ -86,7 +86,7 @@ BUILDS: dict[str, Build] = {
     "lookup": build_lookup,
     "move": build_copy,
 }
-"""Stem of an entry point, or kind of plain code, to what builds it."""
+"""Stem of an entry point, or kind of reference code, to what builds it."""
 
 
 class FirmwareOperator(NamedTuple):
@@ -207,9 +207,9 @@ class _Walk:
             self._dequantize(node)
 
     def _moves(self, node: Node, record: LoweredLayer | None) -> bool:
-        """Whether a node is another way to read memory: plain C moves elements where a layer wants an order."""
+        """Whether a node is another way to read memory: reference code moves elements where a layer wants an order."""
         known = node.inputs[0] in self._space.integers or node.inputs[0] in self._space.reals
-        refused = record is not None and record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN)
+        refused = record is not None and record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE)
         return not refused and (known or self._graph.elem_type(node.inputs[0]) in STORED)
 
     def _layer(self, record: LoweredLayer) -> None:
@@ -218,7 +218,7 @@ class _Walk:
         decision = on_release(record, taken, self._target.release)
         if decision is not None and decision.cause is Cause.GROUPS:
             decision = None  # a function computes it, wrongly: that is to be seen on the device
-        if decision is not None and decision.verdict is not Verdict.PLAIN:
+        if decision is not None and decision.verdict is not Verdict.REFERENCE:
             raise Unsupported(decision.reason)
         entry = record.call.entry if record.call else ""
         build = BUILDS.get(decision.code if decision else entry_parts(entry)[0])

@@ -143,7 +143,7 @@ def _along(scale: np.ndarray, node: Node, rank: int) -> list[int]:
 
 
 MOST_AXES = 8
-"""Loops of the plain C that moves elements."""
+"""Loops of the reference code that moves elements."""
 
 
 class Workspace:
@@ -191,7 +191,7 @@ class Workspace:
         return replace(output, folded_from=source.folded_from)  # what it was before a Reshape lies there alike
 
     def ordered(self, node: Node, value: Value, order: tuple[int, ...]) -> Value:
-        """The value in this memory order; plain C moves it where it lies otherwise."""
+        """The value in this memory order; reference code moves it where it lies otherwise."""
         if lies_in(value, order):
             return replace(value, order=order)
         if value.folded_from is not None:
@@ -215,7 +215,7 @@ class Workspace:
         return moved
 
     def add(self, step: Step) -> None:
-        """A layer, by the function of its form or in plain C."""
+        """A layer, by the function of its form or in reference code."""
         refuse_out_of_range(step)
         self.keep(formed(with_zeros(step) if self._bias_of_zeros else step, self.library))
 
@@ -226,7 +226,7 @@ class Workspace:
 
 
 def copy_step(names: tuple[str, str, str], source: Value, output: Value, places: Places, offset: int = 0) -> Step:
-    """A copy of elements as plain C; `names` are label, operator and reason, `offset` is the first element taken.
+    """A copy of elements, in reference code; `names`: label, operator and reason, `offset` is the first element taken.
 
     Two bytes of an int16 element are a further loop, so that the copy handles bytes alone.
     """

@@ -25,7 +25,7 @@ COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "off", 
 _ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")
 """Least widths, and columns to leave out, where every layer agrees: the last line of the report says so of all."""
 _APART = {"layer": 8, "kernel": 13}, ("status", "scratch", "op")
-PLAIN, AGREES = "plain C", "agrees"
+PLAIN, AGREES = "reference code", "agrees"
 _NAMED = 5
 """Layers that one line names."""
 _NUMBERS = ("status", "scratch", "instructions", "off", "differ")
@@ -80,7 +80,7 @@ def said_of(check: TargetCheck) -> list[str]:
     layers = [(check.called(layer.label), layer) for layer in check.layers]
     said = [f"{name}: {fault.code} {fault.text}" for name, layer in layers for fault in layer.disagreements]
     said += [f"{name}: {fault.code} {fault.text}" for name, layer in layers for fault in layer.defects]
-    said += [f"{name}: plain C, {layer.reason}" for name, layer in layers if layer.reason]
+    said += [f"{name}: reference code, {layer.reason}" for name, layer in layers if layer.reason]
     said += [f"{name}: {remark}" for name, layer in layers for remark in layer.remarks]
     said += [f"{check.called(label)}: not run, {reason}" for label, reason in check.foreign]
     said += [f"{check.called(label)}: flagged ({hazard}), and did not run" for label, hazard in check.unseen]

@@ -14,7 +14,7 @@ typedef struct
 
 typedef struct
 {
-    int32_t (*run)(void); /* returns the status of the CMSIS-NN call, 0 where the layer is plain C */
+    int32_t (*run)(void); /* returns the status of the CMSIS-NN call, 0 where the layer is reference code */
     const region *inputs; /* read by the layer */
     uint32_t input_count;
     const region *outputs; /* written by the layer, with guards around each where the build has them */

@@ -1,4 +1,4 @@
-/* Plain C for layers that CMSIS-NN has no function for: slow, and as simple as the operator's definition. */
+/* Reference code for layers that CMSIS-NN has no function for: slow, and as simple as the operator's definition. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 

@@ -140,7 +140,7 @@ class TfliteSpace:
         return bounds(quantization, ACTIVATIONS[name])
 
     def add(self, step: Step, index: int) -> None:
-        """A layer, by the function of its form or in plain C."""
+        """A layer, by the function of its form or in reference code."""
         form = formed(step, self.library)
         self.steps.append(form)
         self.values[index] = form.output

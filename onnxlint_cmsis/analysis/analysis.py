@@ -74,7 +74,7 @@ class LayerCost(NamedTuple):
     instructions: int | None = None
     """One number; None where nothing was measured that gives one."""
     range: tuple[int, int] | None = None
-    """Least and most, where data decide or code beside CMSIS-NN computes it; None where that is not known."""
+    """Least and most, where data decide or reference code computes it; None where that is not known."""
 
 
 class ModelAnalysis:
@@ -228,13 +228,13 @@ class ModelAnalysis:
         return self._costs[call, target]
 
     def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
-        """What a layer costs on a target where it has this verdict, in CMSIS-NN or beside it."""
+        """What a layer costs on a target where it has this verdict, in CMSIS-NN or in reference code."""
         if self.interpretation and not self.interpretation.has_cost(record.node, target):
             return LayerCost()
         if record.node.index in self.graph.once:
             return LayerCost(0)
-        if verdict is Verdict.PLAIN:
-            return LayerCost(None, self.plain_range(record, target))
+        if verdict is Verdict.REFERENCE:
+            return LayerCost(None, self.reference_range(record, target))
         if verdict is not Verdict.CMSIS_NN or record.layer is None:
             return LayerCost()
         from onnxlint_cmsis.cmsis_nn.library import instructions_range
@@ -243,18 +243,18 @@ class ModelAnalysis:
         library = self.settings.runtime.library(call.entry, target)
         return LayerCost(self.instructions(call, target), instructions_range(call, library, self.route(call, target)))
 
-    def plain_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of the code beside CMSIS-NN for a layer; None where nothing is known.
+    def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the reference code for a layer; None where nothing is known.
 
-        It is the application's plain code, or the reference kernel of its runtime.
+        It is code of the application or of its runtime.
         """
         if self.interpretation:
-            return self.interpretation.plain_range(record.node, target)
+            return self.interpretation.reference_range(record.node, target)
         if self.judged:
             from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
 
             return layer_range(self.graph, self.judgements[record.node.index], target, self.settings.runtime)
-        from onnxlint_cmsis.cmsis_nn.library import plain_range
+        from onnxlint_cmsis.cmsis_nn.library import reference_range
 
         if not self._by_application or not record.code:
             return None
@@ -263,7 +263,7 @@ class ModelAnalysis:
         if shape is None or len(sizes) < len(shape):
             return None
         repeats = record.cause is Cause.BROADCAST
-        return plain_range(target, record.code, sizes, self._width, repeats=repeats)
+        return reference_range(target, record.code, sizes, self._width, repeats=repeats)
 
     def copy_range(self, copy: LayoutCopy, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of a copy between memory orders."""
@@ -311,7 +311,7 @@ class ModelAnalysis:
 
     @property
     def _by_application(self) -> bool:
-        """Whether the application calls the functions of CMSIS-NN, and has the code beside them."""
+        """Whether the application calls the functions of CMSIS-NN, and has the reference code."""
         return not self.settings.runtime.judges and self.settings.assume not in LEGACY.types
 
     @property

@@ -209,7 +209,7 @@ def _in_windows(graph: Graph, name: str) -> bool:
 
 def _of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:
     graph, judges, assume = model.graph, model.settings.runtime.judges, model.settings.assume
-    computed = any(record.verdict in (Verdict.CMSIS_NN, Verdict.PLAIN) for record in _records_at(model, tensor))
+    computed = any(record.verdict in (Verdict.CMSIS_NN, Verdict.REFERENCE) for record in _records_at(model, tensor))
     if computed and not judges and tensor.name in model.layout.stored:
         tensor = _in_memory(graph, tensor, model.layout.stored[tensor.name])
     assumed = computed and model.lowered.assumed and not quantized_model(graph)

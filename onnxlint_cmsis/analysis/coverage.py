@@ -63,12 +63,11 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     uses = None if model.interpretation else activations(model.graph, model.lowered)
     arena = None if uses is None else plan_arena(uses).size  # at least: a runtime may lay it out in its own way
     copies = tuple(copy.label for copy in model.copies)
-    beside = "reference code" if model.interpretation else "plain code"
-    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies, beside)
+    return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies)
 
 
 STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
-"""Verdicts on layers at which the runtime stops, so that no code beside CMSIS-NN computes them."""
+"""Verdicts on layers at which the runtime stops, so that no reference code computes them."""
 
 
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
@@ -76,7 +75,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     for record in model.repeated:
         refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
         verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
-        in_vain = verdict is Verdict.PLAIN and judged is not None and judged.verdict in STOPS
+        in_vain = verdict is Verdict.REFERENCE and judged is not None and judged.verdict in STOPS
         groups[Verdict.REFUSED if in_vain else verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = _costs(model, run, groups, target)
@@ -91,7 +90,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
-        _share(model, groups[Verdict.PLAIN]),
+        _share(model, groups[Verdict.REFERENCE]),
         _share(model, groups[Verdict.REFUSED]),
         _share(model, groups[Verdict.UNDECIDED]),
         costs.instructions,
@@ -125,13 +124,13 @@ def _costs(
 ) -> _Costs:
     costs = [model.cost(record, target, Verdict.CMSIS_NN) for record in run]
     ends = [cost.range for cost in costs if cost.instructions is None]
-    beside = [model.cost(record, target, Verdict.PLAIN).range for record in groups[Verdict.PLAIN]]
+    others = [model.cost(record, target, Verdict.REFERENCE).range for record in groups[Verdict.REFERENCE]]
     copies = [model.copy_range(copy, target) for copy in model.copies]
     refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
-    unknown = ends.count(None) + beside.count(None) + refused
+    unknown = ends.count(None) + others.count(None) + refused
     instructions = sum(cost.instructions or 0 for cost in costs)
     least, most = _added(ends)
-    other_least, other_most = _added([*beside, *copies])
+    other_least, other_most = _added([*others, *copies])
     ranges = (instructions + least + other_least, instructions + most + other_most)
     share = None
     known = not unknown and None not in copies and not model.unknown_copies
@@ -216,15 +215,15 @@ def _verdict(
         conditions.append("in builds with checks")
     known = not stops and totals.cost_known
     arena = totals.arena_needed if model.interpretation else summary.arena
-    beside = totals.cmsis_nn_share if worst is Effect.BESIDE else None
+    share = totals.cmsis_nn_share if worst is Effect.REFERENCE else None
     return TargetVerdict(
         totals.target,
         WORDS[worst] if worst else RUNS,
         tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
         tuple(sorted(codes[worst])) if worst else (),
         ", ".join(conditions),
-        every=sum(share.layers for share in (totals.cmsis_nn, totals.plain, totals.refused, totals.undecided)),
-        share=(1 - beside[1], 1 - beside[0]) if beside else None,
+        every=sum(share.layers for share in (totals.cmsis_nn, totals.reference_code, totals.refused, totals.undecided)),
+        share=(1 - share[1], 1 - share[0]) if share else None,
         instructions=(totals.instructions_range or (totals.instructions, totals.instructions)) if known else None,
         unknown_cost=totals.unknown_cost,
         time=totals.time.range if known and totals.time and totals.time.milliseconds else "",
@@ -242,7 +241,7 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
     computed = {record.node.index for record in model.repeated}
     for operator in model.interpretation.operators(target) if model.interpretation else ():
         effect, own = operator.row.effect, operator.row.own
-        if effect is Effect.BESIDE and (operator.node is None or operator.node.index not in computed):
+        if effect is Effect.REFERENCE and (operator.node is None or operator.node.index not in computed):
             continue
         if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
             yield operator.row.label, effect, operator.row.verdict is RuntimeVerdict.HALTS
@@ -251,7 +250,7 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
         if judged is not None and judged.row is not None:
             effect = judged.effect(model.settings.runtime)
             yield record.node.label, effect, judged.verdict is RuntimeVerdict.HALTS
-        elif refusal is not None and refusal.verdict is Verdict.PLAIN and judged is None:
-            yield record.node.label, Effect.BESIDE, False
+        elif refusal is not None and refusal.verdict is Verdict.REFERENCE and judged is None:
+            yield record.node.label, Effect.REFERENCE, False
         elif refusal is not None:
             yield record.node.label, Effect.UNKNOWN, False

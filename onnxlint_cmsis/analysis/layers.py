@@ -156,7 +156,7 @@ def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport
         copy.label,
         TRANSPOSE.name,
         target.label,
-        Verdict.PLAIN,
+        Verdict.REFERENCE,
         Cause.LAYOUT,
         f"{copy.reason}; {MAY_GO}",
         input=tuple(size for size, _ in sorted(copy.places, key=lambda loop: -loop[1])),

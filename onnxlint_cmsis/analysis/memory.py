@@ -170,7 +170,7 @@ def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:
 
 
 IN_PLACE = ("requantize", "lookup")
-"""Kinds of plain code that may overwrite what they read."""
+"""Kinds of reference code that may overwrite what they read."""
 ELEMENTWISE = (Function.ADD, Function.MUL, Function.RELU, Function.ACTIVATION)
 """Functions that read each element before they write the same one."""
 

@@ -243,10 +243,6 @@ def _gain(finding: Finding, of: str) -> str:
 # What linting tells of a model as a whole, as plain data for every reporter.
 
 
-PLAIN = "plain code"
-"""What computes layers beside CMSIS-NN where the application does."""
-
-
 class LayerShare(NamedTuple):
     """The layers of one verdict on one target."""
 
@@ -265,10 +261,10 @@ class TargetSummary(NamedTuple):
     """Label."""
     cmsis_nn: LayerShare
     """Layers that functions of CMSIS-NN compute."""
-    plain: LayerShare
-    """Layers that plain or reference code computes; a range of its instructions is known at most."""
+    reference_code: LayerShare
+    """Layers that reference code computes; a range of its instructions is known at most."""
     refused: LayerShare
-    """Layers that neither computes."""
+    """Layers that no code is known to compute, or that the runtime refuses."""
     undecided: LayerShare
     """Layers that a size leaves open."""
     instructions: int
@@ -296,7 +292,7 @@ class TargetSummary(NamedTuple):
     @property
     def cost_known(self) -> bool:
         """Whether the cost of a layer is known, or there is no layer."""
-        shares = (self.cmsis_nn, self.plain, self.refused, self.undecided)
+        shares = (self.cmsis_nn, self.reference_code, self.refused, self.undecided)
         return not self.unknown_cost or self.unknown_cost < sum(share.layers for share in shares)
 
 
@@ -313,8 +309,6 @@ class FileSummary(NamedTuple):
     """Bytes of activations, at least: other runtimes lay them out in more. None where a size is unknown."""
     copies: tuple[str, ...] = ()
     """Copies between memory orders that the application makes, and for which no node stands."""
-    beside: str = PLAIN
-    """What computes layers beside CMSIS-NN: `plain code` of the application, `reference code` of a runtime."""
 
 
 # Result of comparing two models, as plain data.

@@ -19,7 +19,7 @@ WORDS: Mapping[Effect, str] = {
     Effect.WRONG: "WRONG RESULTS",
     Effect.DOES_NOT_FIT: "DOES NOT FIT",
     Effect.UNKNOWN: "UNKNOWN",
-    Effect.BESIDE: "RUNS, partly",
+    Effect.REFERENCE: "RUNS, partly",
 }
 """The word for the worst effect, the worst first; without any of these it RUNS."""
 
@@ -40,7 +40,7 @@ class TargetVerdict(NamedTuple):
     every: int = 0
     """Layers that compute something in each run."""
     share: tuple[float, float] | None = None
-    """Least and most part of the instructions that run beside CMSIS-NN; None where that is not known."""
+    """Least and most part of the instructions that reference code runs; None where that is not known."""
     instructions: tuple[int, int] | None = None
     """Least and most predicted instructions (not cycles) of the layers whose cost is known; None where none is."""
     unknown_cost: int = 0
@@ -88,11 +88,11 @@ class VerdictLine(NamedTuple):
         return f"{first.word} ({first.condition})" if first.condition else first.word
 
     def reason(self, names: Mapping[str, str]) -> str:
-        """`'conv' and 'dense' (CNN302)`, `2 of 12 layers beside CMSIS-NN, 11 to 15 % of the instructions`."""
+        """`'conv' and 'dense' (CNN302)`, `2 of 12 layers in reference code, 11 to 15 % of the instructions`."""
         first = self.verdicts[0]
-        if first.word == WORDS[Effect.BESIDE]:
+        if first.word == WORDS[Effect.REFERENCE]:
             layers = "layer" if first.every == 1 else "layers"
-            return f"{len(first.layers)} of {first.every} {layers} beside CMSIS-NN{self._share()}"
+            return f"{len(first.layers)} of {first.every} {layers} in reference code{self._share()}"
         shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
         more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
         codes = ", ".join(first.codes)

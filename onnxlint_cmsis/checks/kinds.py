@@ -197,7 +197,7 @@ class Offence(NamedTuple):
 
 EFFECTS = {
     Verdict.CMSIS_NN: Effect.NOTE,
-    Verdict.PLAIN: Effect.BESIDE,
+    Verdict.REFERENCE: Effect.REFERENCE,
     Verdict.REFUSED: Effect.UNKNOWN,
     Verdict.UNDECIDED: Effect.UNKNOWN,
 }
@@ -214,7 +214,7 @@ class QuantizationCheck(NamedTuple):
     remedy: Remedy
     """What it says to do."""
     always_warn: bool = False
-    """Whether plain code is worth a warning whatever its share of the work."""
+    """Whether reference code is worth a warning whatever its share of the work."""
 
     def __call__(self, subject: ModelSubject) -> Iterator[Statement]:
         """Yield one statement for each node; those of one reason have one level, and the first says what mends all."""
@@ -251,7 +251,7 @@ def _of_releases(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Off
 def statements(
     subject: ModelSubject, offence: Offence, remedy: Remedy, level: Level | None = None
 ) -> Iterator[Statement]:
-    """What is said of nodes with one reason; plain code is milder than what cannot run, by its share of the work."""
+    """What is said of nodes with one reason; reference code is milder than no code, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
     consequence = _consequence(subject, records[0])
     share = share_of_macs(subject.model, records)
@@ -304,7 +304,7 @@ def share_of_macs(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> floa
 
 
 def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
-    """Whether nodes in plain code are worth a warning; weights are, where a size is unknown."""
+    """Whether nodes in reference code are worth a warning; weights are, where a size is unknown."""
     share = share_of_work(model.work, [record.node.index for record in records])
     return any(record.weighted for record in records) if share is None else share >= ENOUGH
 
@@ -313,7 +313,7 @@ def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
     """Who computes them, and how much of the model's work they are where they multiply by weights."""
     refused = offence.decision.verdict is Verdict.REFUSED
     nobody = "No function computes" if brief else "No function of CMSIS-NN computes"
-    who = nobody if refused else "Plain code computes"
+    who = nobody if refused else "Reference code computes"
     part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
     part = f" ({percent(share)} of the MACs)" if part and brief else part
     count = len(offence.records)

@@ -121,14 +121,14 @@ NUMBERS = ("MACs", "instructions", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
     "!": "a known error or wrong result (CNN3xx)",
-    "~": "plain code computes it, no CMSIS-NN",
-    "x": "neither computes it",
+    "~": "reference code computes it, no CMSIS-NN",
+    "x": "refused: no code is known that computes it",
     "?": "not decided",
 }
 """What stands in front of a layer that does not simply run in CMSIS-NN."""
 RUNTIME_MARKS = {
     "!": "a known error or wrong result (CNN3xx, CNN4xx)",
-    "~": "reference code of the runtime computes it, no CMSIS-NN",
+    "~": "reference code computes it, no CMSIS-NN",
     "x": "the runtime refuses it, or stops there",
     "?": "not decided",
 }
@@ -359,7 +359,7 @@ DESCRIPTION = (
     "(NHWC), kernel, MACs, predicted instructions (not cycles), scratch, constants (bytes of weights, bias, "
     "multipliers and shifts). Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
     "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
-    "layers. A layer that CMSIS-NN has no function for says `plain code` where code beside CMSIS-NN does, else "
+    "layers. A layer that CMSIS-NN has no function for says `reference code` where such code does, else "
     "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it, of a .pte file every call "
     "as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model. "
     "`--assume s8,s16` puts data types that a float model may have side by side."

@@ -254,7 +254,7 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     return _Counted(counts, covered, sizes.n, of_one)
 
 
-# Plain C beside CMSIS-NN: the least and the most instructions that it takes.
+# Reference code: the least and the most instructions that it takes.
 #
 # Who writes the application decides how good the code is, so there is no one number. The most is that of the code in
 # which the firmware check computes a layer (its runtime/reference.c), in the worst of -O2, -O3 and -Os. The least is
@@ -299,13 +299,13 @@ ELEMENTS = {
     "elementwise_add": {Isa.SCALAR: PerElement(83, 345), Isa.DSP: PerElement(78, 345), Isa.MVE: PerElement(17, 85)},
     "elementwise_mul": {Isa.SCALAR: PerElement(29, 66), Isa.DSP: PerElement(34, 66), Isa.MVE: PerElement(8, 71)},
 }
-"""Kind of plain code to its cost. The least of sums and products is that of arm_elementwise_add_s8 and _mul_s8."""
+"""Kind of reference code to its cost. The least of sums and products is that of arm_elementwise_add_s8 and _mul_s8."""
 CALL = 60
 """Instructions around a loop over elements, at most."""
 JOINED = "concatenation"
-"""Plain code that changes the scale of each element, as `requantize` does."""
+"""Reference code that changes the scale of each element, as `requantize` does."""
 MOVING = ("move", "transpose", "pad")
-"""Plain code that copies elements."""
+"""Reference code that copies elements."""
 
 
 def copy_range(target: Target, places: list[tuple[int, int]], width: int = 1) -> tuple[int, int] | None:
@@ -324,10 +324,10 @@ def copy_range(target: Target, places: list[tuple[int, int]], width: int = 1) ->
     return int(least), ceil(cost.call + elements * width * cost.element + carries * cost.carry)
 
 
-def plain_range(
+def reference_range(
     target: Target, code: str, sizes: tuple[int, ...], width: int = 1, *, repeats: bool = False
 ) -> tuple[int, int] | None:
-    """Least and most instructions of a kind of plain code that writes a tensor of these sizes.
+    """Least and most instructions of a kind of reference code that writes a tensor of these sizes.
 
     `repeats`: an operand has fewer elements, of which simple code first makes a tensor of these sizes. None for
     kinds that were not measured, and for another compiler than gcc.

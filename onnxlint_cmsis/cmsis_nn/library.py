@@ -6,7 +6,7 @@ its route. What else sets releases apart is asked here in words, so that no othe
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.cost import Prediction, copy_range, cost, cost_of_route, plain_range, predicted
+from onnxlint_cmsis.cmsis_nn.cost import Prediction, copy_range, cost, cost_of_route, predicted, reference_range
 from onnxlint_cmsis.cmsis_nn.cost_records import (
     COMPILER,
     instructions_range,
@@ -49,9 +49,9 @@ __all__ = [
     "measured_build",
     "measured_pairs",
     "parameters",
-    "plain_range",
     "predicted",
     "range_reason",
+    "reference_range",
     "route",
     "route_classes",
     "runs_dsp_body",

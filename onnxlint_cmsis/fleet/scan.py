@@ -52,12 +52,12 @@ class TargetRow(NamedTuple):
     """Layers that functions of CMSIS-NN compute."""
     macs_cmsis_nn: int
     """Their multiply-accumulates, as far as these are known."""
-    layers_plain: int
-    """Layers in plain or reference code."""
-    macs_plain: int
+    layers_reference_code: int
+    """Layers in reference code."""
+    macs_reference_code: int
     """Their multiply-accumulates."""
     layers_refused: int
-    """Layers that neither computes."""
+    """Layers that no code is known to compute, or that the runtime refuses."""
     macs_refused: int
     """Their multiply-accumulates."""
     layers_undecided: int
@@ -153,7 +153,7 @@ def _target_row(summary: TargetSummary) -> TargetRow:
     return TargetRow(
         summary.target,
         *summary.cmsis_nn[:2],
-        *summary.plain[:2],
+        *summary.reference_code[:2],
         *summary.refused[:2],
         summary.undecided.layers,
         summary.instructions,

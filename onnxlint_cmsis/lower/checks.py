@@ -23,7 +23,7 @@ from onnxlint_cmsis.lower.layer import (
     Verdict,
     activations_of,
     broadcast_dims,
-    in_plain_code,
+    in_reference_code,
     is_image,
     parameters_of,
     refused,
@@ -219,13 +219,13 @@ def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decis
     if route.reason:
         several = function is Function.FULLY_CONNECTED and record.layer.call.per_channel
         cause = Cause.NO_PER_CHANNEL if several else Cause.NO_FUNCTION
-        return in_plain_code(kind, function, cause, route.reason)
+        return in_reference_code(kind, function, cause, route.reason)
     if computes_groups_as_dense(route):
         text = f"CMSIS-NN {release} computes a grouped convolution as a dense one"
-        return in_plain_code(kind, function, Cause.GROUPS, text)
+        return in_reference_code(kind, function, Cause.GROUPS, text)
     if _ignores_zero_point(record, release):
         text = f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
-        return in_plain_code(kind, function, Cause.WEIGHT_ZERO_POINT, text)
+        return in_reference_code(kind, function, Cause.WEIGHT_ZERO_POINT, text)
     return None
 
 
@@ -298,7 +298,7 @@ def _with_constant(name: str, other: Shape | None, constant: Shape | None, kind:
         return None  # arm_maximum_s8 and arm_minimum_s8 broadcast
     if single and name in ARITHMETIC and len(constant) <= len(other):
         text = "one operand is a constant that no layer in front takes in"
-        return in_plain_code(kind, "lookup", Cause.OPERAND_CONSTANT, text)
+        return in_reference_code(kind, "lookup", Cause.OPERAND_CONSTANT, text)
     if name not in FUNCTIONS:
         return refused(Cause.OPERAND_CONSTANT, f"its constant has several numbers; CMSIS-NN has no function for {name}")
     if len(constant) > len(other) or any(
@@ -307,7 +307,7 @@ def _with_constant(name: str, other: Shape | None, constant: Shape | None, kind:
         text = f"the constant of shape {shape_text(constant)} makes its operand of shape {shape_text(other)} larger"
         return refused(Cause.BROADCAST, text)
     text = "one operand is a constant of several numbers that no layer in front takes in"
-    return in_plain_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
+    return in_reference_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
 
 
 def _two_activations(function: Function, kind: str, first: Shape | None, second: Shape | None) -> Decision | None:
@@ -320,7 +320,7 @@ def _two_activations(function: Function, kind: str, first: Shape | None, second:
     if same:
         return None
     have = f"its operands have shapes {shape_text(first)} and {shape_text(second)}"
-    return in_plain_code(kind, function, Cause.BROADCAST, f"{have}; arm_{function.entry(kind)} does not broadcast")
+    return in_reference_code(kind, function, Cause.BROADCAST, f"{have}; arm_{function.entry(kind)} does not broadcast")
 
 
 def _same(first: Shape, second: Shape) -> bool | None:
@@ -406,7 +406,7 @@ def check_activations(
 
 
 def check_operand(graph: Graph, node: Node) -> Decision | None:
-    """Why plain code does not take a constant operand of several numbers; None where it does."""
+    """Why reference code does not take a constant operand of several numbers; None where it does."""
     roles = operator_of(node).roles
     if canonical(node) not in ARITHMETIC or len(node.inputs) <= roles.second:
         return None
@@ -537,7 +537,7 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
         return refused(Cause.WEIGHT_SCALES, "its weights do not have one scale for each output channel")
     if dense and call.types != "s8":
         text = f"its weights have a scale for each output; arm_{call.entry} takes one"
-        return in_plain_code(call.types, Function.FULLY_CONNECTED, Cause.WEIGHT_SCALES, text)
+        return in_reference_code(call.types, Function.FULLY_CONNECTED, Cause.WEIGHT_SCALES, text)
     return None
 
 
@@ -617,7 +617,7 @@ def lower_softmax(graph: Graph, node: Node, assume: Assumptions) -> Layer | Deci
         kind, _ = activation_type(graph, node.inputs[0], assume)
         function = f"arm_softmax_{kind if assume.stays_float else 's8'}"
         text = f"it runs over axis {min(axes)}, which is not the last {stored}; {function} runs over rows"
-        return in_plain_code(kind, Function.SOFTMAX, Cause.AXIS, text)
+        return in_reference_code(kind, Function.SOFTMAX, Cause.AXIS, text)
     return unweighted_layer(Function.SOFTMAX, graph, node, assume)
 
 
@@ -651,7 +651,7 @@ def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQ
     if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
         return None
     has = f"scale {result.scale:.6g} and zero-point {result.signed_zero_points[0]}"
-    return in_plain_code(kind, function, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
+    return in_reference_code(kind, function, Cause.SOFTMAX_SCALE, f"its output has {has}, not {words} and {zero_point}")
 
 
 def function_output(record: LoweredLayer) -> tuple[AffineQuantization, str] | None:
@@ -690,13 +690,15 @@ def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Deci
     if function in SAME_SCALE and not all(
         quantization is not None and quantization.equals(result) for quantization in numbers
     ):
-        return in_plain_code(kind, function, Cause.UNEQUAL_SCALES, UNEQUAL)
+        return in_reference_code(kind, function, Cause.UNEQUAL_SCALES, UNEQUAL)
     if function is Function.SOFTMAX and (refusal := check_softmax(layer.call.entry, numbers[0], result)) is not None:
         return refusal
     if ending.clamps and function not in CLAMPING:
         text = f"a clamp follows before its result is quantized; arm_{layer.call.entry} has none"
-        clamps = function is Function.CONCATENATION  # the plain code of a concatenation clamps, that of others does not
-        return in_plain_code(kind, function, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
+        clamps = function is Function.CONCATENATION  # that of a concatenation clamps, that of others does not
+        return (
+            in_reference_code(kind, function, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
+        )
     return None
 
 
@@ -708,7 +710,7 @@ def check_copy(node: Node, numbers: StoredNumbers, ending: Epilogue) -> Decision
     )
     if canonical(node) not in ("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None
-    return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; plain code copies")
+    return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; reference code copies")
 
 
 # Tensors that need one scale and zero-point, since functions between them copy integers.

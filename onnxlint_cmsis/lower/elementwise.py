@@ -16,7 +16,7 @@ from onnxlint_cmsis.lower.layer import (
     Layer,
     changes_layout_only,
     dims_of,
-    in_plain_code,
+    in_reference_code,
     is_image,
     ordered,
     refused,
@@ -31,7 +31,7 @@ NO_FUNCTION = "CMSIS-NN has no function for it"
 
 
 def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
-    """Plain code for a Slice with fixed starts, ends and steps."""
+    """Reference code for a Slice with fixed starts, ends and steps."""
     fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
     if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
         return refused(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
@@ -39,13 +39,13 @@ def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 
 def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
-    """Plain code repeats elements: nearest neighbours and whole factors."""
+    """Reference code repeats elements: nearest neighbours and whole factors."""
     old, new = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
     if old is None or new is None or None in old or None in new or len(old) != len(new):
         return refused(Cause.NO_FUNCTION, NO_FUNCTION)
     sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=True)]
     if node.text("mode", "nearest") != "nearest" or any(b % a for a, b in sizes):
-        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; plain code repeats elements a whole number of times")
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; reference code repeats elements a whole number of times")
     if not _repeats(node) or not _factors_fit(graph, node, [b / a for a, b in sizes]):
         return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
     return _copied(graph, node, assume)
@@ -53,7 +53,7 @@ def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
     kind, _ = activation_type(graph, node.inputs[0], assume)
-    return in_plain_code(kind, "move", Cause.NO_FUNCTION, NO_FUNCTION)
+    return in_reference_code(kind, "move", Cause.NO_FUNCTION, NO_FUNCTION)
 
 
 def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
@@ -96,10 +96,10 @@ def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     kind = layer.call.types
     too_many = _too_many_axes(graph, node, f"arm_concatenation_{kind if assume.stays_float else 's8'}_[wxyz]")
     if too_many:
-        return in_plain_code(kind, Function.CONCATENATION, too_many.cause, too_many.reason)
+        return in_reference_code(kind, Function.CONCATENATION, too_many.cause, too_many.reason)
     if not assume.stays_float and _long_rows(graph, node):
         text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
-        return in_plain_code(kind, Function.CONCATENATION, Cause.RANK, text)
+        return in_reference_code(kind, Function.CONCATENATION, Cause.RANK, text)
     return layer
 
 
@@ -130,7 +130,7 @@ def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     too_many = _too_many_axes(graph, node, f"arm_transpose_{kind if assume.stays_float else 's8'}")
     if too_many:
-        return in_plain_code(kind, Function.TRANSPOSE, too_many.cause, too_many.reason)
+        return in_reference_code(kind, Function.TRANSPOSE, too_many.cause, too_many.reason)
     result = ordered(graph.shape(node.outputs[0]))
     call = KernelCall(Function.TRANSPOSE.entry(kind), ordered(shape), NO_DIMS, result, permutation=order)
     return Layer(node, call, {}, 1, assumed)

@@ -335,7 +335,7 @@ class Assumptions(NamedTuple):
         return self.data_type in FLOAT.types
 
 
-# The verdict on a node: a function of CMSIS-NN, plain code, or refused; with the reason.
+# The verdict on a node: a function of CMSIS-NN, reference code, or refused; with the reason.
 
 
 class Verdict(str, Enum):
@@ -343,10 +343,10 @@ class Verdict(str, Enum):
 
     CMSIS_NN = "CMSIS-NN"
     """A function of CMSIS-NN."""
-    PLAIN = "plain code"
-    """Code beside CMSIS-NN; `in_plain_code` knows it."""
+    REFERENCE = "reference code"
+    """Other code of the application or of its runtime; `in_reference_code` knows the application's."""
     REFUSED = "refused"
-    """Neither of both."""
+    """No code is known that computes it, or the runtime refuses it."""
     UNDECIDED = "undecided"
     """A size that is not known leaves it open."""
 
@@ -414,12 +414,12 @@ class Decision(NamedTuple):
     reason: str
     """Why, as a clause for people; it names no tensor, so that equal reasons are one."""
     code: str = ""
-    """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
+    """Kind of reference code that computes it, a key of REFERENCE_TYPES; empty for every other verdict."""
 
 
-def plain(cause: Cause, reason: str, code: str) -> Decision:
-    """Plain code of a kind computes the node."""
-    return Decision(Verdict.PLAIN, cause, reason, code)
+def reference(cause: Cause, reason: str, code: str) -> Decision:
+    """Reference code of a kind computes the node."""
+    return Decision(Verdict.REFERENCE, cause, reason, code)
 
 
 def refused(cause: Cause, reason: str) -> Decision:
@@ -431,12 +431,12 @@ UNDECIDED = Decision(Verdict.UNDECIDED, Cause.SHAPE, "the rank or sizes of its o
 """A node that cannot be lowered for want of a shape, not of a kernel."""
 
 
-# Operators and integer types that plain code beside CMSIS-NN computes.
+# Operators and integer types that reference code computes.
 #
-# It is the code that the firmware check generates where CMSIS-NN has no function; runtimes have their own plain code.
+# It is the code that the firmware check generates where CMSIS-NN has no function; runtimes have their own.
 
 
-PLAIN_TYPES: dict[str, tuple[str, ...]] = {
+REFERENCE_TYPES: dict[str, tuple[str, ...]] = {
     Function.CONVOLVE: ("s8",),
     Function.TRANSPOSE_CONV: ("s8",),
     Function.FULLY_CONNECTED: ("s8",),
@@ -452,7 +452,7 @@ PLAIN_TYPES: dict[str, tuple[str, ...]] = {
     "move": ("s8", "s16"),
     Function.TRANSPOSE: ("s8", "s16"),
 }
-"""Function, or kind of plain code, to the types it is for."""
+"""Function, or kind of reference code, to the types it is for."""
 
 CURVES = ("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Softplus", "Gelu")
 """Operators that are a function of one int8 activation, which a table of 256 integers gives."""
@@ -460,6 +460,6 @@ ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
 """Operators that become such a function with one number as the other operand."""
 
 
-def in_plain_code(kind: str, code: str, cause: Cause, reason: str) -> Decision:
-    """Plain code where there is any for the type (`s8`, `s16`), else refused; `code` is a key of PLAIN_TYPES."""
-    return plain(cause, reason, str(code)) if kind in PLAIN_TYPES.get(code, ()) else refused(cause, reason)
+def in_reference_code(kind: str, code: str, cause: Cause, reason: str) -> Decision:
+    """Reference code where there is any for the type (`s8`, `s16`), else refused; `code`: a key of REFERENCE_TYPES."""
+    return reference(cause, reason, str(code)) if kind in REFERENCE_TYPES.get(code, ()) else refused(cause, reason)

@@ -42,9 +42,9 @@ class LoweredLayer(NamedTuple):
     reason: str = ""
     """Why, as a clause for people."""
     code: str = ""
-    """Kind of plain code that computes it, a key of PLAIN_TYPES; empty for every other verdict."""
+    """Kind of reference code that computes it, a key of REFERENCE_TYPES; empty for every other verdict."""
     layer: Layer | None = None
-    """The kernel call: that of CMSIS-NN, or for plain code and refused nodes the one that the geometry asks for."""
+    """The kernel call: that of CMSIS-NN, or for the others the one that the geometry asks for."""
     epilogue: Epilogue | None = None
     """Nodes behind it that its kernel computes too; None where no kernel computes the node."""
     inputs: tuple[AffineQuantization | None, ...] = ()
@@ -107,8 +107,8 @@ class Lowered:
 
     @cached_property
     def beside(self) -> tuple[LoweredLayer, ...]:
-        """Records of plain code and refused nodes."""
-        return tuple(record for record in self.records if record.verdict in (Verdict.PLAIN, Verdict.REFUSED))
+        """Records of nodes in reference code and of those without code."""
+        return tuple(record for record in self.records if record.verdict in (Verdict.REFERENCE, Verdict.REFUSED))
 
     @cached_property
     def assumed(self) -> int:

@@ -41,7 +41,7 @@ from onnxlint_cmsis.lower.layer import (
     Layer,
     Verdict,
     dims_of,
-    in_plain_code,
+    in_reference_code,
     refused,
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
@@ -278,7 +278,7 @@ class _Lowering:
     def _record(self, node: Node, outcome: Layer | Decision) -> LoweredLayer:
         if isinstance(outcome, Decision):
             record = LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
-            return self._in_integers(record) if outcome.verdict is Verdict.PLAIN and self._quantized else record
+            return self._in_integers(record) if outcome.verdict is Verdict.REFERENCE and self._quantized else record
         record = LoweredLayer(node, Verdict.CMSIS_NN, layer=outcome)
         if self._quantized:
             return self._in_integers(record)
@@ -328,7 +328,7 @@ class _Lowering:
         if before is None or after is None or before.equals(after):
             return None
         kind = "s16" if before.bits == 16 else "s8"
-        return in_plain_code(kind, "requantize", Cause.UNEQUAL_SCALES, UNEQUAL)
+        return in_reference_code(kind, "requantize", Cause.UNEQUAL_SCALES, UNEQUAL)
 
 
 def _complete(node: Node) -> bool:

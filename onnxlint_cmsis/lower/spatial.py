@@ -17,7 +17,7 @@ from onnxlint_cmsis.lower.layer import (
     Shape,
     amounts_of,
     dims_of,
-    in_plain_code,
+    in_reference_code,
     product_of,
     refused,
 )
@@ -481,5 +481,5 @@ def _not_expressible(graph: Graph, node: Node, call: KernelCall, kind: str) -> D
         text = "it counts padding in the average (count_include_pad); CMSIS-NN divides by the inputs in the window"
         if node.int("ceil_mode"):
             return refused(Cause.ATTRIBUTE, f"{text}, and its ceil_mode rounds the output's size up")
-        return in_plain_code(kind, Function.AVERAGE_POOL, Cause.ATTRIBUTE, text)
+        return in_reference_code(kind, Function.AVERAGE_POOL, Cause.ATTRIBUTE, text)
     return None

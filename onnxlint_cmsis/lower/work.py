@@ -20,7 +20,7 @@ from onnxlint_cmsis.lower.layer import (
     Stored,
     Verdict,
     channels_last,
-    in_plain_code,
+    in_reference_code,
     lies_in,
     moved_places,
     operands_of,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 #
 # Elements count as multiply-accumulates, so that one limit holds for every rule. In firmware of 60 models under QEMU
 # (instructions, gcc 12.2, CMSIS-NN 4.0.0, 7.0.0 and main), a multiply-accumulate of CMSIS-NN's layers took 3.6 on
-# Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of plain code took 5 from a table, 15 to 18 in a copy, 35
-# to 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
+# Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of reference code took 5 from a table, 15 to 18 in a copy,
+# 35 to 54 in a pool or Concat that changes the scale, 82 to 270 in a sum of unequal shapes, 180 to 2,200 in Softmax.
 
 
 TABLE, COPY, ELEMENT = 3, 8, 20
@@ -57,7 +57,7 @@ TABLE, COPY, ELEMENT = 3, 8, 20
 COPIES = (*MOVING, Elements.JOINED, Elements.PADDED)
 """Elements of operators that only copy; what they give out counts."""
 ENOUGH = 0.05
-"""Share of a model's work from which on code beside CMSIS-NN is a warning, in every rule."""
+"""Share of a model's work from which on reference code is a warning, in every rule."""
 SMALLEST = 0.01
 """Least share that is given as a number."""
 
@@ -254,7 +254,7 @@ class _Walk:
             return None
         if record is None:
             return self._seen(node, values[0], shape)
-        if record.verdict not in (Verdict.CMSIS_NN, Verdict.PLAIN):
+        if record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE):
             return None
         return self._computed(node, record, values, shape)
 
@@ -385,7 +385,7 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
         return resize_decision(graph, node, assume)
     if name in CURVES:
         reason = NO_S8_FUNCTION if name in ("Sigmoid", "Tanh") else NO_FUNCTION
-        return in_plain_code(kind, "lookup", Cause.NO_FUNCTION, reason)
+        return in_reference_code(kind, "lookup", Cause.NO_FUNCTION, reason)
     plane = name == "ReduceMean" and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
     return refused(
         Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
@@ -397,7 +397,7 @@ def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> D
         return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
     behind = _behind_scale_alone(graph, node, clampable)
     cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
-    return in_plain_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
+    return in_reference_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
 
 
 def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) -> bool:

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Nodes that a line names before it only counts."""
-_HEADS = ("target", "CMSIS-NN", "beside", "refused", "open", "MACs", "instructions", "flash", "arena", "scratch")
+_HEADS = ("target", "CMSIS-NN", "reference", "refused", "open", "MACs", "instructions", "flash", "arena", "scratch")
 
 
 def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
-    """How a file was read, a table with a row for each target, and the layers beside CMSIS-NN; nothing unread."""
+    """How a file was read, a table with a row for each target, and the layers outside CMSIS-NN; nothing unread."""
     for note in file.notes:
         yield labelled("note", with_short_names(note, file, run), run)
     summary = file.summary
@@ -54,14 +54,14 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
     for target in summary.targets:
         if target.time:
             yield labelled("time", f"{_cpu(target)}: {target.time.text}", run)
-    for number, where in enumerate((f"in {summary.beside}", "in neither", "not decided"), 1):
+    for number, where in enumerate(("in reference code", "refused", "not decided"), 1):
         for share in dict.fromkeys(_shares(target)[number] for target in summary.targets):
             if share.layers:
                 names = with_short_names(_names(share.nodes, share.layers), file, run)
                 yield labelled("layers", f"{where}: {names}", run)
     if summary.copies:
         names = with_short_names(_names(summary.copies), file, run)
-        yield labelled("copies", f"{len(summary.copies)} to another memory order, in {summary.beside}: {names}", run)
+        yield labelled("copies", f"{len(summary.copies)} to another memory order, in reference code: {names}", run)
 
 
 def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
 
 
 def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
-    return target.cmsis_nn, target.plain, target.refused, target.undecided
+    return target.cmsis_nn, target.reference_code, target.refused, target.undecided
 
 
 def fixable_text(files: Sequence[FileResult]) -> str:
@@ -110,7 +110,7 @@ def verdict_fields(file: FileResult) -> list[dict[str, object]]:
 
 
 def _target_fields(target: TargetSummary) -> dict[str, object]:
-    names = ("cmsis_nn", "plain", "refused", "undecided")
+    names = ("cmsis_nn", "reference_code", "refused", "undecided")
     pairs = zip(names, _shares(target), strict=True)
     shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in pairs}
     known = {name: value for name, value in target._asdict().items() if value is not None}

@@ -149,7 +149,7 @@ _NO_REMEDY = {
     Effect.WRONG: "give the layer a form that the reason allows.",
     Effect.DOES_NOT_FIT: "make the model smaller, or take a larger device.",
     Effect.UNKNOWN: "see onnxlint-cmsis rule {code}.",
-    Effect.BESIDE: "nothing: it runs, beside CMSIS-NN.",
+    Effect.REFERENCE: "nothing: it runs, in reference code.",
     Effect.COSTS: "nothing: it runs and is right.",
     Effect.NOTE: "nothing: it changes nothing on the device.",
 }

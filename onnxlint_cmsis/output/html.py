@@ -107,7 +107,7 @@ def figures(summary: FileSummary | None) -> tuple[Figure, ...]:
 def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str, str, str]]:
     shares = {
         "layers in CMSIS-NN": target.cmsis_nn,
-        f"layers in {summary.beside}": target.plain,
+        "layers in reference code": target.reference_code,
         "layers refused": target.refused,
         "layers undecided": target.undecided,
     }
@@ -143,7 +143,7 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
 
 COLORS = 8
 """Colours of kernels; further kernels share one more, and every layer names its kernel."""
-KINDS = {"!": "hazard", "~": "plain", "x": "refused", "?": "undecided", " ": ""}
+KINDS = {"!": "hazard", "~": "reference", "x": "refused", "?": "undecided", " ": ""}
 """Class of the style sheet for each mark of a layer."""
 
 
@@ -246,7 +246,7 @@ def layer_table(given: ReportInput, findings: Sequence[Finding], colors: Mapping
 def _cell(layer: LayerReport, beside: Mapping[str, list[tuple[int, Finding]]], colors: Mapping[str, int]) -> Cell:
     kernel, mark = kernel_of(layer), mark_of(layer)
     on_it = [item for item in beside.get(layer.node, ()) if layer.target in item[1].targets or not item[1].targets]
-    told = any(finding.effect.rank <= Effect.BESIDE.rank for _, finding in on_it)
+    told = any(finding.effect.rank <= Effect.REFERENCE.rank for _, finding in on_it)
     hazards = f"known error or wrong result: {', '.join(layer.hazards)}" if layer.hazards else ""
     remark = "" if told else hazards or reason_of(layer)
     numbers = tuple(dict.fromkeys(number for number, _ in on_it))

@@ -128,7 +128,7 @@ def boundary_in_c(report: LayersReport, path: str) -> str:
 NO_LAYER = "no layer"
 """Stands for the kernel of an operator that copies bytes at most."""
 _MARKS = {
-    Verdict.PLAIN.value: "~",
+    Verdict.REFERENCE.value: "~",
     Verdict.REFUSED.value: "x",
     Verdict.UNDECIDED.value: "?",
     RuntimeVerdict.REFERENCE.value: "~",

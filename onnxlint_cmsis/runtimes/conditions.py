@@ -482,7 +482,7 @@ def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
     """A layer that the runtime hands to no function of CMSIS-NN."""
     if record.verdict is not Verdict.CMSIS_NN:
         return record
-    return record._replace(verdict=Verdict.PLAIN, cause=Cause.RUNTIME, reason=reason)
+    return record._replace(verdict=Verdict.REFERENCE, cause=Cause.RUNTIME, reason=reason)
 
 
 def _padded(judged: JudgedLayer) -> JudgedLayer:

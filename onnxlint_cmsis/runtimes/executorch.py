@@ -643,7 +643,7 @@ class Interpretation:
             if row.call is not None:
                 records.append(LoweredLayer(node, Verdict.CMSIS_NN, layer=layer_of(graph, node, row.call)))
             elif row.op in COPIES or not operator_of(node).free:
-                verdict = Verdict.PLAIN if row.verdict is RuntimeVerdict.REFERENCE else Verdict.REFUSED
+                verdict = Verdict.REFERENCE if row.verdict is RuntimeVerdict.REFERENCE else Verdict.REFUSED
                 records.append(LoweredLayer(node, verdict, Cause.RUNTIME, row.reason))
         return Lowered(tuple(records))
 
@@ -717,7 +717,7 @@ class Interpretation:
         """What stops the program on a target, as words; empty where it runs."""
         return next((f"{row.label}: {row.reason}" for row in self.rows(target) if row.stage), "")
 
-    def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:  # noqa: ARG002 - not measured
+    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:  # noqa: ARG002 - not measured
         """Nothing: ExecuTorch's own code was not measured."""
         return None
 

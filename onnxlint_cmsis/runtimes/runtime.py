@@ -248,7 +248,7 @@ class RuntimeVerdict(str, Enum):
 
 _EFFECTS = {
     RuntimeVerdict.CMSIS_NN: Effect.NOTE,
-    RuntimeVerdict.REFERENCE: Effect.BESIDE,
+    RuntimeVerdict.REFERENCE: Effect.REFERENCE,
     RuntimeVerdict.REFUSED: Effect.STOPS,
     RuntimeVerdict.HALTS: Effect.STOPS,
     RuntimeVerdict.WRONG: Effect.WRONG,
@@ -512,8 +512,8 @@ class FileInterpretation(Protocol):
     def has_cost(self, node: Node, target: Target) -> bool:
         """Whether there can be a cost of an operator."""
 
-    def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of code beside CMSIS-NN; None where nothing is known."""
+    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of reference code; None where nothing is known."""
 
     def scratch(self, target: Target) -> int | None:
         """Bytes of scratch of the hungriest operator; None where one's are unknown."""

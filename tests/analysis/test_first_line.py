@@ -76,7 +76,7 @@ def test_a_size_that_is_not_known_leaves_the_word_open() -> None:
     assert words(model(ROW, WIDTH="W2"), input_shapes={"x": [1, 4, 1, 32]}) == [RUNS, WORDS[Effect.WRONG]]
 
 
-@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WORDS[Effect.BESIDE]), ("Erf", WORDS[Effect.UNKNOWN])])
+@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WORDS[Effect.REFERENCE]), ("Erf", WORDS[Effect.UNKNOWN])])
 def test_code_that_is_not_known_leaves_it_open_and_known_code_runs(operator: str, word: str) -> None:
     (verdict,) = lint(model(CURVE, OPERATOR=operator), targets=["cortex-m4"]).verdicts
     assert (verdict.word, verdict.layers) == (word, ("curve",))

@@ -84,7 +84,7 @@ LAYERS = """
         [sum] y = Add(d, z)
     }
 """
-"""A layer with a hazard, one without, one in plain code and one that a size leaves open."""
+"""A layer with a hazard, one without, one in reference code and one that a size leaves open."""
 
 
 def test_layers_are_marked_by_their_verdict(

@@ -41,7 +41,7 @@ def test_a_table_is_the_function_of_every_integer(scale: float, zero: int, out_s
 
 
 def copied(step: Step, source: np.ndarray) -> np.ndarray:
-    """What the plain C of a copy makes of memory."""
+    """What the reference code of a copy makes of memory."""
     places, offset = step.numbers["places"], step.numbers["offset"]
     assert isinstance(places, list)
     assert isinstance(offset, int)
@@ -110,7 +110,7 @@ def test_a_slice_takes_what_numpy_takes(
     [
         (2.0, 4, ""),
         (2.4, 4, "its coordinates do not repeat"),
-        (1.5, 3, "plain code repeats elements a whole number"),
+        (1.5, 3, "reference code repeats elements a whole number"),
     ],
 )
 def test_only_whole_factors_repeat_each_element_equally(factor: float, size: int, text: str, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_generated_c_fits_the_signatures_of_the_release(release: str, tmp_path: 
 
 @pytest.mark.parametrize("release", ["4.0.0", "main"])
 def test_every_number_of_a_generated_call_has_a_name(release: str, tmp_path: Path) -> None:
-    """By a variable, a field or a comment: calls of plain C, of element-wise functions, pad, concatenation, softmax."""
+    """By a variable, a field or a comment: reference code, element-wise functions, pad, concatenation, softmax."""
     library = Stub(release)
     calls = []
     for make in (every_form, more.beside, more.branches):
@@ -63,7 +63,7 @@ def test_every_number_of_a_generated_call_has_a_name(release: str, tmp_path: Pat
 
 
 def test_plain_c_stands_in_for_what_a_copy_lacks(tmp_path: Path) -> None:
-    """The default copy of 4.0.0 has none of these; plain C is right to one unit, in place where it may be."""
+    """The default copy of 4.0.0 has none of these; reference code is right to one unit, in place where it may be."""
     found = data(every_form(tmp_path))["checks"][0]
     assert found["agrees"]
     plain = {layer["node"] for layer in found["layers"] if layer["plain_c"]}

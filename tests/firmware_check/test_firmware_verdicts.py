@@ -1,4 +1,4 @@
-"""One verdict: what `layers` says of each node is what firmware is generated from, function, plain code or refusal."""
+"""One verdict: what `layers` says of each node is what firmware is made of: function, reference code, refusal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RELEASES = ("4.0.0", "6.0.0", "7.0.0")
 WITHOUT_CALL = ("batch_matmul", "maximum", "minimum", "lstm_unidirectional")
 """Stems of entry points that this firmware has no call of."""
 AS_DENSE = "computes a grouped convolution as a dense one"
-"""Reason of plain code in releases whose functions know no groups."""
+"""Reason of reference code in releases whose functions know no groups."""
 HELPERS = (":transpose", ":expand", ":pad")
 """Ends of the labels of layers that only move or pad operands."""
 
@@ -101,8 +101,8 @@ def _difference(row: dict[str, object], step: Step | None, foreign: dict[str, st
         return "" if "this firmware has no call of" in foreign.get(node, "") else f"runs: {step}"
     if step is None:
         return f"{row['verdict']}, but no layer: {foreign.get(node)}"
-    if row["verdict"] == "plain code" and not as_dense:
-        return "" if (step.function, step.reason) == ("", reason) else f"plain code ({reason}), but {step}"
+    if row["verdict"] == "reference code" and not as_dense:
+        return "" if (step.function, step.reason) == ("", reason) else f"reference code ({reason}), but {step}"
     called = step.call.entry if step.call else ""
     return "" if as_dense or (step.function and called == row["entry"]) else f"{row['entry']}, but {step}"
 

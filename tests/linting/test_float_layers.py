@@ -144,7 +144,7 @@ def test_no_runtime_calls_them(runtime: str) -> None:
     assert [layer.verdict for layer in judged.layers] == [RuntimeVerdict.REFERENCE]
     assert "none of CMSIS-NN's functions for f32 and f16" in judged.layers[0].reason
     (finding,) = linted(model(FEW), assume="f32", runtime=runtime).findings
-    assert (finding.cause, finding.effect) == ("activation-type", Effect.BESIDE)
+    assert (finding.cause, finding.effect) == ("activation-type", Effect.REFERENCE)
 
 
 def test_by_default_a_float_model_becomes_int8() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.cmsis_nn.library import copy_range, plain_range
+from onnxlint_cmsis.cmsis_nn.library import copy_range, reference_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
@@ -85,7 +85,7 @@ def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
     report = linter.layered(model("shuffle"), targets=["cortex-m4"])
     (total,) = report.totals
     rows = [row for row in report.rows if row["cause"] == "layout"]
-    assert [row["verdict"] for row in rows] == ["plain code"] * 2
+    assert [row["verdict"] for row in rows] == ["reference code"] * 2
     assert all("onnx2tf may remove" in str(row["reason"]) for row in rows)
     assert [prod(row["output"]) for row in rows] == [384, 384]  # type: ignore[call-overload]
     assert total.copies == 2
@@ -121,8 +121,8 @@ def test_who_lays_tensors_out_itself_has_no_copies_of_the_application(settings: 
 
 def test_the_cost_of_a_copy_is_not_known_for_another_compiler() -> None:
     assert copy_range(parse_isa("dsp", "7.0.0", "armclang"), [(8, 1)]) is None
-    assert plain_range(parse_isa("dsp", "7.0.0", "armclang"), "lookup", (8,)) is None
-    assert plain_range(parse_isa("dsp"), "softmax", (8,)) is None
+    assert reference_range(parse_isa("dsp", "7.0.0", "armclang"), "lookup", (8,)) is None
+    assert reference_range(parse_isa("dsp"), "softmax", (8,)) is None
 
 
 def recorded() -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ def test_every_measured_call_of_plain_code_lies_in_its_range(isa: Isa) -> None:
             found = copy_range(target, places)
         else:
             code = CODES[row["kind"]]
-            found = plain_range(target, code, (row["in_c"],))
+            found = reference_range(target, code, (row["in_c"],))
         least, most = found or (0, 0)
         assert least <= min(measured), row
         assert max(measured) <= most, row

@@ -35,28 +35,28 @@ EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
     "int16 dense of several scales": (Verdict.REFUSED, Cause.WEIGHT_SCALES),
     "Gemm with factors": CMSIS_NN,
     "Gemm with an alpha below 0": (Verdict.REFUSED, Cause.ATTRIBUTE),
-    "average pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "average pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "average pool of equal scales": CMSIS_NN,
-    "max pool of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "max pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "softmax as the function has it": CMSIS_NN,
-    "softmax of another scale": (Verdict.PLAIN, Cause.SOFTMAX_SCALE),
+    "softmax of another scale": (Verdict.REFERENCE, Cause.SOFTMAX_SCALE),
     "int16 softmax of the quantizer's scale": CMSIS_NN,
     "int16 softmax of another scale": (Verdict.REFUSED, Cause.SOFTMAX_SCALE),
     "clamp of the same scale": CMSIS_NN,
-    "clamp of another scale": (Verdict.PLAIN, Cause.CLAMP_SCALE),
-    "constant per position": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
-    "constant per channel behind a scale": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
-    "one number": (Verdict.PLAIN, Cause.OPERAND_CONSTANT),
+    "clamp of another scale": (Verdict.REFERENCE, Cause.CLAMP_SCALE),
+    "constant per position": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
+    "constant per channel behind a scale": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
+    "one number": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
     "several numbers to divide by": (Verdict.REFUSED, Cause.OPERAND_CONSTANT),
     "float result": (Verdict.REFUSED, Cause.FLOAT_RESULT),
-    "change of scale": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
-    "sigmoid": (Verdict.PLAIN, Cause.NO_FUNCTION),
+    "change of scale": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
+    "sigmoid": (Verdict.REFERENCE, Cause.NO_FUNCTION),
     "clamp in a softmax": (Verdict.REFUSED, Cause.CLAMP_SCALE),
     "layer in float": (Verdict.REFUSED, Cause.FLOAT),
     "pad of equal scales": CMSIS_NN,
-    "pad of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "pad of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "concat of equal scales": CMSIS_NN,
-    "concat of unequal scales": (Verdict.PLAIN, Cause.UNEQUAL_SCALES),
+    "concat of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "grouped": CMSIS_NN,
 }
 """What is special about a model, to the verdict on the layer that it is about."""
@@ -215,17 +215,17 @@ def shared(name: str) -> Lowered:
         ("torch/dscnn_u8u8", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
         ("torch/dscnn_asym", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
         ("torch/dscnn_a16", "Conv", Verdict.REFUSED, Cause.ZERO_POINT_S16, 9),
-        ("torch/dscnn_def", "GlobalAveragePool", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 1),
-        ("torch/dscnn_def", "Softmax", Verdict.PLAIN, Cause.SOFTMAX_SCALE, 1),
-        ("torch/unet_def", "Concat", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 2),
+        ("torch/dscnn_def", "GlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
+        ("torch/dscnn_def", "Softmax", Verdict.REFERENCE, Cause.SOFTMAX_SCALE, 1),
+        ("torch/unet_def", "Concat", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 2),
         ("torch/dscnn_dynq", "ConvInteger", Verdict.REFUSED, Cause.DYNAMIC_QUANTIZATION, 9),
         ("torch/dscnn_a16sym", "Gemm", Verdict.REFUSED, Cause.WEIGHT_SCALES, 1),
-        ("torch/dscnn_qop", "QLinearGlobalAveragePool", Verdict.PLAIN, Cause.UNEQUAL_SCALES, 1),
-        ("small/conv_add_then_conv", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
-        ("small/add_same", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
-        ("small/conv_addpos", "Add", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
-        ("small/conv_mulpos", "Mul", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
-        ("small/mulpos_only", "Mul", Verdict.PLAIN, Cause.OPERAND_CONSTANT, 1),
+        ("torch/dscnn_qop", "QLinearGlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
+        ("small/conv_add_then_conv", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/add_same", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_addpos", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_mulpos", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/mulpos_only", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
         ("small/gemm_transA", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
         ("small/gemm_biasmat", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
         ("small/pad21", "Pad", Verdict.CMSIS_NN, None, 1),
@@ -323,7 +323,7 @@ def test_a_transpose_of_an_axis_that_is_not_there_is_no_error() -> None:
 
 
 def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: Told) -> None:
-    """Behind plain code, or where another node reads the result as well, one scale would change nothing."""
+    """Behind reference code, or where another node reads the result as well, one scale would change nothing."""
     behind_plain = convolution().layer("Sigmoid").rounded(1 / 256, -128).layer("Relu").rounded(0.01)
     branches = convolution()
     other = branches.real
@@ -331,7 +331,7 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: 
     for made in (behind_plain, branches):
         records = lower(read(made.model())).records
         (relu,) = [record for record in records if record.node.op_type == "Relu"]
-        assert (relu.verdict, relu.cause) == (Verdict.PLAIN, Cause.NO_FUNCTION)
+        assert (relu.verdict, relu.cause) == (Verdict.REFERENCE, Cause.NO_FUNCTION)
         told(relu.reason)
 
 

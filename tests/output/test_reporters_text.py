@@ -101,7 +101,7 @@ def test_what_to_do_stands_alone_in_lines_without_end_and_in_explanations(more):
 def test_a_finding_without_a_remedy_says_so(effect):
     text = render("full", a_run([replace(wrong_result(), effect=effect)], quiet=True))
     assert text.splitlines()[-1].startswith("    do ")
-    assert ("nothing: " in text) is (effect in (Effect.BESIDE, Effect.COSTS, Effect.NOTE))
+    assert ("nothing: " in text) is (effect in (Effect.REFERENCE, Effect.COSTS, Effect.NOTE))
 
 
 def test_findings_stand_in_the_order_of_what_they_do():

@@ -115,7 +115,7 @@ def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(
     target = target_of("cortex-m4", "main")
     model = analysed(data, targets=["cortex-m4"], release="main", runtime=revision)
     (record,) = model.lowered.records
-    found = model.plain_range(record, target)
+    found = model.reference_range(record, target)
     if revision != "tflm":
         assert found is None
         return

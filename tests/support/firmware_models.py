@@ -104,7 +104,7 @@ def classifier(folder: Path, depth: int, classes: int) -> str:
 
 
 def beside(folder: Path) -> str:
-    """Slices, an enlargement, tables, an operand that is broadcast: what plain C computes."""
+    """Slices, an enlargement, tables, an operand that is broadcast: what reference code computes."""
     nodes = [
         models.conv("x", "w0", "c0", pads=[1, 1, 1, 1]),
         helper.make_node("Sigmoid", ["c0"], ["s"], name="sigmoid"),

@@ -7,7 +7,7 @@ function checks its sizes. `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 ==
 other sizes they return ARM_MATH_SIZE_MISMATCH, and the application has to take the basic function. Here more channels
 reach the fast one. For square layers with three input channels there is `arm_convolve_HWC_q7_RGB`.
 
-The rule speaks of builds that run the code for DSP. In plain code (Cortex-M0 and M3, and Cortex-M55 from 5.9.0 on) both
+The rule speaks of builds that run the code for DSP. In scalar code (Cortex-M0, M3, and M55 from 5.9.0 on) both
 functions have the same loop, and more channels only cost. With DSP the fast functions for q15 and for 1x1 filters took
 fewer instructions in every measured pair. The one for larger filters of q7 took fewer where padding adds no more than a
 seventh of the multiply-accumulates ([figures](../legacy.md#what-fast-is-worth)).

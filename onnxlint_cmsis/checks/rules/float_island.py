@@ -48,7 +48,7 @@ RULE = Rule(
     code="CNN513",
     name="float-island",
     level=Level.WARNING,
-    effect=Effect.BESIDE,
+    effect=Effect.REFERENCE,
     summary="Layers compute in float in a quantized model.",
     docs=__doc__,
     bad=Example(_MODEL.replace("BETWEEN", "e = Sqrt(c)")),

@@ -4,7 +4,7 @@ arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softma
 scale 1/32768 and zero-point 0, arm_softmax_s8_s16, for int8 input and int16 output, of scale 1/65536 and zero-point
 -32768. They have no argument for either. In a model that reads them with another scale, every number is off: ONNX
 Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro refuses such a model at
-the start, which is an error; a generator that knows the difference computes plain code, which is a warning.
+the start, which is an error; a generator that knows the difference computes reference code, which is a warning.
 
 **What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0, in int16 behind an input of
 int8 1/65536 and -32768. With ONNX Runtime's quantizer (tried with 1.31.1):

@@ -2,8 +2,8 @@
 
 `cmsis_nn_pool_params` has no scales: arm_avgpool_s8 and arm_max_pool_s8 give out integers of the scale that they
 read. So do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. Where input
-and output have different scales or zero-points, their numbers would be wrong, and plain code that changes the scale
-has to run instead. A QuantizeLinear that changes the scale of integers is such plain code, too. Plain code is a
+and output have different scales or zero-points, their numbers would be wrong, and reference code that changes the scale
+has to run instead. A QuantizeLinear that changes the scale of integers is such reference code, too. Reference code is a
 warning where it does much of a model's work; TensorFlow Lite Micro refuses pools and concatenations of unequal scales
 at the start, which is an error.
 
@@ -34,7 +34,7 @@ WIDE = 16
 """Bits of activations that need zero-point 0 in other layers."""
 SYMMETRIC = 'extra_options={"ActivationSymmetric": True}'
 COPY = "move"
-"""Kind of plain code that only copies elements."""
+"""Kind of reference code that only copies elements."""
 
 _MODEL = """
 g (int8[1, 16, 8, 8] x) => (int8[1, 16, 4, 4] y)

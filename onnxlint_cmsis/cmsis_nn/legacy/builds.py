@@ -1,7 +1,7 @@
 """The functions for q7 and q15 of CMSIS 5: the code of each build, and its place in the source.
 
 Each function has two bodies. Up to 5.8.0 `ARM_MATH_DSP` alone chooses between them, so that a CPU with MVE runs the
-code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with MVE runs the plain code.
+code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with MVE runs the scalar code.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def in_dsp(fault: UncheckedFault, function: FaultyFunction) -> tuple[Hazard, ...
 
 
 def in_old_plain(fault: UncheckedFault, function: FaultyFunction) -> Hazard:
-    """The fault in the plain code of 5.6.0 and 5.7.0."""
+    """The fault in the scalar code of 5.6.0 and 5.7.0."""
     lines = {V5_6: function.lines[0], V5_7: function.lines[1]}
     origin = Origin(f"Source/{function.path}", function.function, lines, (Isa.SCALAR,), until=V5_8)
     return _row(fault, function, LegacyBuild("plain-5-7", origin))
@@ -198,7 +198,7 @@ _LARGE_PLANE = UncheckedFault(
     "wrong-result",
     any_of(_beyond(IN_H, OUT_H, FILTER_H, STRIDE_H, PAD_H), _beyond(IN_W, OUT_W, FILTER_W, STRIDE_W, PAD_W)),
     "takes rows and columns from the 129th on for padding",
-    "Its plain code keeps the row and the column of the input in a signed char.",
+    "Its scalar code keeps the row and the column of the input in a signed char.",
     "CMSIS 5 5.8.0 keeps them in an int.",
 )
 _MANY_ELEMENTS = UncheckedFault(
@@ -287,7 +287,7 @@ class _Check(NamedTuple):
     dsp: Lines
     """Its lines in the code for DSP."""
     plain: Lines
-    """Its lines in the plain code."""
+    """Its lines in the scalar code."""
     newest_dsp: Condition | None = None
     """What the code for DSP of 5.9.0 refuses, where that is more."""
     choice: str = ""
@@ -344,7 +344,7 @@ LEGACY_HAZARDS = tuple(
 
 # Bytes of `bufferA` or `vec_buffer` of the functions for q7 and q15, as their code uses them.
 #
-# CMSIS 5 has no size functions for these. The plain code uses no buffer.
+# CMSIS 5 has no size functions for these. The scalar code uses no buffer.
 
 
 _CONV, _DENSE, _POOL = "ConvolutionFunctions", "FullyConnectedFunctions", "PoolingFunctions"
@@ -352,7 +352,7 @@ _NO_LINE = (0, 0, 0, 0)
 
 
 def _sizes(path: str, function: str, number: Term, when: Condition = TRUE) -> tuple[ScratchSize, ...]:
-    """Bytes in code for DSP, none in plain code. `path`: a folder or file under Source/."""
+    """Bytes in code for DSP, none in scalar code. `path`: a folder or file under Source/."""
     file = path if path.endswith(".c") else f"{path}/{function}.c"
     builds = legacy_builds(file, function, _NO_LINE, _NO_LINE)
     return tuple(ScratchSize(number if build.dsp else term(0), build.origin, when) for build in builds)

@@ -56,7 +56,7 @@ class RepairRow(NamedTuple):
     whole: bool = False
     """Whether it is for the whole model, so that any finding of the rule asks for it."""
     causes: frozenset[str] = frozenset()
-    """Causes of plain code that it answers, with `rule`."""
+    """Causes of reference code that it answers, with `rule`."""
     as_written: bool = False
     """Whether it changes types, so that it is proven with ONNX Runtime's optimisers off."""
     exact: bool = True

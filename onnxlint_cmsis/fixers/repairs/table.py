@@ -90,7 +90,7 @@ _MANY_CHANNELS = (
 )
 _NO_VALUES = "the average of a window without values is not defined"
 _CUT_TENSOR = "the tensor would have to be cut into parts, with a Concat behind them, which is not done"
-_STATE = "the function takes no initial state, and plain code would have to compute the layer"
+_STATE = "the function takes no initial state, and reference code would have to compute the layer"
 UNREPAIRED: Mapping[str, str] = MappingProxyType(
     {
         "conv-groups-undefined": _INVALID,

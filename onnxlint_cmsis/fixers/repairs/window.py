@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def apply_explicit_pad(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     """Put the Pad in front, between DequantizeLinear and QuantizeLinear where the layer has these.
 
-    arm_pad_s8 (from 7.0.0 on; plain code before) writes the padded input, and the kernel pads nothing.
+    arm_pad_s8 (from 7.0.0 on; reference code before) writes the padded input, and the kernel pads nothing.
     """
     pads = pad_amounts(edit.graph, record)
     if pads is None or not any(pads):

@@ -275,7 +275,7 @@ def _reference(row: TflmOperator) -> Said:
 
 
 VERDICTS = {
-    RuntimeVerdict.REFERENCE: Verdict.PLAIN,
+    RuntimeVerdict.REFERENCE: Verdict.REFERENCE,
     RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
 }
 """Verdicts on operators that call no function; the others are refused."""
@@ -287,7 +287,7 @@ def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
         layer = layer_of(graph, node, row.call) if row.call else None
         return LoweredLayer(node, Verdict.CMSIS_NN, layer=layer)
     verdict = VERDICTS.get(row.verdict, Verdict.REFUSED)
-    if verdict is Verdict.PLAIN and operator_of(node).free:
+    if verdict is Verdict.REFERENCE and operator_of(node).free:
         return None
     return LoweredLayer(node, verdict, Cause.RUNTIME, row.reason)
 
@@ -408,7 +408,7 @@ class Interpretation:
         several = any(len(row.functions) > 1 for row, other in rows if other is node)
         return not self.stop(target) and (node.index in self._graph.once or not several)
 
-    def plain_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
         return operator_range(self._graph, node, target, self._runtime)
 
