@@ -14,6 +14,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     DELEGATIONS,
     ENTRIES,
     ENTRY_POINTS,
+    FLOAT_ENTRIES,
     LEGACY_ENTRIES,
     all_hazards,
     wrapper_for,
@@ -172,8 +173,8 @@ class Citation(NamedTuple):
 
 
 def citations(release: str) -> Iterator[Citation]:
-    """All of one release, in the order of the tables; functions for f32 and f16 are left out."""
-    for entry in (*ENTRIES, *LEGACY_ENTRIES):
+    """All of one release, in the order of the tables; of functions for f32 and f16 those that answer sizes alone."""
+    for entry in (*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES):
         wrapper = wrapper_for(entry)
         if wrapper is not None:
             yield from _of_wrapper(wrapper, release)
@@ -206,12 +207,13 @@ def _of_legacy_hazard(hazard: Hazard, release: str) -> Citation:
 def _of_wrapper(wrapper: Wrapper, release: str) -> Iterator[Citation]:
     name = f"routes/{wrapper.entry}"
     for branch in wrapper.branches:
-        if branch.origin.spans(release):
+        if branch.origin.spans(release) and family_of(wrapper.entry) is not FLOAT:
             yield from _of_branch(f"{name}: {branch.kernel}", branch, wrapper, release)
     for kind, sizes in (("sizes", wrapper.sizes), ("reverse_sizes", wrapper.reverse_sizes)):
         for size in sizes:
             if size.origin.spans(release):
-                yield _cite(f"{name}: {kind}, {size.origin.function}", size.origin, release, TRUE)
+                cited = _cite(f"{name}: {kind}, {size.origin.function}", size.origin, release, TRUE)
+                yield cited._replace(words=SIZE_WORDS if family_of(wrapper.entry) is FLOAT else ())
 
 
 def _of_branch(name: str, branch: Branch, wrapper: Wrapper, release: str) -> Iterator[Citation]:
@@ -314,6 +316,9 @@ LOCAL_NAMES: dict[str, tuple[str, ...]] = {
     "bias": ("bias", "bias_data"),
 }
 """Variable of the tables to what kernels call it."""
+
+SIZE_WORDS = ("size_t", "return", "stride", "input_dims")
+"""What lines have inside the functions that answer sizes for f32 and f16: each of these has several answers."""
 
 LEGACY_NAMES: dict[str, tuple[str, ...]] = {
     "input_dims.c": ("ch_im_in",),

@@ -86,6 +86,12 @@ def test_a_chain_ends_in_an_else(target: Target) -> None:
             assert all(branch.when != TRUE for branch in taken[:-1])
 
 
+def test_sizes_are_cited_from_the_functions_that_answer_them() -> None:
+    sizes = [size for entry in (*ENTRIES, *FLOAT_ENTRIES) if (row := wrapper_for(entry)) for size in row.sizes]
+    assert len({size.origin.function for size in sizes}) > 20
+    assert not [size.origin for size in sizes if "get_buffer_size" not in size.origin.function]
+
+
 def test_cmsis_5_lies_in_its_own_folder() -> None:
     origin = wrapper("convolve_s8").branches[0].origin
     source = origin.source("cmsis5-5.8.0")

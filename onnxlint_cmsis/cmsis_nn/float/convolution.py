@@ -89,6 +89,11 @@ class FloatType(NamedTuple):
         line = lines[FLOAT_TYPES.index(self)]
         return Origin(f"{path}_{self.name}.c", f"{function}_{self.name}", {SINCE: line}, isas)
 
+    def size_function(self, name: str, lines: Lines, isas: tuple[Isa, ...] = ALL_ISAS) -> Origin:
+        """A place in a function that answers a buffer's size; `name` lacks `arm_` and the type."""
+        origin = self.at(f"{SUPPORT}arm_get_buffer_size", f"arm_{name}", lines, isas)
+        return origin._replace(function=f"{origin.function}_get_buffer_size")
+
     def kernel(self, name: str) -> str:
         """A function by its name without `arm_` and the type."""
         return f"arm_{name}_{self.name}"
@@ -124,7 +129,7 @@ def typed(kind: FloatType, *rows: Hazard) -> tuple[Hazard, ...]:
 
 ABSENT = "functions for f32 and f16 came after 7.0.0 (commit 91f84c80)"
 _CONVOLVE, _POINTWISE = f"{CONVOLUTION}arm_convolve", f"{CONVOLUTION}arm_convolve_1x1"
-_ROW, _SIZES = f"{CONVOLUTION}arm_convolve_1_x_n", f"{SUPPORT}arm_get_buffer_size"
+_ROW = f"{CONVOLUTION}arm_convolve_1_x_n"
 _MOST_ROWS = 8
 """Rows of a tile (arm_conv_opt_common.h)."""
 POSITIONS = named("output positions", OUT_H * OUT_W)
@@ -165,22 +170,22 @@ def convolution_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
     return (
         *pointwise_sizes(kind, _1X1),
         *_row_sizes(kind, _SIZED_AS_1XN),
-        *sized(_MOST_ROWS * COLS * kind.bytes, kind.at(_SIZES, "arm_convolve", (163, 163))),
+        *sized(_MOST_ROWS * COLS * kind.bytes, kind.size_function("convolve", (163, 163))),
     )
 
 
 def pointwise_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
     """arm_convolve_1x1_*_get_buffer_size, which the function for all convolutions calls too."""
-    place = kind.at(_SIZES, "arm_convolve_1x1", (207, 207))
+    place = kind.size_function("convolve_1x1", (207, 207))
     return (
-        ScratchSize(term(0), kind.at(_SIZES, "arm_convolve_1x1", (201, 201)), all_of(when, _SAME_PLANE)),
+        ScratchSize(term(0), kind.size_function("convolve_1x1", (201, 201)), all_of(when, _SAME_PLANE)),
         *sized(_MOST_ROWS * IN_C * kind.bytes, place, when),
     )
 
 
 def _row_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
-    place = kind.at(_SIZES, "arm_convolve_1_x_n", (236, 236))
-    grouped = ScratchSize(term(0), kind.at(_SIZES, "arm_convolve_1_x_n", (228, 228)), all_of(when, not_(NOT_GROUPED)))
+    place = kind.size_function("convolve_1_x_n", (236, 236))
+    grouped = ScratchSize(term(0), kind.size_function("convolve_1_x_n", (228, 228)), all_of(when, not_(NOT_GROUPED)))
     return grouped, *sized(FILTER_W * IN_C * kind.bytes, place, when)
 
 
@@ -237,7 +242,7 @@ def _alone(kind: FloatType, name: str, path: str, lines: Lines, sizes: tuple[Scr
 
 def _no_size(kind: FloatType, name: str, lines: Lines) -> tuple[ScratchSize, ...]:
     """What the size function of one kernel answers for shapes that the kernel refuses."""
-    return (ScratchSize(term(0), kind.at(_SIZES, f"arm_{name}", lines)),)
+    return (ScratchSize(term(0), kind.size_function(name, lines)),)
 
 
 CONVOLVE_F32_ROUTE, CONVOLVE_F16_ROUTE = map(_route, FLOAT_TYPES)

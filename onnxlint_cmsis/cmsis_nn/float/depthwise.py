@@ -56,7 +56,6 @@ from onnxlint_cmsis.cmsis_nn.rows import (
 )
 
 _FILE = f"{CONVOLUTION}arm_depthwise_conv"
-_SIZES = f"{SUPPORT}arm_get_buffer_size"
 _MOST_ROWS = 4
 """Rows of a tile: ARM_NN_DW_NT_T_*_TILE_ROWS."""
 _THRESHOLDS = {"gcc": 1, "armclang": 8}
@@ -92,12 +91,12 @@ def _sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
         for case in convolution_sizes(kind)
         for row in sized(
             filter_bytes + case.size.substitute(as_convolution),
-            kind.at(_SIZES, "arm_depthwise_conv", (71, 71), MVE_ONLY)._replace(compilers=(compiler,)),
+            kind.size_function("depthwise_conv", (71, 71), MVE_ONLY)._replace(compilers=(compiler,)),
             all_of(equal(IN_C, 1), at_least(OUT_C, threshold), case.when.substitute(as_convolution)),
         )
     ]
-    tile = sized(_MOST_ROWS * TAPS * IN_C * kind.bytes, kind.at(_SIZES, "arm_depthwise_conv", (107, 107)), _SINGLE)
-    return (*to_conv, *tile, ScratchSize(term(0), kind.at(_SIZES, "arm_depthwise_conv", (97, 97))))
+    tile = sized(_MOST_ROWS * TAPS * IN_C * kind.bytes, kind.size_function("depthwise_conv", (107, 107)), _SINGLE)
+    return (*to_conv, *tile, ScratchSize(term(0), kind.size_function("depthwise_conv", (97, 97))))
 
 
 def _route(kind: FloatType) -> Wrapper:

@@ -71,13 +71,12 @@ from onnxlint_cmsis.cmsis_nn.rows import (
 
 _DENSE = "Source/FullyConnectedFunctions/arm_fully_connected"
 _PRODUCT = "Source/FullyConnectedFunctions/arm_batch_matmul"
-_SIZES = f"{SUPPORT}arm_get_buffer_size"
 _WIDEST_GATHER = 65535 // 7
 """Largest step between the lanes of a gather for f16 (arm_nn_math_types.h:105-107)."""
 
 
 def _nothing(kind: FloatType, name: str, line: int) -> tuple[ScratchSize, ...]:
-    return (ScratchSize(term(0), kind.at(_SIZES, f"arm_{name}", (line, line))),)
+    return (ScratchSize(term(0), kind.size_function(name, (line, line))),)
 
 
 def _dense(kind: FloatType) -> Wrapper:
