@@ -701,13 +701,17 @@ GROWTH: Mapping[str, Callable[[HostLayer, Apart], float | None]] = {
 """How far exact results are apart, in steps of the result."""
 UNROUNDED = frozenset({*COPIES, "DEQUANTIZE", "RELU6", "RELU_N1_TO_1"})
 """Operators that give their inputs' steps back."""
+CURVED = ("ELU", "HARD_SWISH", "LOGISTIC", "SOFTMAX", "TANH")
+"""Functions that the device approximates: to half a step more than rounding in int8, to an unknown number in int16."""
+SHORTENED = 2.0**-14
+"""Relative error of multipliers, which have 15 bits in int16."""
 
 
 def grown(layer: HostLayer, own: Bound, apart: Apart) -> int | None:
     """Steps that results are apart, of an operator that may itself be off by `own`; None for no bound.
 
-    Exact results a and b are |a - b| apart. The device rounds both to within 1/2 + 2^-(n+1), and the host its own to
-    within `own` of what the device makes of it.
+    Exact results a and b are |a - b| apart. The device rounds both to within 1/2 + 2^-(n+1), at most 3/4, and the host
+    its own to within `own` of what the device makes of it.
     """
     if own.steps is None or not apart:
         return own.steps
@@ -717,13 +721,13 @@ def grown(layer: HostLayer, own: Bound, apart: Apart) -> int | None:
     try:
         with np.errstate(all="ignore"):  # scales of damaged files
             growth = GROWTH[op](layer, apart) if op in GROWTH else None
-        width = layer.result.width
+        result = layer.result
     except NoScaleError:
         return None
-    if growth is None or not math.isfinite(growth):
+    if growth is None or not math.isfinite(growth) or (op in CURVED and result.kind != "int8"):
         return None
-    steps = math.floor(growth * (1 + 2.0**-20) + 1.5) + own.steps
-    return steps if steps < width else None
+    steps = math.floor(growth * (1 + SHORTENED) + 1.5) + own.steps + (op in CURVED)
+    return steps if steps < result.width else None
 
 
 # A model in one host.
