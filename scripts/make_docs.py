@@ -39,24 +39,19 @@ from runtimes_page import runtimes_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in every_rule()}
 
-CONFIG_HEAD = """# Configuration
+CONFIG_HEAD = """# Which settings are there?
 
 Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The
-file nearest to the model counts, in its folder or above; in one folder `onnxlint-cmsis.toml` goes before
-`pyproject.toml`.
+file nearest to the model counts, in its folder or above; in one folder `onnxlint-cmsis.toml` goes first.
 
 `--config KEY=VALUE` sets any of them for every command that reads settings. The value is TOML, or a bare word:
 `--config align=8`, `--config memory=tcm`, `--config 'exclude=["old"]'`. `--config FILE` reads that file instead of the
 nearest. What is set often has an option too, which goes before `--config`. The command line goes before the file: its
 lists replace those of the file; tables, `unfixable` and `extend-*` are added. `--show-settings` prints the settings and
-where they come from. `onnxlint-cmsis config --schema` prints a JSON Schema for editors.
+where they come from, `onnxlint-cmsis config --schema` a JSON Schema for editors.
 
-Patterns have `*` and `?` within a name and `**` across folders. A pattern without a slash matches any folder or file of
-that name; one with a slash starts at the folder of the configuration file. A pattern that matches a folder covers
-everything in it.
-
-| key | value | default | option |
-|---|---|---|---|
+Patterns have `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
+name; one with a slash starts at the folder of the configuration file. A folder covers everything in it.
 """
 
 EXAMPLE = f"""
@@ -88,29 +83,24 @@ reason = "checked on the board"
 """
 
 METADATA = f"""
-## Suppressions inside a model
+## How does a model carry a suppression?
 
-A binary has no comments, so a model or a node may carry a suppression in its `metadata_props`. The key is
+A model or a node has it in its `metadata_props`. The key is
 `onnxlint-cmsis:ignore`, the value has the rules and then the reason: `conv-1x1-fast,conv-1xn fixed by the next
 training`. On the model it covers the whole model, on a node that node. A suppression that matches nothing is reported
 as [unused-suppression](rules/{CODES["unused-suppression"]}.md).
 """
 
 
-FIRMWARE_HEAD = """# What runs as firmware
+FIRMWARE_HEAD = """# What runs as firmware?
 
-[A first run](firmware-check.md#a-first-run) goes from nothing to a plot. This page says what of a model runs there.
-
-`python -m firmware_check` makes one call of CMSIS-NN of each layer where the release and the copy have a function for
-it, and of small reference code elsewhere. Every report names these layers, with the reason. A layer without code does
+`python -m firmware_check` ([how](firmware-check.md)) calls CMSIS-NN for each layer where release and copy have a
+function for it, and small reference code elsewhere, which every report names with the reason. A layer without code does
 not run, and the report says why; the others then run one by one, on inputs recorded from ONNX Runtime.
 
-Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0, int8 weights and int64
-biases. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias
-right behind them taken in; float models are quantized so first. A layer without a bias gets a NULL pointer for it, as
-runtimes pass it.
-
-## Forms of layers
+Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0; weights are int8, biases
+int64. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias right
+behind them taken in; float models are quantized so first. A layer without a bias gets a NULL pointer for it.
 
 A release behind a function is the first one that it is called in; without one it is called from 4.0.0 on.
 
@@ -119,19 +109,15 @@ A release behind a function is the first one that it is called in; without one i
 """
 
 FIRMWARE_OPERATORS = """
-## Operators
+## Which operators?
 
 | operator | form | not run |
 |---|---|---|
 """
 
 FIRMWARE_FORMATS = """
-## Operators on integers
+Operators on integers are read as the operator on real numbers that they compute, between the same scales:
 
-They are read as the operator on real numbers that they compute, between the same scales.
-
-| operator | read as |
-|---|---|
 """
 
 
@@ -147,7 +133,8 @@ def firmware_page() -> str:
     moves = [one.name for one in RECORDS.values() if one.elements in MOVES]
     reals = {name: computed(record) for (_, name), record in RECORDS.items()}
     rows += f"| {', '.join(moves)} | none: another way to read memory; move where a layer wants an order | |\n"
-    formats = "".join(f"| {name} | {real.name} |\n" for name, real in reals.items() if real)
+    read = ", ".join(f"{name} as {real.name}" for name, real in reals.items() if real)
+    formats = f"{read}.\n"
     return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
 
 
@@ -170,20 +157,16 @@ def _plain(name: str, form: LayerForm) -> str:
 FIXES_HEAD = """
 ## What a fix acts on
 
-`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable. Everything else stays
-as it is.
+`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable.
 
 | rules | with `fix-policy` | a fix |
 |---|---|---|
 """
 
 FIXES_TAIL = """
-A fix leaves a finding alone that is suppressed or in the baseline: the channel count stays, and so does the hazard. A
-growth that saves instructions is made for more-channels, also where it answers other findings.
-
-A baseline has the findings of the lint run that wrote it. Above `size-checks-limit` or `size-checks-layers` linting
-does not look for more-channels and dead-channels. Where a fix has to leave these alone, write the baseline with both
-limits `unlimited`.
+A finding that is suppressed or in the baseline stays. A growth that saves instructions is made for more-channels,
+also where it answers other findings. Above `size-checks-limit` or `size-checks-layers` linting does not look for
+more-channels and dead-channels: where a fix has to leave these alone, write the baseline with both limits `unlimited`.
 """
 
 
@@ -234,7 +217,7 @@ def _example(title: str, example: Example, heading: str = "##") -> str:
 
 def index_page() -> str:
     """The table of all rules."""
-    head = "# Rules\n\n| code | name | level | what |\n|---|---|---|---|\n"
+    head = "# What does it find?\n\n| code | name | level | what |\n|---|---|---|---|\n"
     return head + "".join(
         f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.level.name.lower()} | {rule.summary} |\n"
         for rule in every_rule()
@@ -243,15 +226,14 @@ def index_page() -> str:
 
 def config_page() -> str:
     """The page of the configuration."""
-    rows = "".join(_row(key) for key in KEYS)
-    sections = "".join(f"\n## {key.name}\n\n{key.doc}\n" for key in KEYS)
+    sections = "".join(f"\n## {key.name}\n\n{_row(key)}\n\n{key.doc}\n" for key in KEYS)
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
-    return f"{CONFIG_HEAD}{rows}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_boards()}{_fixes()}"
+    return f"{CONFIG_HEAD}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_boards()}{_fixes()}"
 
 
 def _boards() -> str:
     """What is known of boards, each row with its page."""
-    head = "\n## Boards\n\n| board | CPU | RAM | flash | page with the figures |\n|---|---|---|---|---|\n"
+    head = "\n## Which boards are known?\n\n| board | CPU | RAM | flash | source |\n|---|---|---|---|---|\n"
     return head + "".join(
         f"| `{name}` | {cpu} | {ram // KIB:,} KiB | {flash // KIB:,} KiB | <{source}> |\n"
         for name, cpu, ram, flash, source in KNOWN_BOARDS
@@ -268,9 +250,10 @@ def _fixes() -> str:
 
 
 def _row(key: Key) -> str:
+    """What a key takes, its default and its option."""
     value = ", ".join(f'`"{word}"`' for word in key.allowed) or SETTING_KINDS[key.kind].words
-    option = f"`{key.option}`" if key.option else ""
-    return f"| `{key.name}` | {value} | `{toml(key.default)}` | {option} |\n"
+    option = f"; `{key.option}`" if key.option else ""
+    return f"{value}; default `{toml(key.default)}`{option}"
 
 
 def main(argv: list[str]) -> int:

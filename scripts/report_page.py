@@ -28,12 +28,11 @@ from onnxlint_cmsis.analysis.results import (
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
 from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
 
-HEAD = """# What a report tells of a fix
+HEAD = """# What does a report tell of a fix?
 
-With `--fix`, `--fix-only` and `--diff` each file has an object `fix`: in `files` of `--output-format json`, and in the
-`properties` of its artifact in `sarif`. Where no fix was asked for or the file is no model, it is `null` in JSON and
-absent in SARIF. Lists with an entry for each target have the order of `totals`. Instructions are predicted, and are not
-cycles. An infinite number is written as a text.
+With `--fix`, `--fix-only` and `--diff` each file has an object `fix`: in `files` of JSON, and in the `properties` of
+its artifact in SARIF; `null` or absent where no fix was asked for or the file is no model. Lists with an entry for
+each target have the order of `totals`. Instructions are predicted, and are not cycles. An infinite number is a text.
 """
 
 OBJECTS: tuple[tuple[str, type], ...] = (
@@ -62,32 +61,25 @@ def report_page() -> str:
 
 
 REPAIRS_HEAD = """
-## Repairs by rewriting
+## Which layers can be rewritten?
 
-Channel counts are not the only way round a known hazard. A repair changes nodes instead, only where a target meets the
-hazard, and computes the same; it is proven like every other fix, and a second fix finds nothing more to do. Where
-channel counts and a repair both help, the model with fewer predicted instructions is taken. A Pad behind an input of
-the model (`--unsafe-fixes`) is added only for what no repair answers.
+A repair changes nodes only where a target meets the hazard, and computes the same; it is proven like every other fix.
+Where channel counts help too, the model with fewer predicted instructions is taken. A Pad behind an input of the model
+(`--unsafe-fixes`) is added only for what no repair answers.
 
-Those marked `--unsafe-fixes` are not exact. On all inputs of the proof, no output of the model may change by more
-than one step of its quantization (the larger of the steps before and after). Nor may a repair change the result of
-its layer by more. Both are measured with ONNX Runtime's optimisers off; `changes` has the largest change seen. A
-repair that would change more is left out, with the number. signed-integers is proven with these optimisers off, which
-is what a device's integers follow. As ONNX Runtime is shipped, it fuses other nodes for int8 than for uint8, and
-numbers between two integers may go the other way. That is measured on 200 more inputs; where an output differs, the
-repair needs `--unsafe-fixes` as well, and the proof says how many values differ and by how much.
+Repairs with `--unsafe-fixes` are not exact: no output of the model, and no result of the layer, may change by more
+than one step of its quantization, the larger of before and after, with ONNX Runtime's optimisers off. `changes` has
+the largest change seen; a repair that would change more is left out, with the number. signed-integers is proven with
+these optimisers off. As ONNX Runtime is shipped it fuses other nodes for int8 than for uint8: where an output then
+differs on 200 more inputs, the repair needs `--unsafe-fixes` as well, and the proof says by how much.
 
-| repair | what it does | hazards that it answers | price |
-|---|---|---|---|
 """
 
 UNREPAIRED_HEAD = """
-## What no repair answers
+## What does no repair answer?
 
 Repairs are made for calls of s8, s16, s4 and of the legacy API; what functions for f32 and f16 do wrong stays as it is.
 
-| hazards | why |
-|---|---|
 """
 
 
@@ -96,19 +88,19 @@ def repairs_section(repairs: Iterable[RepairRow]) -> str:
     left: dict[str, list[str]] = {}
     for name, why in UNREPAIRED.items():
         left.setdefault(why, []).append(f"`{name}`")
-    reasons = "".join(f"| {', '.join(names)} | {why} |\n" for why, names in left.items())
+    reasons = "".join(f"* {', '.join(names)}: {why}\n" for why, names in left.items())
     return REPAIRS_HEAD + "".join(_repair(row) for row in repairs) + UNREPAIRED_HEAD + reasons
 
 
 def _repair(row: RepairRow) -> str:
     hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"none: the rule {row.rule}"
     name = row.name if row.exact else f"{row.name} (`--unsafe-fixes`)"
-    return f"| {name} | {row.what} | {hazards} | {row.price} |\n"
+    return f"* **{name}** {row.what}: {hazards}. Price: {row.price}\n"
 
 
 def _section(title: str, made_from: type[Any]) -> str:
-    rows = "".join(f"| `{name}` | {doc} |\n" for name, doc in field_docs(made_from))
-    return f"\n## {title}\n\n{made_from.__doc__}\n\n| field | what |\n|---|---|\n{rows}"
+    rows = "".join(f"* `{name}`: {doc}\n" for name, doc in field_docs(made_from))
+    return f"\n## {title}\n\n{rows}"
 
 
 def field_docs(made_from: type[Any]) -> Iterator[tuple[str, str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from onnxlint_cmsis.checks.run_checks import code_of
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
@@ -11,117 +9,79 @@ from onnxlint_cmsis.runtimes.runtime import REVIEWED, STATUS_OF_TFLM, TFLM, Cond
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from tvm_table import tvm_table
 
-HEAD = """# Runtimes
+HEAD = """# What does my runtime hand to CMSIS-NN?
 
-In most firmware a runtime calls CMSIS-NN, and decides which layers it hands over. `--runtime` (`runtime` in the
-configuration) names the runtime:
+`--runtime` names who calls CMSIS-NN:
 
 | name | who calls CMSIS-NN | default for |
 |---|---|---|
-| `direct` | the application, as the wrappers of CMSIS-NN expect | `.onnx` files |
+| `direct` | the application, as the wrappers expect | `.onnx` files |
 | `tflm` | TensorFlow Lite Micro | `.tflite` files |
 | `executorch` | the cortex_m backend of ExecuTorch | `.pte` files |
 | `tvm` | the partitioner of TVM up to 0.18.0 | |
 
-Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files. With another runtime the linter
-judges them for their own one and says so in a note; `memory` refuses.
+Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files; with another runtime the linter judges them
+for their own and says so, and `memory` refuses. `@` and a commit or a date choose a revision that was reviewed:
+`tflm@2026-06`, `tflm@90b983c2`; of ExecuTorch also a release, `executorch@1.4.1`. A runtime brings its own CMSIS-NN,
+which is judged unless `--release` names another.
 
-`@` and a commit or a date choose a revision: `tflm@2026-06`, `tflm@90b983c2`; of ExecuTorch also a release,
-`executorch@1.4.1`. The linter refuses revisions that were not reviewed. A runtime brings its own CMSIS-NN, and the
-linter judges that one; `--release` names another.
+## How do I judge an ONNX model that will be converted?
 
-A converter turns an ONNX model into a `.tflite` file for TensorFlow Lite Micro. Converters differ, and where that
-matters a finding says "may". To be certain, convert the model and lint the result:
+
+Converters differ, and where that matters a finding says "may" and has the property `converter_decides`. They decide
+on PAD or SAME padding, MEAN or AVERAGE_POOL_2D for a global average, which activations are fused, one scale for dense
+weights or one for each output, a bias of zeros where there is none, and all scales of a float model. To be certain,
+convert the model and lint the result:
 
 ```sh
 onnx2tf -i model.onnx -o converted -oiqt -cind x samples.npy "[[[[0,0,0]]]]" "[[[[1,1,1]]]]"
 onnxlint-cmsis converted/model_full_integer_quant.tflite
-onnxlint-cmsis layers converted/model_full_integer_quant.tflite
-onnxlint-cmsis memory converted/model_full_integer_quant.tflite
 ```
 
-`samples.npy` holds inputs for the calibration, channels last. The two lists are mean and deviation of each channel.
-onnx2tf writes several files:
+`samples.npy` holds inputs for the calibration, channels last; the lists are mean and deviation of each channel. Of
+the files, `full_integer_quant` is int8 from end to end, `integer_quant` has a QUANTIZE and a DEQUANTIZE in reference
+code, and `dynamic_range_quant` runs no CMSIS-NN. With onnx2tf 1.29.24 and tensorflow 2.19.0 the linter said the same
+of a small net before and after: the first padding becomes a PAD (<pad>, `arm_pad_s8`) with a buffer of its own, the
+average a MEAN in reference code (<mean>).
 
-* `full_integer_quant` is int8 from end to end.
-* `integer_quant` has float inputs and outputs, with a QUANTIZE and a DEQUANTIZE in reference code.
-* `dynamic_range_quant` makes TensorFlow Lite Micro run no CMSIS-NN.
+## What of `.tflite` files?
 
-These commands ran with onnx2tf 1.29.24, tensorflow 2.19.0 and Python 3.11. The float model had a strided convolution,
-a depthwise and a pointwise one, a sum, a global average, a dense layer and a softmax. The linter said the same of the
-ONNX model (for `tflm`) and of `full_integer_quant`: the first padding becomes a PAD (<pad> for the ONNX model,
-`arm_pad_s8` in the file), and the average becomes a MEAN in reference code (<mean> in both). On Cortex-M4 the
-convolutions, the sum and the softmax have the same predicted instructions in both. The converter made three choices.
-PAD is a separate operator with its buffer: the arena has 8,132 bytes, the plan of the ONNX model 7,168. The dense layer
-has a scale for each output. The activations are fused into the layers in front.
+Everything is said of them too: kernels, hazards, channels that move together or do nothing, the cost of other counts.
+Functions, refusals and bytes of the arena agree with recorded runs of real firmware on Cortex-M4, M55 and a scalar
+core. Tensors keep their layouts (NHWC data, OHWI weights). `CONV_2D#12` is the operator with its number,
+`subgraph1:CONV_2D#1` one outside the main subgraph.
 
-The converter decides on:
+* A dense layer with a result of more than two axes has no cost at other sizes. Next to reference code a fix adds
+  channels only to avoid an error or a wrong result.
+* A channel is dead where its values are the same for every input, under the kernels' rounding too, or where no layer
+  reads it.
+* The arena of a streaming model has the values of its resource variables and their table (`resource_variables` in
+  `memory`). An application that makes the table with another arena does without that part, rounded up to 16 bytes.
+* What CALL_ONCE runs is judged and listed, and counts in no sum.
+* Of custom operators TFLM_DECODE and those of the audio front end are known; with the latter the arena is not.
 
-* PAD or SAME padding;
-* MEAN or AVERAGE_POOL_2D for a global average;
-* which activations are fused;
-* one scale for all dense weights, or one for each output;
-* a bias of zeros where the model has no bias;
-* all scales of a float model.
+## What of `.pte` files?
 
-Findings that depend on these carry the property `converter_decides`, and the note on the runtime names their codes.
-
-In a `.tflite` file all this is decided. Functions, refusals and bytes of the arena agree with recorded runs of real
-firmware on Cortex-M4, M55 and a scalar core.
-
-## `.pte` files
-
-A program of ExecuTorch holds each call of CMSIS-NN as it is made: sizes, offsets, multipliers, and scratch as planned
-memory. The linter judges these calls: kernel, hazards, cost, and what the kernels of the backend refuse. Operators of
-other namespaces (`aten::add`) are ExecuTorch's own code, with their data type and without a predicted cost; so are
-copies between memory orders. What a delegate does is not looked at. `layers` also names the operators that a build
-has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method allocator comes on top.
+A program of ExecuTorch holds each call of CMSIS-NN as it is made: sizes, offsets, multipliers, scratch. The linter
+judges these calls, and what the kernels of the backend refuse. Operators of other namespaces (`aten::add`) are
+ExecuTorch's own code, without a predicted cost; so are copies between memory orders. What a delegate does is not
+looked at. `layers` also names the operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is
+what the file plans; the method allocator comes on top.
 
 Scratch is planned for one instruction set, which the program does not name. [CNN401](rules/CNN401.md) and
 [CNN402](rules/CNN402.md), with the cause `plan`, tell what it was planned for, and what happens on another core.
-Programs of 1.3 and older allocate scratch when they run.
+Programs of 1.3 and older allocate scratch when they run. A `.pte` file is not fixed. Names and arguments of operators
+are those of 1.1 to 1.5.1. The linter was compared with no run of ExecuTorch.
 
-A `.pte` file is not fixed: its multipliers and memory follow from the model that it was exported from. Names and
-arguments of operators are those of 1.1 to 1.5.1. The linter was compared with no run of ExecuTorch.
-
-## `.tflite` files
-
-The linter says the same of a `.tflite` file as of an ONNX model: kernels, hazards, channel counts that move together,
-channels that do nothing, the cost of other counts. Tensors keep the layouts of TensorFlow Lite (NHWC data, OHWI
-weights), and their scales per channel. A name such as `CONV_2D#12` has the operator of the schema and its number.
-
-The cost of a layer is that of the call that TensorFlow Lite Micro makes for it. A dense layer with a result of more
-than two axes has no cost at other sizes: its depth decides which function takes it. Reference code has no predicted
-cost: next to it a fix adds channels only to avoid an error or a wrong result.
-
-A channel is dead where its values are the same for every input, or where no layer reads it. Integer kernels round a
-product twice. The linter takes a value for a constant only where that rounding makes no difference.
-
-A streaming model keeps its state in resource variables. The arena holds their values and the table of as many variables
-as the model names, which the application makes with `MicroResourceVariables::Create`; `memory` shows the table as
-`resource_variables`. An application that makes it in another arena does without that part, rounded up to 16 bytes. The
-arenas of four such models were compared with those of firmware, to the byte.
-
-What CALL_ONCE runs, the first run alone computes: its layers are judged and listed, and count in no sum of instructions
-or multiply-accumulates. Operators outside the main subgraph have its number in front: `subgraph1:CONV_2D#1`.
-
-TensorFlow Lite Micro has kernels for some custom operators: TFLM_DECODE, which unpacks compressed constants, and those
-of its audio front end. Messages name the method of the resolver that registers them. With TFLM_DECODE the arena is
-known, with the others it is not.
-
-## Revisions
+## Which revisions are reviewed?
 
 | runtime | revision | since | CMSIS-NN | judged by the rows of |
 |---|---|---|---|---|
 """
 
 STATUS = """
-## What becomes of an error
+## What becomes of an error in TensorFlow Lite Micro?
 
-The table says what TensorFlow Lite Micro does when a function of CMSIS-NN returns an error.
-
-| functions | what happens | source |
-|---|---|---|
 """
 
 HOSTS = """
@@ -133,7 +93,7 @@ kernels round once, most of them a float. Random numbers come out one step apart
 -1, 12.5 % at -2, 3.1 % at -4, 0.8 % at -6. They come out equal where the shift is 0 or more and the host rounds halves
 up, and where both are clamped.
 
-`onnxlint-cmsis layers --against-host FILE` tells it of a model, as in [commands](commands.md#single-questions):
+`onnxlint-cmsis layers --against-host FILE` tells it of a model, as in [commands](commands.md#what-does-each-layer-do):
 
 * A step is one unit of the layer's result. Each bound holds for equal inputs. `up to 0.4 %` is the part of random
   results that differs where none is clamped. `not bounded` comes with its reason.
@@ -157,12 +117,13 @@ Other operators on float compute in float, where the last bits may differ; what 
 """
 
 CONDITION_HEAD = """
-## {title}: layers of ONNX models
+## {title}: what becomes of layers of ONNX models?
 
-The first row that holds decides. Where no row holds, the runtime calls the layer's function of CMSIS-NN.
+The first row of an operator that holds decides. Where none holds, the function of CMSIS-NN is called. Sources without a
+folder lie in `tensorflow/lite/micro/kernels/`.
 
-| operators | verdict | finding | reason | since | until | source |
-|---|---|---|---|---|---|---|
+| operators | verdict | finding | reason | when | source |
+|---|---|---|---|---|---|
 """
 
 
@@ -173,7 +134,10 @@ def runtimes_page() -> str:
         sections.get(name, "") + _conditions(name, rows)
         for name, rows in ((name, conditions_of(name)) for name in (TFLM, *REVIEWED))
     )
-    uses = "".join(f"| {', '.join(row.functions)} | {row.text} | `{row.source}` |\n" for row in STATUS_OF_TFLM)
+    said: dict[str, list[str]] = {}
+    for row in STATUS_OF_TFLM:
+        said.setdefault(row.text, []).append(f"{', '.join(row.functions)} (`{_short(row.source)}`)")
+    uses = "".join(f"* {', '.join(functions)}: {text}.\n" for text, functions in said.items())
     return f"{_head()}{_revisions()}{STATUS}{uses}{_hosts()}{tables}"
 
 
@@ -200,22 +164,51 @@ def _revisions() -> str:
 
 
 def _revision(row: Runtime) -> str:
-    older = "".join(f", {entry} by those of {release}" for entry, release in row.older)
-    return f"| `{row.name}` | {row.commit[:8]} | {row.since} | {row.cmsis_nn} | {row.release}{older} |\n"
+    older: dict[str, list[str]] = {}
+    for entry, release in row.older:
+        older.setdefault(release, []).append(entry)
+    others = "".join(f"; {', '.join(entries)}: {release}" for release, entries in older.items())
+    return f"| `{row.name}` | {row.commit[:8]} | {row.since} | {row.cmsis_nn} | {row.release}{others} |\n"
 
 
 def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
     title = runtime_of(name).title
-    groups = groupby(rows, key=lambda row: (row.ops, row.verdict, row.reason, row.since, row.until))
-    return CONDITION_HEAD.format(title=title) + "".join(_condition(*same) for _, same in groups)
+    return CONDITION_HEAD.format(title=title) + "".join(map(_condition, _merged(rows)))
 
 
-def _condition(row: ConditionRow, *more: ConditionRow) -> str:
-    """One line of rows that differ in the line of their source alone."""
-    operators = ", ".join(row.ops) or "others"
-    source = ", ".join((row.source, *(other.source.rpartition(":")[2] for other in more)))
+def _merged(rows: tuple[ConditionRow, ...]) -> list[list[ConditionRow]]:
+    """Rows that say the same together, where no row of the same operator stands between them."""
+    groups: list[list[ConditionRow]] = []
+    for row in rows:
+        said = (row.verdict, row.cause, row.reason, row.since, row.until)
+        for place in range(len(groups) - 1, -1, -1):
+            group = groups[place]
+            first = group[0]
+            alike = said == (first.verdict, first.cause, first.reason, first.since, first.until)
+            if alike and bool(row.ops) == bool(first.ops):
+                group.append(row)
+                break
+            if any(not row.ops or not other.ops or {*row.ops} & {*other.ops} for other in group):
+                groups.append([row])
+                break
+        else:
+            groups.append([row])
+    return groups
+
+
+def _condition(rows: list[ConditionRow]) -> str:
+    """One line of rows that differ in operators and sources."""
+    row = rows[0]
+    operators = ", ".join(dict.fromkeys(op for each in rows for op in each.ops)) or "others"
+    sources = ", ".join(dict.fromkeys(_short(each.source) for each in rows))
     reason = row.reason.replace("no operator {op}", "no such operator").format(
         op="the operator", refusal="it has a type, a number of axes or of inputs that its checks do not take"
     )
     finding = f"{code_of(kind_of(row.verdict, row.cause))}[{row.cause}]" if row.cause else ""
-    return f"| {operators} | {row.verdict.value} | {finding} | {reason} | {row.since} | {row.until} | `{source}` |\n"
+    days = " ".join(filter(None, (row.since and f"from {row.since}", row.until and f"until {row.until}")))
+    return f"| {operators} | {row.verdict.value} | {finding} | {reason} | {days} | `{sources}` |\n"
+
+
+def _short(source: str) -> str:
+    """A source without the folder that most share."""
+    return source.replace("tensorflow/lite/micro/kernels/", "")

@@ -1,40 +1,28 @@
-"""The table of the patterns in TVM's RFC: functions called, what the partitioner takes, and what it leaves."""
+"""The table of the patterns in TVM's RFC: functions called, what the partitioner takes."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.runtimes.conditions import FILE, PATTERNS, TVM_ROWS, PartitionPattern
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.conditions import FILE, PATTERNS, PartitionPattern
 
 RFC = "https://github.com/apache/tvm-rfcs/blob/main/rfcs/0015_Arm_CMSIS-NN_Integration.md"
 HEAD = f"""
-## TVM: the patterns of its RFC
+## TVM: which patterns does it take?
 
 [RFC 0015]({RFC})
-plans that TVM finds layers for CMSIS-NN by patterns in Relay. It names softmax, convolution, depthwise convolution,
-fully connected, pooling and matrix product. The code added sums and products of tensors. TVM had the patterns up to
-0.18.0 (`{FILE}`, read at 513c2be0, not run).
+plans patterns in Relay; TVM had them up to 0.18.0 (`{FILE}`, read at 513c2be0, not run). What is not right
+about them is in the next table.
 
-| layer | pattern in Relay | functions called | taken | why not, or not right | lines |
-|---|---|---|---|---|---|
+| layer | pattern in Relay | functions called | taken | lines |
+|---|---|---|---|---|
 """
 REMARKS = """
-TVM's reader of TensorFlow Lite files writes these patterns. The rows below are for a model that comes from it. An ONNX
-model needs more:
-
-* a pass to NHWC (`ConvertLayout`): the partitioner checks pools for NHWC, and takes it for granted in convolutions;
-* for Q/DQ pairs the pass `FakeQuantizationToInteger`. `partition_for_cmsisnn` does not run it. Without it softmax alone
-  matches. With it an average pool becomes `qnn.avg_pool2d`, and a Relu becomes `maximum`
-  (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). No pattern has these two.
-
-TVM calls a convolution with one input channel as a depthwise one
-(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`). `one-channel = "depthwise"` judges it in this way.
+TVM's reader of TensorFlow Lite files writes these patterns. An ONNX model needs a pass to NHWC (`ConvertLayout`) and,
+for Q/DQ pairs, `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run: without it softmax alone
+matches, and with it an average pool becomes `qnn.avg_pool2d` and a Relu `maximum`, which no pattern has
+(`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). A convolution with one input channel is
+called as a depthwise one (`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`); `one-channel = "depthwise"`
+judges it so.
 """
-WORDS = {
-    RuntimeVerdict.REFERENCE: "Left to TVM's own code",
-    RuntimeVerdict.REFUSED: "An error",
-    RuntimeVerdict.WRONG: "Wrong values",
-}
-"""Verdict to its words on the page."""
 
 
 def tvm_table() -> str:
@@ -45,17 +33,5 @@ def tvm_table() -> str:
 def _row(pattern: PartitionPattern) -> str:
     called = ", ".join(f"`{name}`" for name in pattern.functions) or "none"
     taken = pattern.taken or "never"
-    cells = (pattern.layer, pattern.relay or "none", called, taken, _against(pattern), pattern.lines)
+    cells = (pattern.layer, pattern.relay or "none", called, taken, pattern.lines)
     return f"| {' | '.join(cells)} |\n"
-
-
-def _against(pattern: PartitionPattern) -> str:
-    """Reasons of the rows for a pattern's operators, by verdict."""
-    if not pattern.relay:
-        return f"{WORDS[RuntimeVerdict.REFERENCE]}: there is no pattern"
-    rows = [row for row in TVM_ROWS if set(row.ops) & set(pattern.ops)]
-    parts = []
-    for verdict, words in WORDS.items():
-        reasons = [row.reason for row in rows if row.verdict is verdict]
-        parts += [f"{words}: {'; '.join(reasons)}"] if reasons else []
-    return ". ".join(parts)

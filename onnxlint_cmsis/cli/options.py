@@ -1,4 +1,4 @@
-"""Options and helpers that all commands share: the table's options, files of a run, progress, JSON lines, terminal."""
+"""Options and helpers that all commands share: the table's options, files of a run, progress, terminal."""
 
 from __future__ import annotations
 

@@ -131,7 +131,6 @@ _MARKS = {
     Verdict.REFERENCE.value: "~",
     Verdict.REFUSED.value: "x",
     Verdict.UNDECIDED.value: "?",
-    RuntimeVerdict.REFERENCE.value: "~",
     RuntimeVerdict.HALTS.value: "x",
     RuntimeVerdict.WRONG.value: "!",
 }

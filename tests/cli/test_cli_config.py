@@ -282,8 +282,8 @@ def test_a_setting_is_added_by_one_row(tmp_path):
     assert (described["default"], described["description"]) == (3, "How fast it may become. 64 at most.")
     assert copy.python("scripts/make_docs.py").returncode == 0
     page = (tmp_path / "docs" / "config.md").read_text(encoding="utf-8")
-    assert "| `top-speed` | a whole number from 1 to 64 | `3` |  |" in page
-    assert '| `house` | `"red"`, `"blue"` | `"red"` | `--house` |' in page
+    assert "## top-speed\n\na whole number from 1 to 64; default `3`\n" in page
+    assert '## house\n\n`"red"`, `"blue"`; default `"red"`; `--house`\n' in page
 
 
 HELP_LINES = 90
