@@ -132,8 +132,32 @@ HAZARD_WORDS: dict[str, tuple[str, ...]] = {
     "arm_convolve_wrapper_s16": ("arm_convolve_s16", "arm_convolve_fast_s16", "conv_params", "ARM_MATH_DSP"),
     "arm_convolve_wrapper_s4": ("conv_params", "arm_nn_is_convolve_1x1"),
     "arm_convolve_1x1_s8": ("arm_nn_mat_mult_nt_t_s8",),
+    "dot_nt_t_f16_scalar": ("acc",),
 }
 """What the line of a hazard has where it is no condition on a size: the statement that goes wrong, by function."""
+
+FLOAT_WORDS: dict[str, tuple[str, ...]] = {
+    "arm_convolve_nhwc": ("w_oc",),
+    "arm_convolve_1_x_n_nhwc": ("arm_nn_mat_mult_nt_t_*",),
+    "arm_convolve_1_x_n_pack_rows": ("left_pad_cols",),
+    "arm_nn_conv1d_k3_nhwc": ("x0",),
+    "arm_nn_conv1d_k3_packed": ("block_cols",),
+    "arm_transpose_conv_nhwc": ("pad_off_h",),
+    "arm_nn_depthwise_conv1d_k3_nhwc": ("x0",),
+    "arm_nn_depthwise_conv2x5_nhwc": ("row0",),
+    "depthwise_conv3x3_nhwc_valid": ("x0",),
+    "arm_batch_matmul": ("inner_rhs_diff",),
+    "arm_nn_maxpool1d_k2s2_nhwc_noclip": ("x0",),
+    "arm_maximum": ("arm_minmax_*_impl",),
+    "arm_minimum": ("arm_minmax_*_impl",),
+    "arm_lstm_unidirectional": ("cell_state",),
+    "arm_pad": ("pre_pad",),
+    "arm_nn_activation": ("arm_nn_apply_activation_type_*",),
+    "arm_nn_lstm_activate_gate": ("arm_nn_tanh_scalar_ref_*",),
+    "arm_avg_pool": ("v_sum",),
+    "arm_softmax": ("arm_nn_softmax_exp_scalar_*",),
+}
+"""The same for functions for f32 and f16, by the name without the type; * stands for it."""
 
 FAULT_WORDS: dict[str, tuple[str, ...]] = {
     "padding-after": ("i_out_y",),
@@ -173,7 +197,7 @@ class Citation(NamedTuple):
 
 
 def citations(release: str) -> Iterator[Citation]:
-    """All of one release, in the order of the tables; of functions for f32 and f16 those that answer sizes alone."""
+    """All of one release, in the order of the tables; of functions for f32 and f16 sizes and hazards alone."""
     for entry in (*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES):
         wrapper = wrapper_for(entry)
         if wrapper is not None:
@@ -192,8 +216,11 @@ def citations(release: str) -> Iterator[Citation]:
     for hazard in all_hazards():
         if hazard.origin.spans(release) and family_of(hazard.entries[0]) is LEGACY:
             yield _of_legacy_hazard(hazard, release)
-        elif hazard.origin.spans(release) and family_of(hazard.entries[0]) is not FLOAT:
-            words = GUARDS if hazard.kind == "returns-error" else HAZARD_WORDS.get(hazard.origin.function, ())
+        elif hazard.origin.spans(release):
+            stem, _, kind = hazard.origin.function.rpartition("_")
+            named = tuple(word.replace("*", kind) for word in FLOAT_WORDS.get(stem, ()))
+            known = named if kind in FLOAT.types else HAZARD_WORDS.get(hazard.origin.function, ())
+            words = GUARDS if hazard.kind == "returns-error" else known
             yield _cite(f"hazards: {hazard.id}", hazard.origin, release, hazard.when)._replace(words=words)
 
 

@@ -396,7 +396,7 @@ def _off(name: str, entry: str, kernels: tuple[str, ...], origin: Origin, when: 
 
 def _half_sums() -> tuple[Hazard, ...]:
     products_of = ("arm_nn_mat_mult_nt_t", "arm_nn_mat_mult_nt_n_packed")
-    place = F16.at(f"{SUPPORT}arm_nn_mat_mult_nt_t", "arm_nn_mat_mult_nt_t", (58, 58))
+    place = F16.at(f"{SUPPORT}arm_nn_mat_mult_nt_t", "", (58, 58))._replace(function="dot_nt_t_f16_scalar")
     rows = (
         ("conv", "convolve", (*products_of, "arm_convolve_nhwc", "arm_convolve_1_x_n_nhwc"), COLS),
         ("fc", "fully_connected", products_of, FILTER_N),
