@@ -236,3 +236,71 @@ def test_an_average_pool_that_rounds_up_has_the_size_that_its_kernel_expects() -
         writer.outputs.append(writer.call("cortex_m::quantized_avg_pool2d.out", *arguments, out=result))
         verdicts_of.append(interpreted(writer).rows(TARGETS[1])[0].verdict)
     assert verdicts_of == [REFUSED, CMSIS_NN]
+
+
+def every_operator() -> PteWriter:
+    """One call of each operator of the backend, of which no other reads the result."""
+    writer = PteWriter()
+    image, rows = writer.image(1, 8, 6, 6), writer.tensor("int8", (3, 8))
+    channels = writer.image(1, 8, 1, 1)
+    batch, other = writer.tensor("int8", (2, 3, 8)), writer.tensor("int8", (2, 5, 8))
+    writer.inputs += [image, rows, channels, batch, other]
+    add = [0, 1 << 30, 0]
+    scales = [writer.constant([value] * 4, "int32") for value in (5, 1 << 30, -7)]
+    weights = writer.constant([[[[1] * 8] * 3] * 3] * 4)
+    transposed = [
+        (image,), (weights,), (scales[0],), [2, 2], [1, 1], [0, 0], [1, 1], 128, -3, (scales[1],), (scales[2],), -128,
+        127, (writer.tensor("uint8", (1632,)),), (writer.tensor("uint8", (0,)),),
+    ]  # fmt: skip
+    calls = (
+        ("quantize_per_tensor", [(image,), 0.5, 0, -128, 127, 1], writer.image(1, 8, 6, 6)),
+        ("quantized_transpose_conv2d", transposed, writer.image(1, 4, 11, 11)),
+        ("quantized_add", [(image,), *add, (channels,), *add, *add, -128, 127], writer.image(1, 8, 6, 6)),
+        ("quantized_mul", [(image,), 0, (image,), 0, 0, 1 << 30, 0], writer.image(1, 8, 6, 6)),
+        ("quantized_div", [(image,), 0, (image,), 0, 0, 0.5], writer.image(1, 8, 6, 6)),
+        ("quantized_activation", [(image,), (writer.constant(range(-128, 128)),)], writer.image(1, 8, 6, 6)),
+        ("minimum", [(rows,), (rows,)], writer.tensor("int8", (3, 8))),
+        ("maximum", [(rows,), (rows,)], writer.tensor("int8", (3, 8))),
+        ("softmax", [(rows,), -1, 0, -128, 1 << 30, 20, -124], writer.tensor("int8", (3, 8))),
+        ("transpose", [(rows,), [1, 0]], writer.tensor("int8", (8, 3))),
+        ("pad", [(image,), [0, 1, 2, 0], [0, 1, 0, 0], 5], writer.image(1, 8, 8, 8)),
+        ("quantized_max_pool2d", [(image,), [2, 2], [2, 2], [0, 0], [1, 1], False, 0, 0, -128, 127],
+         writer.image(1, 8, 3, 3)),
+        ("quantized_batch_matmul", [(batch,), 0, (other,), 0, 0, 1 << 30, 0, (writer.tensor("uint8", (20,)),)],
+         writer.tensor("int8", (2, 3, 5))),
+        ("dequantize_per_tensor", [(rows,), 0.5, 0, -128, 127, 1], writer.tensor("float32", (3, 8))),
+    )  # fmt: skip
+    for name, arguments, result in calls:
+        writer.outputs.append(writer.call(f"cortex_m::{name}.out", *arguments, out=result))
+    return writer
+
+
+def test_each_operator_makes_its_call() -> None:
+    found = interpreted(every_operator())
+    rows = {row.op.removeprefix("cortex_m::"): row for row in found.rows(TARGETS[0])}
+    beside = {name for name, row in rows.items() if row.verdict is RuntimeVerdict.REFERENCE}
+    assert beside == {"quantize_per_tensor", "dequantize_per_tensor", "quantized_div", "quantized_activation"}
+    calls = {name: row.call for name, row in rows.items() if row.call}
+    assert {name: (row.verdict, row.reason) for name, row in rows.items() if name in calls} == dict.fromkeys(
+        calls, (CMSIS_NN, "")
+    )
+    entries = {name: call.entry for name, call in calls.items()}
+    assert entries == {
+        "quantized_transpose_conv2d": "transpose_conv_s8", "quantized_add": "elementwise_add_s8",
+        "quantized_mul": "elementwise_mul_s8", "minimum": "minimum_s8", "maximum": "maximum_s8",
+        "softmax": "softmax_s8", "transpose": "transpose_s8", "pad": "pad_s8", "quantized_max_pool2d": "max_pool_s8",
+        "quantized_batch_matmul": "batch_matmul_s8",
+    }  # fmt: skip
+    assert calls["pad"].pad_front == (0, 1, 2, 0)
+    assert (calls["pad"].input_dims, calls["pad"].output_dims) == ((1, 6, 6, 8), (1, 8, 8, 8))
+    assert calls["quantized_add"].filter_dims == (1, 1, 1, 8)
+    assert (calls["transpose"].input_dims, calls["transpose"].permutation) == ((3, 8, 1, 1), (1, 0))
+    assert calls["quantized_batch_matmul"].filter_dims == (1, 2, 5, 8)
+    assert calls["quantized_transpose_conv2d"].pad_after == (1, 1)
+
+
+def test_every_command_takes_every_operator() -> None:
+    data = every_operator().data()
+    targets = ["cortex-m3", "cortex-m4", "cortex-m55"]
+    assert len(api.layers(data, targets=targets).rows) == 3 * 14
+    assert api.lint(data, targets=targets).error == ""
