@@ -73,6 +73,42 @@ Scratch is planned for one instruction set, which the program does not name. [CN
 Programs of 1.3 and older allocate scratch when they run. A `.pte` file is not fixed. Names and arguments of operators
 are those of 1.1 to 1.5.1. The linter was compared with no run of ExecuTorch.
 
+## What runs of a recurrent net?
+
+* UNIDIRECTIONAL_SEQUENCE_LSTM in int8 or int16 with an int16 cell state is `arm_lstm_unidirectional_s8` or `_s16`, from
+  6.0.0 on; in float it is reference code.
+* SVDF is `arm_svdf_state_s16_s8` with an int16 state, and `arm_svdf_s8` with an int8 one.
+* Of WHILE each layer of the body is judged as if it stood alone; the loop itself is no layer.
+* For GRU and RNN of an ONNX model there is no function of CMSIS-NN, and no operator of TensorFlow Lite Micro: what a
+  converter makes of them runs.
+
+The instructions of LSTM and SVDF are not known: the kernels were not measured, and the total leaves them out.
+
+Five nets of Keras (12 steps of 10 features, 16 units, a dense layer for 3 classes, one sample, random weights) were
+converted to int8 with TensorFlow 2.21.0 and Keras 3.15.1, and ran in PyPI's tflite-micro, which has reference kernels.
+For Cortex-M4 the linter says:
+
+| net | layers in CMSIS-NN | in reference code | bytes of arena |
+|---|---|---|---|
+| `LSTM(16, unroll=True)` | 70 | 94 | 42,448 |
+| `GRU(16, unroll=True)` | 102 | 93 | 45,520 |
+| `SimpleRNN(16, unroll=True)` | 35 | 13 | 12,616 |
+| two `Conv1D(16, 3, padding="causal")`, the second with dilation 2, and a global average | 5 | 1 | 3,136 |
+| two `Conv1D(16, 3)`, the second with dilation 2, and `Flatten` | 3 | 0 | 1,968 |
+
+An unrolled net runs, but sigmoids, tanhs, slices and sums of unequal shapes are reference code, and the arena is ten
+times that of a net of convolutions over time, which stays in CMSIS-NN. Only training says whether it learns the task.
+
+In 16x8 the converter gives dense layers a scale for each output, which CMSIS-NN's build of TensorFlow Lite Micro
+refuses. With `converter._experimental_disable_per_channel_quantization_for_dense_layers = True` they have one: of the
+net of `Conv1D` and `Flatten` all three layers are CMSIS-NN's, and nothing of `LSTM(16, unroll=True)` is refused.
+
+`LSTM(16)` and `GRU(16)` without `unroll=True` were not converted: the process of the converter ended with a
+segmentation fault while it calibrated them.
+
+UNIDIRECTIONAL_SEQUENCE_LSTM carries no state from one run to the next: TensorFlow Lite Micro 90b983c2 gives CMSIS-NN no
+hidden state, and a cell state in scratch (`cmsis_nn/unidirectional_sequence_lstm.cc:287`) that starts from zeros.
+
 ## Which revisions are reviewed?
 
 | runtime | revision | since | CMSIS-NN | judged by the rows of |
