@@ -252,6 +252,11 @@ def _host_block(hosts: tuple[HostComparison, ...], names: Mapping[str, str], wid
 
 UNCHANGED = "--assume changes nothing here: no layer of the model depends on it"
 """Said of a model whose types are all decided."""
+CONVERSIONS = (
+    "CMSIS-NN converts between s8 and s16 in no function but arm_softmax_s8_s16: where layers of both meet, the "
+    "application converts, or QUANTIZE of TensorFlow Lite Micro, which is reference code"
+)
+"""Said where s16 stands beside another type."""
 
 
 def side_by_side_text(
@@ -297,6 +302,8 @@ def _side_by_side(
     measured = ", ".join(dict.fromkeys(total.measured_on for total in totals if total.cost_known))
     where = f", as measured on {measured}" if measured else ""
     yield wrapped(f"predicted instructions (not cycles){where}; constants, arena and scratch in bytes", width) + "\n"
+    if "s16" in reports and len(reports) > 1:
+        yield wrapped(CONVERSIONS, width) + "\n"
     libraries: dict[str, list[str]] = {}
     for kind, total in zip(reports, totals, strict=True):
         libraries.setdefault(total.target.partition(", ")[2], []).append(kind)
