@@ -181,13 +181,13 @@ PLAN = "plan_"
 def grouped(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings of one file by what they do, the worst first; those of one group as one at the first's place.
 
-    They have one rule, cause, level, group and set of targets, and a fix does the same about them.
+    They have one rule, cause, level, effect, group and set of targets, and a fix does the same about them.
     """
     groups: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
         alone = () if finding.group else (number,)
         promised = tuple(bool(finding.properties.get(name)) for name in PROMISES)
-        key = (finding.selector, finding.level, finding.group, finding.targets, promised, *alone)
+        key = (finding.selector, finding.level, finding.effect, finding.group, finding.targets, promised, *alone)
         groups.setdefault(key, []).append(finding)
     return tuple(sorted((_joint(group) for group in groups.values()), key=lambda finding: finding.effect.rank))
 

@@ -92,6 +92,19 @@ def test_the_summary_adds_up_what_layers_shows(made):
         assert target.instructions == sum(row["instructions"] or 0 for row in mine)
 
 
+def test_findings_of_two_effects_are_not_one():
+    """What decides a verdict was folded into a note that does not, and not shown."""
+    from dataclasses import replace
+
+    from onnxlint_cmsis.ground.findings import Effect
+
+    beside = replace(routing_miss(node="slice"), group="same", effect=Effect.BESIDE)
+    unknown = replace(routing_miss(node="sub"), group="same", effect=Effect.UNKNOWN)
+    first, second = grouped([beside, unknown])
+    assert (first.location.node, second.location.node) == ("sub", "slice")
+    assert first.others == second.others == ()
+
+
 def test_equal_causes_are_one_finding_with_one_fingerprint():
     from dataclasses import replace
 
