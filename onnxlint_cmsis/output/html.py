@@ -15,6 +15,7 @@ from onnxlint_cmsis.analysis.verdict import cpu_of, lines_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.lower.layer import dims_of
 from onnxlint_cmsis.lower.work import MAY_GO
@@ -120,8 +121,11 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
     if summary.copies:
         yield "copies to another memory order", f"{len(summary.copies):,}", MAY_GO
     unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
-    cost = cost_text(target) if target.cost_known else "unknown"
-    yield "predicted instructions", cost, f"not cycles; as measured on {target.measured_on}{unknown}"
+    if target.cost_known:
+        text = f"not cycles; as measured on {target.measured_on}{unknown}"
+        yield "predicted instructions", cost_text(target), text
+    else:
+        yield "predicted instructions", "unknown", "no layer has a known cost"
     if target.time:
         yield "time", target.time.range, target.time.basis if target.time.milliseconds else ""
     if target.arena_used is not None:
@@ -625,6 +629,7 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         styles=STYLES,
         notes=result.notes,
         findings=findings,
+        quiet=[found for found in findings if found.level is Level.NOTE and not (found.decides or found.asks)],
         targets=[target.label for target in given.model.settings.targets],
         boundary=given.version.layers.boundary,
         figures=figures(result.summary),

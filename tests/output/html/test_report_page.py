@@ -98,6 +98,20 @@ def test_the_verdict_and_the_findings_stand_above_all_else(net: Path, capsys: py
     assert places == sorted(places)
 
 
+def test_what_decides_the_verdict_is_not_folded_away(tmp_path: Path) -> None:
+    """A note may decide: CNN190 of an operator that the application has to bring, beside those of plain code."""
+    source = NET.replace("e = Identity(d)", "").replace("d = Sqrt(c)", "s = Slice(c, b0, b1) d = Sqrt(s)")
+    source = source.replace("> {", ", int64[4] b0 = {0, 0, 0, 0}, int64[4] b1 = {1, 10, 16, 16}> {")
+    path = write_model(tmp_path / "net.onnx", source)
+    result = linted(path, targets=["cortex-m4"])
+    deciding = {finding.location.node for finding in result.told if finding.decides}
+    assert deciding == {*result.verdicts[0].layers}
+    page = written_report(path, "--target", "cortex-m4")
+    shown = page.partition('<section id="findings">')[2].partition("</ul>")[0]
+    assert deciding
+    assert all(f"&#x27;{label}&#x27;" in shown for label in deciding)
+
+
 def test_a_finding_stands_beside_the_bars_of_its_layers(net: Path) -> None:
     page = written_report(net, "--target", "cortex-m4")
     rows = re.findall(r'<tr><th scope="row"><span class="layer".*?</tr>', page, re.DOTALL)
