@@ -148,3 +148,15 @@ def test_nothing_is_said_where_the_bounds_leave_it_open() -> None:
     model = text(f"""{HEAD} g (float[1, 4] x) => (int8[1, 4] y) <float s = {{0.1}}, int8 z = {{0}}> {{
         y = QuantizeLinear(x, s, z) }}""")
     assert found(model) == []
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [float("inf"), float("nan"), 0.0, 3e38])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_scales_of_damaged_files_are_no_reason_to_warn(scale: float, place: int) -> None:
+    numbers = [tensor("x", [1, 4, 4, 2]), tensor("w", [1, 1, 1, 2], buffer=1), tensor("y", [1, 4, 4, 2])]
+    numbers[place]["quantization"]["scale"] = [scale]
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    model = one_operator("DEPTHWISE_CONV_2D", numbers, ("DepthwiseConv2DOptions", options))
+    said = found(write({**model, "buffers": [{}, {"data": [100, 127]}]}), "m.tflite")
+    assert all("output channels have few integers" not in finding.message for finding in said)

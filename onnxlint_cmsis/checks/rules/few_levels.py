@@ -67,7 +67,7 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(_MODEL.replace("WEIGHTS", "1, 127").replace("SCALES", "float t = {0.01}, int8 u = {0}")),
     good=Example(
-        _MODEL.replace("WEIGHTS", "100, 127").replace("SCALES", "float[2] t = {0.0001, 0.01}, int8[2] u = {0, 0}")
+        _MODEL.replace("WEIGHTS", "100, 127").replace("SCALES", "float[2] t = {0.005, 0.01}, int8[2] u = {0, 0}")
     ),
 )
 
@@ -188,11 +188,11 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
         return
     bounds = np.iinfo(source.elem_type)
     inputs = [source.scale * (bound - (source.zero_points or (0,))[0]) for bound in (bounds.min, bounds.max)]
-    products = [real.weights.reshape(real.bias.size, -1) * end for end in inputs]
     limits, zero = np.iinfo(result.elem_type), (result.zero_points or (0,))[0]
-    # padding is 0, which every input can be
-    low, high = (pick(*products).sum(axis=1) + real.bias for pick in (np.minimum, np.maximum))
     with np.errstate(all="ignore"):  # scales of damaged files
+        products = [real.weights.reshape(real.bias.size, -1) * end for end in inputs]
+        # padding is 0, which every input can be
+        low, high = (pick(*products).sum(axis=1) + real.bias for pick in (np.minimum, np.maximum))
         spans = (high - low) / result.scale
         low, high = np.floor(low / result.scale) + zero - 1, np.ceil(high / result.scale) + zero + 1
     if not (np.isfinite(low).all() and np.isfinite(high).all()) or spans.max(initial=0) <= 1:  # always one number
@@ -249,5 +249,6 @@ def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuant
     bias = subject.model.read_allowed(node.inputs[roles.bias]) if node.has(roles.bias) else np.zeros(1)
     if bias is None or bias.size not in (1, rows.shape[0]):
         return None
-    whole = np.broadcast_to(bias.reshape(-1).astype(np.float64) * source.scale * scales, (rows.shape[0],))
-    return FoldedWeights((rows - zeros[:, None]) * scales[:, None], whole)
+    with np.errstate(all="ignore"):  # scales of damaged files
+        whole = np.broadcast_to(bias.reshape(-1).astype(np.float64) * source.scale * scales, (rows.shape[0],))
+        return FoldedWeights((rows - zeros[:, None]) * scales[:, None], whole)
