@@ -74,7 +74,7 @@ def _layer(layer: LayerVerdict) -> Data:
         "node": layer.label,
         "op": layer.op_type,
         "function": layer.function or None,
-        "plain_c": layer.reason or None,
+        "reference_code": layer.reason or None,
         "predicted": _predicted(layer),
         "observed": {
             "chain": list(layer.observed.chain),

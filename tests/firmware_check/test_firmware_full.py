@@ -66,9 +66,9 @@ def test_every_form_runs_and_is_right(library: Library, tmp_path: Path) -> None:
         layers = {layer["node"]: layer for layer in each["layers"]}
         for name, (function, since) in FORMS.items():
             layer = layers[name]
-            assert bool(layer["plain_c"]) == (not library.since(since)), name
-            assert layer["plain_c"] or layer["observed"]["effective"] == function
-        assert bool(layers["up"]["plain_c"]) == (not library.since("5.0.0"))
+            assert bool(layer["reference_code"]) == (not library.since(since)), name
+            assert layer["reference_code"] or layer["observed"]["effective"] == function
+        assert bool(layers["up"]["reference_code"]) == (not library.since("5.0.0"))
 
 
 @pytest.mark.parametrize("axis", [1, 2, 3])
@@ -116,7 +116,7 @@ def test_transposed_convolution_takes_both_routes(name: str, library: Library, t
     sizes, kernel = TRANSPOSED[name]
     for each in checks(upsampling(tmp_path, sizes)):
         layer = each["layers"][-1]
-        assert bool(layer["plain_c"]) == (not library.since("5.0.0"))
+        assert bool(layer["reference_code"]) == (not library.since("5.0.0"))
         if library.since("7.0.0"):
             assert layer["observed"]["effective"] == kernel
 

@@ -49,7 +49,7 @@ def test_models_of_operators_on_integers_run_as_the_others_do(make, signed: bool
 
 def test_operators_beside_cmsis_nn_run_in_plain_c(tmp_path: Path) -> None:
     found = right(data(more.beside(tmp_path)))
-    plain = {layer["node"] for layer in found["layers"] if layer["plain_c"]}
+    plain = {layer["node"] for layer in found["layers"] if layer["reference_code"]}
     assert plain >= {
         "sigmoid",
         "swish",
@@ -85,7 +85,7 @@ def test_sixteen_bits_run_where_the_library_has_functions_for_them(tmp_path: Pat
     first = data(path, "--cmsis-nn", with_sixteen_bits(tmp_path), "--target", "cortex-m3")["checks"][0]
     assert not first["not_run"]
     assert first["agrees"]
-    assert not [layer["node"] for layer in first["layers"] if layer["plain_c"]]
+    assert not [layer["node"] for layer in first["layers"] if layer["reference_code"]]
     called = {layer["function"] for layer in first["layers"] if layer["function"]}
     assert called == {
         "arm_convolve_wrapper_s16", "arm_depthwise_conv_wrapper_s16", "arm_max_pool_s16", "arm_elementwise_add_s16",

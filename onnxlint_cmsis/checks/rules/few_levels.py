@@ -139,6 +139,8 @@ def _few(reach: NDArray[Any], full: float) -> tuple[int, int, int]:
 
 def _operands(graph: Graph, node: Node) -> Iterator[Statement]:
     """An operand of which all that it can hold is at most one step of the result."""
+    if not node.outputs:  # as a damaged file may have it
+        return
     result, named = quantized(graph, node.outputs[0]), f"{node.op_type} '{node.label}'"
     for tensor in operands_of(node):
         operand = quantized(graph, tensor)
