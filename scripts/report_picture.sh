@@ -10,5 +10,11 @@ cd "$folder"
 onnxlint-cmsis report --isolated resnet8.onnx -o report.html --target cortex-m4 --target cortex-m55
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" \
     --blink-settings=preferredColorScheme=1 --window-size=1000,1180 --screenshot="$docs/report.png" "file://$folder/report.html"
-# a palette of 64 colours takes a third of the bytes
-python -c "from PIL import Image; Image.open(\"$docs/report.png\").quantize(64).save(\"$docs/report.png\", optimize=True)"
+python - "$docs/report.png" <<'END'
+"""A palette that has every colour of a kernel takes a third of the bytes."""
+import sys
+
+from PIL import Image
+
+Image.open(sys.argv[1]).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(sys.argv[1], optimize=True)
+END
