@@ -19,8 +19,8 @@ from support.tflite_writer import write
 
 NEWEST = '    TflmRevision(NEWEST, "2026-06-24", _PIN_2026_06, NEWEST),\n'
 NEW = '    TflmRevision("5ca1ab1e" * 5, "2027-01-15", _PIN_2026_06, NEWEST),\n'
-CHECK = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, layer='
-ENDED = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, "2027-01-15", layer='
+CHECK = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, cause='
+ENDED = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, "2027-01-15", cause='
 FOLDERS = ("onnxlint_cmsis", "firmware_check", "scripts", "docs", "tests/data")
 
 
@@ -61,8 +61,8 @@ def test_a_revision_is_a_row_and_a_day(changed: tuple[Path, set[str]]) -> None:
     rows = {"onnxlint_cmsis/runtimes/tflm/revisions.py", "onnxlint_cmsis/runtimes/tflm/kernels.py"}
     assert files == {*rows, "docs/runtimes.md"}
     page = (tree / "docs" / "runtimes.md").read_text(encoding="utf-8")
-    assert "| `tflm` | 5ca1ab1e | 2027-01-15 | 4ab83cc3 | main, transpose_conv_s8 by those of 7.0.0 |" in page
-    assert "| 2024-09-27 | 2027-01-15 | `tensorflow/lite/micro/kernels/cmsis_nn/fully_connected.cc:309` |" in page
+    assert "| `tflm` | 5ca1ab1e | 2027-01-15 | 4ab83cc3 | main; transpose_conv_s8: 7.0.0 |" in page
+    assert "| from 2024-09-27 until 2027-01-15 | `cmsis_nn/fully_connected.cc:309` |" in page
 
 
 @pytest.mark.parametrize("suffix", ["onnx", "tflite"])
