@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.verdict import rounded
 from onnxlint_cmsis.ground.findings import PROMISES, UNSAFELY, Finding, PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -170,8 +171,8 @@ def fingerprints(findings: Sequence[Finding]) -> tuple[str, ...]:
 # Findings of one group as one, where they are reported; suppressions and baselines speak of each by itself.
 
 
-SHOWN = 3
-"""Places that a message names."""
+SHOWN = 2
+"""Other places that a message names."""
 SAVED = "instructions_saved."
 """Start of the properties that have the predicted instructions saved on each CPU."""
 PLAN = "plan_"
@@ -208,8 +209,8 @@ def brief_text(finding: Finding) -> str:
         return finding.message
     if finding.others:
         more = f"Also {_places([*finding.others])}."
-        return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN))))
-    gain = _gain(finding, "")
+        return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN, brief=True))))
+    gain = _gain(finding, "", brief=True)
     return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
 
 
@@ -228,13 +229,18 @@ def _named(others: list[Finding]) -> list[str]:
     return [f"'{name}'" for name in names if name][:SHOWN]
 
 
-def _gain(finding: Finding, of: str) -> str:
-    """What its class saves, `-1,234 on cortex-m4 predicted instructions, +16 bytes.`; with PLAN what the plan does."""
+def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:
+    """What its class saves, `-1,234 on cortex-m4 predicted instructions, +16 bytes.`; with PLAN what the plan does.
+
+    In brief three digits for each of its targets, in their order: `-1.63M / -271k predicted instructions`.
+    """
     start = f"{of}{SAVED}"
     saved = {name.removeprefix(start): gain for name, gain in finding.properties.items() if name.startswith(start)}
     if not saved:
         return ""
-    gains = f"{', '.join(f'{-int(gain):+,} on {cpu}' for cpu, gain in saved.items())} predicted instructions"
+    short = " / ".join(f"{'+' if int(gain) < 0 else '-'}{rounded(abs(int(gain)))}" for gain in saved.values())
+    exact = ", ".join(f"{-int(gain):+,} on {cpu}" for cpu, gain in saved.items())
+    gains = f"{short if brief else exact} predicted instructions"
     if not of:
         return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
     return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."

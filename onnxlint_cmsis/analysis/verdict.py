@@ -189,11 +189,11 @@ def _range(verdict: TargetVerdict) -> str:
     """Instructions, of which the least alone is known where layers are left out."""
     if verdict.instructions is None:
         return "unknown"
-    least, most = map(_rounded, verdict.instructions)
+    least, most = map(rounded, verdict.instructions)
     return least if least == most or verdict.unknown_cost else f"{least} to {most}"
 
 
-def _rounded(number: int) -> str:
+def rounded(number: int) -> str:
     """Three digits of a prediction: `952k`, `1.38M`."""
     kept = int(float(f"{number:.3g}"))
     for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):

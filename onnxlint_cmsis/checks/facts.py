@@ -155,9 +155,17 @@ def group_of(message: str) -> str:
     return _PARTICULARS.sub("#", message)
 
 
-def report(problem: FileProblem) -> Iterator[Statement]:
-    """Say what is wrong."""
-    yield Statement(problem.message, problem.location, level=problem.level, group=problem.group)
+class FileCheck(NamedTuple):
+    """The problems of a file that a rule claims."""
+
+    do: str
+    """What to do about them, as a sentence."""
+
+    def __call__(self, problem: FileProblem) -> Iterator[Statement]:
+        """Say what is wrong."""
+        text = f"{problem.message.removesuffix('.')}."
+        said = Statement(text, problem.location, level=problem.level, group=problem.group)
+        yield replace(said, remedy=self.do)
 
 
 # What a fix does to channel counts, and under which policies; an explicit table. A rule's row names its action.

@@ -267,20 +267,20 @@ def statements(
         level = Level.ERROR if refused else level
     for rank, record in enumerate(records):
         mending, option = option_apart(remedy(graph, records if rank == 0 else [record]))
-        becomes = _becomes(subject, record) or _instead(offence, share)
-        text = f"{described(record.node)}: {decision.reason}. {becomes}"
+        becomes = _becomes(subject, record)
+        text = f"{described(record.node)}: {becomes or _instead(offence, share)}: {decision.reason}."
         where = node_location(graph.path, record.node)
-        group = f"{decision.reason}. {_becomes(subject, record)}".removesuffix(". ")
+        group = ": ".join(filter(None, (becomes, decision.reason)))
         more = {**facts, **({"option": option} if option else {})}
         said = Statement(text, where, offence.targets, level=level, properties=more, group=group)
-        less = _becomes(subject, record) or _instead(offence, share, brief=True)
-        brief = f"{described(record.node)}: {decision.reason}. {less}"
+        less = becomes or _instead(offence, share, brief=True)
+        brief = f"{described(record.node)}: {less}: {decision.reason}."
         effect = consequence.effect if consequence else EFFECTS[decision.verdict]
         yield replace(said, remedy=mending, brief=brief, brief_remedy=brief_advice(mending), effect=effect)
 
 
 def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
-    """What the runtime makes of a node for this reason, as a sentence; empty where CMSIS-NN is called directly."""
+    """What the runtime makes of a node for this reason, as a clause; empty where CMSIS-NN is called directly."""
     consequence = _consequence(subject, record)
     return consequence.text if consequence else ""
 
@@ -310,14 +310,14 @@ def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
 
 
 def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
-    """Who computes them, and how much of the model's work they are where they multiply by weights."""
+    """Who computes them, and how much of the model's work they are where they multiply by weights, as a clause."""
     refused = offence.decision.verdict is Verdict.REFUSED
-    nobody = "No function computes" if brief else "No function of CMSIS-NN computes"
-    who = nobody if refused else "Reference code computes"
-    part = f", {percent(share)} of the model's multiply-accumulates" if share >= SMALLEST else ""
-    part = f" ({percent(share)} of the MACs)" if part and brief else part
+    nobody = "no function computes" if brief else "no function of CMSIS-NN computes"
+    who = nobody if refused else "reference code computes"
+    part = "MACs" if brief else "model's multiply-accumulates"
+    share_text = f" ({percent(share)} of the {part})" if share >= SMALLEST else ""
     count = len(offence.records)
-    return f"{who} {'it' if count == 1 else f'these {count} nodes'}{part}."
+    return f"{who} {'it' if count == 1 else f'these {count} nodes'}{share_text}"
 
 
 # What the routing checks share: find a miss, look for a channel count that reaches the kernel, weigh the evidence.
@@ -479,7 +479,8 @@ def about_remark(remark: RuntimeRemark) -> Statement:
     facts: dict[str, str | int | float | bool] = {"verdict": remark.verdict.value, "nodes": ", ".join(remark.nodes)}
     if remark.converter:
         facts[CONVERTER_DECIDES] = True
-    return Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
+    said = Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
+    return replace(said, brief=remark.message)
 
 
 class RemarkCheck(NamedTuple):

@@ -418,7 +418,8 @@ class Settings:
     select: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules to run: codes, prefixes, names. On the command line it sets `ignore` and `extend-*` of the file aside.",
+        "Rules to run: codes, with a cause or not (CNN403[broadcast]), prefixes, names. On the command line it sets "
+        "`ignore` and `extend-*` of the file aside.",
         option="--select",
         group=FINDINGS,
         metavar="CODES",
@@ -692,7 +693,7 @@ def runtime_named(text: str, _source: Place) -> object:
 
 
 SUPPRESSION_KEYS = {
-    "rule": "Code, prefix or name of the rule; required.",
+    "rule": "Code, prefix or name of the rule, with a cause or not (`CNN403[broadcast]`); required.",
     "path": "Pattern of the files it covers; every file where it is absent.",
     "node": "Node as messages name it.",
     "tensor": "Tensor the finding is about.",

@@ -43,18 +43,24 @@ def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     return finding_line(file.path, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
 
 
-def finding_line(path: str, finding: Finding, text: str, run: Run) -> str:
-    """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it."""
+def finding_line(path: str, finding: Finding, text: str, run: Run, *, do: str = "") -> str:
+    """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it.
+
+    What to do follows behind `do:` where it is given.
+    """
     level = finding.level.name.lower()
     start = f"{printable(path)}: " if path else "  "
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    line = wrapped(f"{start}{finding.selector} {level} {text}{there}", run.width)
+    mending = f" do: {do}" if do else ""
+    line = wrapped(f"{start}{finding.selector} {level} {text}{there}{mending}", run.width)
     head = f"{start}{finding.selector} {level} "
     if not run.color or not line.startswith(head):
         return line
     begin = f"{paint(printable(path), 'path', True)}: " if path else start
-    return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {line[len(head) :]}"
+    rest, label, last = line[len(head) :].rpartition("do:") if do else (line[len(head) :], "", "")
+    shown = f"{rest}{paint(label, 'path', True)}{last}" if do else rest
+    return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {shown}"
 
 
 def _where(finding: Finding, run: Run) -> str:

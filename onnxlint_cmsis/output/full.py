@@ -14,14 +14,11 @@ from onnxlint_cmsis.output.fixes import fix_lines, fix_summary, fixable_text, su
 from onnxlint_cmsis.output.plain import (
     DO,
     LABEL,
-    LABELS,
     TableFit,
     counted,
-    fits,
     fitted,
     labelled,
     paint,
-    printable,
     wrapped,
 )
 from onnxlint_cmsis.output.run import by_level, said, statistics_lines, with_short_names
@@ -34,6 +31,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
+SHORT = 3
+"""Lines of a finding that is read as one sentence after the other."""
 _ONCE = ("why", "known")
 """Lines that say the same of every finding of a kind: told with the first of a file."""
 
@@ -124,16 +123,18 @@ def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
 
 
 def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, str]]) -> Iterator[str]:
-    """A finding and its details without those that were told; what to do ends the line before where that has room."""
-    lines = [finding_line("", finding, said(finding, file, run, brief=not run.explain), run)]
+    """A finding and its details without those that were told; short ones have what to do on a message's last line."""
+    message = said(finding, file, run, brief=not run.explain)
+    lines = [finding_line("", finding, message, run)]
     for label, text in _details(finding, file, run):
         if label in _ONCE and (label, text) in told:
             continue
         told.add((label, text))
-        if label == "do" and not run.explain and fits(lines[-1], f" do: {text}", run):
-            lines[-1] += f"{paint(' do:', LABELS[label], run.color)} {printable(text)}"
-        else:
-            lines.append(labelled(label, text, run, DO if label == "do" and not run.explain else LABEL))
+        lines.append(labelled(label, text, run, DO if label == "do" and not run.explain else LABEL))
+        if label == "do" and not run.explain and run.width > 0:
+            together = finding_line("", finding, message, run, do=text)
+            if together.count("\n") < min("\n".join(lines).count("\n"), SHORT):
+                lines = [together]
     yield from lines
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
-_STYLE = re.compile("\x1b\\[[0-9;]*m")
 _COMMAND = re.compile(r"(?<=#)#(?=[a-z]*\[)|(?<!\S):(?=:)")
 """What makes a command to a CI system: `##[error]` and `##vso[` anywhere, `::warning::` where a line may begin."""
 _MARKDOWN = re.compile(r"[\\`*\[\]<|#&~$@]|:(?=//)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
@@ -150,11 +149,6 @@ def paint(text: str, style: str, color: bool) -> str:
     return f"\x1b[{_COLORS[style]}m{text}\x1b[0m" if color else text
 
 
-def unpainted(text: str) -> str:
-    """The text without styles."""
-    return _STYLE.sub("", text)
-
-
 def block_character() -> str:
     """A full block for bars, where standard output can write one."""
     try:
@@ -200,11 +194,6 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
         drop_whitespace=True,
     )
     return "\n".join(map(no_command, lines)).replace(_TIE, " ")
-
-
-def fits(lines: str, more: str, run: Run) -> bool:
-    """Whether the last of some lines has room for more; lines without a limit take nothing on."""
-    return run.width > 0 and len(unpainted(lines.rpartition("\n")[2])) + len(more) <= run.width
 
 
 LABEL = 8

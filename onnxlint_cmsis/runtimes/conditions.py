@@ -32,16 +32,16 @@ from onnxlint_cmsis.runtimes.runtime import (
 
 
 PAD_IN_FRONT = (
-    "TensorFlow Lite has no padding but SAME and VALID, so that a PAD operator comes in front, and the layer is judged "
-    "without padding."
+    "a PAD operator comes in front, and the layer is judged without padding: TensorFlow Lite has no padding but SAME "
+    "and VALID."
 )
 NO_SUCH_PADDING = (
-    "AVERAGE_POOL_2D has no padding but SAME and VALID, and the zeros of a PAD would count: what the converter writes "
-    "in its place decides; the layer is judged as it stands."
+    "what the converter writes in its place decides, and the layer is judged as it stands: AVERAGE_POOL_2D has no "
+    "padding but SAME and VALID, and the zeros of a PAD would count."
 )
 SLICE_BEHIND = (
-    "TRANSPOSE_CONV has no padding but SAME and VALID, so that a SLICE or STRIDED_SLICE comes behind, in reference "
-    "code; the layer is judged as it stands."
+    "a SLICE or STRIDED_SLICE comes behind, in reference code, and the layer is judged as it stands: TRANSPOSE_CONV "
+    "has no padding but SAME and VALID."
 )
 
 
@@ -383,7 +383,7 @@ def conditions_of(runtime: str) -> tuple[ConditionRow, ...]:
 
 
 PHRASES = {
-    RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "reference code, no CMSIS-NN"),
+    RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "its reference code"),
     RuntimeVerdict.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
     RuntimeVerdict.WRONG: ("{title} gives", "{title} may give", "wrong values with a status of success"),
     RuntimeVerdict.HALTS: ("a build of {title} with checks halts", "a build of {title} with checks may halt", ""),
@@ -418,7 +418,7 @@ class Consequence(NamedTuple):
     """What a runtime makes of a layer for the cause for which CMSIS-NN refuses it."""
 
     text: str
-    """What it does, as a sentence."""
+    """What it does, as a clause."""
     reason: str
     """Why, and where its source says so."""
     level: Level | None
@@ -498,7 +498,7 @@ def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Con
     text = _phrase(row, runtime)
     level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
     reason = f"{runtime.title}: {layer.reason} ({row.source})"
-    return Consequence(f"{text[0].upper()}{text[1:]}.", reason, level, layer.effect(runtime))
+    return Consequence(text, reason, level, layer.effect(runtime))
 
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:

@@ -268,7 +268,7 @@ USUAL_CAUSES = {
 # What is to be said of a runtime and some layers of a model, before a rule makes findings of it.
 
 
-SHOWN = 3
+SHOWN = 2
 """How many layers a message names."""
 
 
@@ -315,9 +315,9 @@ def kind_of(verdict: RuntimeVerdict, cause: str) -> str:
 
 
 def named(labels: tuple[str, ...]) -> str:
-    """`'a', 'b', 'c', ... (5 layers)`."""
-    shown = ", ".join(f"'{label}'" for label in labels[:SHOWN]) + (", ..." if len(labels) > SHOWN else "")
-    return shown + (f" ({len(labels)} layers)" if len(labels) > SHOWN else "")
+    """`'a', 'b' and 3 more`."""
+    shown = ", ".join(f"'{label}'" for label in labels[:SHOWN])
+    return shown + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
 
 
 # The arena of a model on one target, as `memory` tells it.

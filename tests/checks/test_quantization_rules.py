@@ -132,7 +132,7 @@ def test_nodes_of_one_reason_have_one_cause_and_one_level() -> None:
     found = of(convolution(convolution(zero=5), zero=3))
     assert [one.code for one in found] == ["CNN501", "CNN501"]
     assert len({(one.group, one.level) for one in found}) == 1
-    assert all("these 2 nodes, 100 % of the model's" in one.text for one in found)
+    assert all("these 2 nodes (100 % of the model's" in one.text for one in found)
 
 
 def test_options_are_named_where_onnx_runtime_wrote_the_model() -> None:

@@ -17,6 +17,7 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining
 
+AGAIN = "Write the baseline again (--write-baseline)."
 FINDINGS = (routing_miss(), wrong_result(), note())
 
 
@@ -135,8 +136,8 @@ def test_baseline_tells_what_is_no_longer_there(project, capsys, told):
     assert run(capsys, "a.onnx", "--baseline", "base.json") == (
         0,
         [
-            "base.json: CNN091 note a.onnx: the baseline has 2 CNN102 at 'Conv_1', there is 1 now",
-            "base.json: CNN091 note a.onnx: the baseline has 1 CNN111 at 'Conv_4', there are 0 now",
+            f"base.json: CNN091 note a.onnx: the baseline has 2 CNN102 at 'Conv_1', there is 1 now. {AGAIN}",
+            f"base.json: CNN091 note a.onnx: the baseline has 1 CNN111 at 'Conv_4', there are 0 now. {AGAIN}",
         ],
     )
     (project / "b.onnx").unlink()

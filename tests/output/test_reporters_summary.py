@@ -110,7 +110,7 @@ def test_equal_causes_are_one_finding_with_one_fingerprint():
 
     alike = [replace(routing_miss(node=f"n{i}"), group="same") for i in range(5)]
     (found,) = grouped(alike)
-    assert found.message.endswith("The same holds for 'n1', 'n2', 'n3' and 1 more.")
+    assert found.message.endswith("The same holds for 'n1', 'n2' and 2 more.")
     (fewer,) = grouped(alike[1:])
     assert fingerprints([found]) == fingerprints([fewer]) != fingerprints(alike[:1])
     assert len(grouped([*alike, wrong_result()])) == 2

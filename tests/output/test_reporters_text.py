@@ -18,7 +18,7 @@ from onnxlint_cmsis.ground.findings import UNSAFELY, Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.formats import MODULES, render
-from onnxlint_cmsis.output.plain import printable, unpainted
+from onnxlint_cmsis.output.plain import printable
 from support.cli_fakes import NASTY, TARGET, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden
 
@@ -83,12 +83,25 @@ def test_what_to_do_ends_the_line_before_it_where_that_has_room(color):
     brief = "Conv 'a': wrong."  # ends in column 31; ` do: ` takes five
     texts = ("Do it.", "x" * 44, "x" * 45)
     first, last, over = (
-        unpainted(render("full", a_run([finding], quiet=True, width=80, color=color))).splitlines()[1:]
+        re.sub(r"\x1b\[[0-9;]*m", "", render("full", a_run([finding], quiet=True, width=80, color=color))).splitlines()[
+            1:
+        ]
         for finding in (replace(wrong_result(), message=brief, remedy=text) for text in texts)
     )
     assert first == [f"  CNN302 error {brief} do: Do it."]
     assert [len(line) for line in last] == [80]
     assert over == [f"  CNN302 error {brief}", f"    do {texts[2]}"]
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_what_to_do_goes_on_behind_the_message_where_that_takes_fewer_lines(color):
+    texts = "word " * 12 + "end.", "Do this, and that."
+    finding = replace(wrong_result(), message=f"Conv 'a': {texts[0]}", remedy=f"{texts[1]} {texts[0]}")
+    text = render("full", a_run([finding], quiet=True, width=80, color=color))
+    assert ("\x1b[1mdo:\x1b[0m" in text) is color
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()[1:]
+    assert [line.strip().startswith("do ") for line in lines] == [False] * len(lines)
+    assert " ".join(" ".join(lines).split()).endswith(f"Conv 'a': {texts[0]} do: {texts[1]} {texts[0]}")
 
 
 @pytest.mark.parametrize("more", [{"width": 0}, {"width": 80, "explain": True}])
@@ -123,8 +136,8 @@ def test_the_default_text_takes_the_short_remedy():
 def test_other_places_are_named_in_few_words():
     same = replace(wrong_result(node="a"), group="c", brief="Conv 'a': wrong.")
     (one,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
-    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c', 'd' and 1 more.\n" in render("full", a_run([one]))
-    assert "The same holds for 'b', 'c', 'd' and 1 more." in render("concise", a_run([one]))
+    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c' and 2 more.\n" in render("full", a_run([one]))
+    assert "The same holds for 'b', 'c' and 2 more." in render("concise", a_run([one]))
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "github", "rdjson", "gitlab", "junit"])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.facts import advice
+from onnxlint_cmsis.checks.facts import advice, brief_advice
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
@@ -62,6 +62,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             wanted = advice(graph, "Quantize it as int32 of that scale, zero-point 0", 'no {"QuantizeBias": False}')
             where = node_location(graph.path, record.node)
             said = Statement(f"{described(record.node)}: {text}", where, level=level, group=group, remedy=wanted)
+            said = replace(said, brief_remedy=brief_advice(wanted))
             rewritten = level is Level.WARNING and subject.model.interpretation is None  # by a converter, it may be
             yield replace(said, effect=Effect.UNKNOWN) if rewritten else said
 
@@ -70,12 +71,14 @@ def _said(bias: BiasNumbers) -> Iterator[tuple[Level, str, str]]:
     """Level, group and what is wrong with a bias."""
     if bias.stored is None or bias.stored.elem_type not in WIDE:
         kind = bias.stored.elem_type if bias.stored else "float"
-        text = (
-            f"its bias is {kind}; the kernels add integers of scale input x weight, which the converter has to write."
+        yield (
+            Level.NOTE,
+            kind,
+            f"the converter has to write its bias anew: it is {kind}, and the kernels add integers of scale "
+            "input x weight.",
         )
-        yield Level.NOTE, kind, text
     elif bias.factor != 1.0 or any(bias.stored.zero_points or ()):
         what = f"has {bias.factor:.4g} times the scale input x weight" if bias.factor != 1.0 else "has a zero-point"
         level = Level.WARNING if bias.off >= SEEN else Level.NOTE
-        off = f"Its integers, taken as they stand, put results off by up to {bias.off:,.1f} steps of the output."
-        yield level, "scale", f"its bias {what}; the kernels have no argument for that. {off}"
+        off = f"results are off by up to {bias.off:,.1f} steps of the output if its bias is taken as it stands"
+        yield level, "scale", f"{off}: it {what}, and the kernels have no argument for that."

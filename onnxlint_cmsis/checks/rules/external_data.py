@@ -10,7 +10,7 @@ The graph is linted all the same; what depends on values that are not read stays
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -38,4 +38,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = ["locati
     kinds=("external",),
 )
 
-run = report
+run = FileCheck("Put the file with the data beside the model.")

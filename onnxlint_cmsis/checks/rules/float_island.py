@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import advice, float_name
+from onnxlint_cmsis.checks.facts import advice, brief_advice, float_name
 from onnxlint_cmsis.checks.kinds import EFFECTS, described, is_much, share_of_macs
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import operator_of
@@ -77,13 +77,15 @@ def _statement(subject: ModelSubject, island: FloatIsland, level: Level, group: 
     others = len(island.records) - 1
     who = f"{described(first)}" + (f" and {others} more node{'s' * (others > 1)}" if others else "")
     text = f"{who} {_does(island)} in float{part}, {_ends(graph, island)}."
+    remedy = _remedy(graph, island)
     return Statement(
         text,
         node_location(graph.path, first),
         level=level,
         properties={"nodes": len(island.records), "share": round(share, 4)},
         group=group,
-        remedy=_remedy(graph, island),
+        remedy=remedy,
+        brief_remedy=brief_advice(remedy),
         effect=min((EFFECTS[record.verdict] for record in island.records), key=lambda effect: effect.rank),
     )
 

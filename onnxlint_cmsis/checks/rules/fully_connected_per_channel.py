@@ -56,5 +56,6 @@ def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a per-channel layer that would run a per-tensor kernel."""
     call = subject.layer.call
     if call.function is Function.FULLY_CONNECTED and call.per_channel and subject.route.reason:
-        text = f"its weights have {call.output_dims.c} scales: {subject.route.reason}."
-        yield replace(subject.say(text), sources=subject.entry_sources(), group=subject.route.reason)
+        text = f"reference code computes it ({call.output_dims.c} weight scales): {subject.route.reason}."
+        said = replace(subject.say(text), sources=subject.entry_sources(), group=subject.route.reason)
+        yield replace(said, remedy="Use CMSIS-NN 7.0.0 or later, or quantize its weights per tensor.")

@@ -9,7 +9,7 @@ dimension. The rest of the model is linted all the same, since converters often 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -34,4 +34,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[8, 4, 1, 1] w = {1}> {
     kinds=("invalid",),
 )
 
-run = report
+run = FileCheck("Mend what it names, or export the model again.")

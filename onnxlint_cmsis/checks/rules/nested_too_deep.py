@@ -8,7 +8,7 @@ loaded by no tool that uses protobuf. The exit code is 2.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -34,4 +34,4 @@ RULE = Rule(
     kinds=("too-deep",),
 )
 
-run = report
+run = FileCheck("Write the model with fewer subgraphs inside one another.")

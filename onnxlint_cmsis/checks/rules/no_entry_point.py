@@ -24,7 +24,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause, Decision
+from onnxlint_cmsis.lower.layer import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import node_location
@@ -32,6 +32,17 @@ from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+
+DO = {
+    Cause.NO_FUNCTION: "Use an operator that has a function, or leave it to other code.",
+    Cause.RANK: "Reshape it to the dimensions that the function takes.",
+    Cause.ATTRIBUTE: "Write it without what the function lacks.",
+    Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
+    Cause.BROADCAST: "Give both operands one shape.",
+    Cause.OPERAND_CONSTANT: "Fold the constant into the layer in front.",
+    Cause.OPERAND_COMPUTED: "Nothing, or make the operand a constant.",
+}
+"""What to do about each cause."""
 
 RULE = Rule(
     code="CNN190",
@@ -50,15 +61,7 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     y = Conv(x, w)
 }
 """),
-    kinds=(
-        Cause.NO_FUNCTION.value,
-        Cause.RANK.value,
-        Cause.ATTRIBUTE.value,
-        Cause.AXIS.value,
-        Cause.BROADCAST.value,
-        Cause.OPERAND_CONSTANT.value,
-        Cause.OPERAND_COMPUTED.value,
-    ),
+    kinds=tuple(cause.value for cause in DO),
 )
 
 
@@ -94,7 +97,7 @@ def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
     groups: dict[str, list[_Missing]] = {}
     for offence in offences:
         dynamic = operator_of(offence.record.node).elements is Elements.MEASURED
-        if offence.decision.cause in RULE.kinds and not dynamic:
+        if offence.decision.cause in DO and not dynamic:
             groups.setdefault(offence.decision.reason, []).append(offence)
     return groups
 
@@ -105,7 +108,7 @@ class _Weight(NamedTuple):
     level: Level
     """Level of what is said of them."""
     text: str
-    """Their share, as a sentence; empty where it is unknown."""
+    """Their share, in brackets; empty where it is unknown."""
     brief: str
     """Their share in few words."""
     share: float | None
@@ -121,9 +124,9 @@ def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
     mine, unit = total(model.work[index].macs for index in nodes), "multiply-accumulates"
     if not mine:
         mine, unit = total(model.work[index].elements for index in nodes) or 0, "elements gone over"
-    who = "It does" if len(nodes) == 1 else "Nodes of this reason do"
-    text = f" {who} {percent(share)} of the model's work ({mine:,} {unit})."
-    brief = f" {who} {percent(share)} of the work."
+    alike = "" if len(nodes) == 1 else "all such nodes: "
+    text = f" ({alike}{percent(share)} of the model's work, {mine:,} {unit})"
+    brief = f" ({alike}{percent(share)} of the work)"
     return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, brief, round(share, 4))
 
 
@@ -136,15 +139,18 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
     if weight.share is not None:
         facts["share"] = weight.share
     operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-    text = f"{operator} '{node.label}': no kernel: {reason}."
+    verdict = missing.decision.verdict
+    who = "reference code computes it" if verdict is Verdict.REFERENCE else "the application has to compute it"
+    start = f"{operator} '{node.label}': {who}"
     return Statement(
-        f"{text}{weight.text}",
+        f"{start}{weight.text}: {reason}.",
         node_location(path, node),
         targets=(layer.target.label,) if layer else (),
         sources=layer.entry_sources() if layer else (),
         level=weight.level,
         properties=facts,
         group=reason,
-        brief=f"{text}{weight.brief}",
-        effect=EFFECTS[missing.decision.verdict],
+        remedy=DO[missing.decision.cause],
+        brief=f"{start}{weight.brief}: {reason}.",
+        effect=EFFECTS[verdict],
     )

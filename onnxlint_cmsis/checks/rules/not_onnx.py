@@ -8,7 +8,7 @@ The message says what was found. The exit code is 2; other files of the same run
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -29,4 +29,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     kinds=("not-onnx",),
 )
 
-run = report
+run = FileCheck("Give an ONNX model, or export it again.")

@@ -79,8 +79,8 @@ CAUSES = (
     ),
     RuleCause(
         "float",
-        "The layer computes in float; the model is quantized.",
-        "Quantize the layer as well: mostly a QuantizeLinear behind it is missing.",
+        "The layer computes in float. In an ONNX model mostly a QuantizeLinear behind it is missing.",
+        "Quantize it as well.",
         f"{K}cmsis_nn/conv.cc:432",
         Example(
             """

@@ -59,6 +59,9 @@ RULE = Rule(
 )
 
 
+LOOK = "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
+
+
 class ZeroTrace(NamedTuple):
     """What a quantizer writes for a tensor that was always zero while it calibrated."""
 
@@ -116,10 +119,12 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for record in subject.lowered.records:
         gone, all_ = vanished(record)
         if gone:
-            text = f"the multipliers of {gone} of its {all_} channels are below 2^-32 and count as 0"
-            said = f"{described(record.node)}: {text}, so that these give out one number whatever goes in."
+            text = f"{gone} of its {all_} channels give out one number whatever goes in"
+            said = f"{described(record.node)}: {text}: their multipliers are below 2^-32 and count as 0."
             level = Level.WARNING if gone == all_ else Level.NOTE
-            yield Statement(said, node_location(graph.path, record.node), level=level, group=f"vanished {level.name}")
+            yield Statement(
+                said, node_location(graph.path, record.node), level=level, group=f"vanished {level.name}", remedy=LOOK
+            )
     yield from _stored(graph)
     yield from _always_zero(subject)
 
@@ -133,7 +138,8 @@ def _stored(graph: Graph) -> Iterator[Statement]:
         fault, level = _fault(stored, graph.elem_type(tensor))
         if fault:
             where = node_location(graph.path, node)._replace(tensor=tensor)
-            yield Statement(f"{node.op_type} '{node.label}': '{tensor}' has {fault}.", where, level=level, group=fault)
+            said = f"{node.op_type} '{node.label}': no kernel computes rightly with '{tensor}': it has {fault}."
+            yield Statement(said, where, level=level, group=fault, remedy=LOOK)
 
 
 def _fault(stored: StoredQuantization, elem_type: str) -> tuple[str, Level | None]:
@@ -169,13 +175,13 @@ def _always_zero(subject: ModelSubject) -> Iterator[Statement]:
         node, first = next(iter(tensors.values()))
         named = ", ".join(f"'{tensor}'" for tensor in list(tensors)[:MOST_NAMED])
         more = f" and {len(tensors) - MOST_NAMED} more tensors" if len(tensors) > MOST_NAMED else ""
-        whose = f"{named}{more} {'was' if len(tensors) == 1 else 'were'}"
+        whose = f"{'it was' if len(tensors) == 1 else 'they were'} always zero while the model was calibrated"
         marks = f"scale {first.scale:.3g} with zero-point {first.zero_point} is what {quantizer} writes then"
-        cut = f"larger values are cut off at {limit:g}"
-        held = cut if isfinite(limit) else "other values are rounded to whole numbers"
+        done = f"cuts off larger values at {limit:g}" if isfinite(limit) else "rounds other values to whole numbers"
+        held = f"the device {done} in {named}{more}"
         ends = [tensor for tensor in graph.outputs if tensor in tensors] if isfinite(limit) else []
         ended = f" Nothing but zeros comes out of the model ('{ends[0]}')." if ends else ""
-        text = f"{whose} always zero while the model was calibrated: {marks}, and {held}.{ended}"
+        text = f"{held}: {whose} ({marks}).{ended}"
         where = node_location(graph.path, node)._replace(tensor=next(iter(tensors)))
         level = None if ends else Level.WARNING
         said = Statement(text, where, level=level, group=f"always zero, {quantizer}")
@@ -220,4 +226,4 @@ def _trace(traces: Sequence[ZeroTrace], elem_type: str, scale: float, zero_point
 
 
 def _remedy(_graph: Graph, _records: Sequence[LoweredLayer]) -> str:
-    return "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
+    return LOOK

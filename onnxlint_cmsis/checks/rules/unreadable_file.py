@@ -8,7 +8,7 @@ Nothing else is known of the model. The exit code is 2; other files of the same 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -29,4 +29,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     kinds=("unreadable",),
 )
 
-run = report
+run = FileCheck("Give the path of a file that can be read.")

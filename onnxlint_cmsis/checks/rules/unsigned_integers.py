@@ -52,7 +52,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     option = ", ".join(f"{part.removesuffix('s')}_type=QuantType.QInt8" for part in what)
     remedy = advice(graph, f"Quantize {names} as int8, or let the converter take off 128", option)
     for node, parts in unsigned:
-        text = f"{described(node)}: its {' and '.join(parts)} are uint8; CMSIS-NN takes int8."
+        text = f"{described(node)}: it runs as int8 once 128 is taken off: its {' and '.join(parts)} are uint8."
         exact = "Taking 128 off their integers and zero-points is exact."
         yield Statement(text, node_location(graph.path, node), group="uint8", remedy=f"{exact} {remedy}")
 

@@ -7,7 +7,7 @@ The baseline file lists a finding that is no longer there: it was mended, or the
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -41,4 +41,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     kinds=("unused-baseline-entry",),
 )
 
-run = report
+run = FileCheck("Write the baseline again (--write-baseline).")

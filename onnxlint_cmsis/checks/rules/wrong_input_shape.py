@@ -8,7 +8,7 @@ number for a size that the model fixes. The exit code is 2, since the findings w
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import report
+from onnxlint_cmsis.checks.facts import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -39,4 +39,4 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
     kinds=("input-shape",),
 )
 
-run = report
+run = FileCheck("Give as many sizes as the input has, and those that it has.")

@@ -195,9 +195,8 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
     for (op, version), same in groups.items():
         labels = tuple(place.node for place in same)
         text = (
-            f"{named(labels)}: the file asks for version {version} of {op}; {HIGHEST_VERSION[op]} is the highest that"
-            f" was known when {NAME} was reviewed. {NAME} compares no versions: its kernel runs, without what a later"
-            f" version added."
+            f"{named(labels)}: the kernel of {NAME} may leave out what version {version} of {op} added: no version is "
+            f"compared, and {HIGHEST_VERSION[op]} is the highest that was known when the kernel was reviewed."
         )
         verdict = RuntimeVerdict.UNDECIDED
         found.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
@@ -220,7 +219,10 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
         if not covered:
-            yield Said(_cause(strict), strict.verdict, f"{_halt(strict)}; {_without_checks(lax)}.")
+            halt_ = (
+                f"a build of {NAME} with checks halts in {strict.stage}, and {_without_checks(lax)}: {strict.reason}."
+            )
+            yield Said(_cause(strict), strict.verdict, halt_)
     elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
         yield Said(_cause(strict), strict.verdict, text)
@@ -245,19 +247,16 @@ def _unregistered(row: TflmOperator) -> Said:
 
 def _refusal(row: TflmOperator) -> str:
     when = "Invoke returns an error" if row.stage == "Invoke" else "AllocateTensors fails"
-    return f"{NAME} refuses it, {when}: {row.reason.rstrip('.')}"
-
-
-def _halt(row: TflmOperator) -> str:
-    return f"a build of {NAME} with checks halts in {row.stage}: {row.reason}"
+    return f"{when}: {row.reason.rstrip('.')}"
 
 
 def _without_checks(row: TflmOperator) -> str:
     """What a release build does where one with checks halts."""
     if row.verdict is RuntimeVerdict.WRONG:
-        return f"a release build (NDEBUG) gives wrong values: {row.reason.rstrip('.')}"
+        return f"a release build (NDEBUG) gives wrong values ({row.reason.rstrip('.')})"
     if row.verdict is RuntimeVerdict.REFUSED:
-        return f"in a release build (NDEBUG) {_refusal(row).removeprefix(f'{NAME} refuses it, ')}"
+        when, _, reason = _refusal(row).partition(": ")
+        return f"in a release build (NDEBUG) {when} ({reason})"
     if row.verdict is RuntimeVerdict.HALTS:
         return "a release build (NDEBUG) halts there too"
     computed = "CMSIS-NN" if row.verdict is RuntimeVerdict.CMSIS_NN else row.verdict.value
@@ -266,7 +265,7 @@ def _without_checks(row: TflmOperator) -> str:
 
 def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
-    text = f"{NAME} runs reference code, no CMSIS-NN: {REASONS.get(row.reason, row.reason)}."
+    text = f"{NAME} runs its reference code: {REASONS.get(row.reason, row.reason)}."
     level = None if row.cause == "mean" or (row.op in KERNELS and row.reason not in INTEGERS) else Level.NOTE
     return Said(_cause(row), row.verdict, text, level)
 
