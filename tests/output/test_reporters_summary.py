@@ -98,7 +98,7 @@ def test_findings_of_two_effects_are_not_one():
 
     from onnxlint_cmsis.ground.findings import Effect
 
-    beside = replace(routing_miss(node="slice"), group="same", effect=Effect.BESIDE)
+    beside = replace(routing_miss(node="slice"), group="same", effect=Effect.REFERENCE)
     unknown = replace(routing_miss(node="sub"), group="same", effect=Effect.UNKNOWN)
     first, second = grouped([beside, unknown])
     assert (first.location.node, second.location.node) == ("sub", "slice")
