@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.formats.flatbuffer import Schema, Table
-from onnxlint_cmsis.formats.pte.schema import SCHEMA as PTE
+from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
 from onnxlint_cmsis.model.graph import ModelError
 

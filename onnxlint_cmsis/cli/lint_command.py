@@ -140,7 +140,7 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
 
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, least: int) -> int:
     """Write the report, or the new baseline; the exit code, `least` or a larger one."""
-    from onnxlint_cmsis.output.formats import render
+    from onnxlint_cmsis.output.run import render
 
     if args.write_baseline:
         return max(least, _write_baseline(args, linted))

@@ -53,8 +53,6 @@ class Schema:
     """What messages call a file: `a TensorFlow Lite model`."""
     identifier: bytes
     """Bytes 4 to 7 of every file."""
-    kind: str
-    """Kind of ModelError for a file that cannot be read."""
     root_type: str
     """The table that a file begins with."""
     tables: Mapping[str, str]
@@ -72,7 +70,7 @@ class Schema:
 
     def damaged(self, what: str) -> ModelError:
         """The error for a file that starts as it should and cannot be read."""
-        return ModelError(self.kind, f"not a readable {self.title.partition(' ')[2]}: {shorten(what, 300)}")
+        return ModelError("not-a-model", f"not a readable {self.title.partition(' ')[2]}: {shorten(what, 300)}")
 
     def root(self, data: Buffer) -> Table:
         """The table that a file begins with. Raises ModelError for what is no such file."""
@@ -80,9 +78,9 @@ class Schema:
         if head.startswith(LFS_START):
             reject_other_files(data)
         if not head:
-            raise ModelError(self.kind, f"not {self.title}: the file is empty")
+            raise ModelError("not-a-model", f"not {self.title}: the file is empty")
         if head[4:8] != self.identifier:
-            raise ModelError(self.kind, f"not {self.title}: bytes 4 to 7 are not '{self.identifier.decode()}'")
+            raise ModelError("not-a-model", f"not {self.title}: bytes 4 to 7 are not '{self.identifier.decode()}'")
         file = FlatFile(data, self)
         return table_at(file, self.root_type, file.follow(0))
 
@@ -122,7 +120,7 @@ class Span(NamedTuple):
 class FlatFile:
     """The bytes of a file, read with checks.
 
-    Every method raises ModelError (the kind of the schema) where the file ends early or an offset leads out of it.
+    Every method raises ModelError (`not-a-model`) where the file ends early or an offset leads out of it.
     """
 
     def __init__(self, data: Buffer, schema: Schema) -> None:

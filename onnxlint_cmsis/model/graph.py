@@ -17,8 +17,7 @@ from onnxlint_cmsis.ground.types import Size
 class ModelError(Exception):
     """A file that cannot be linted as a model.
 
-    `kind` is one of `unreadable`, `not-onnx`, `not-tflite`, `not-pte`, `lfs-pointer`, `too-deep`, `external` and
-    `input-shape`.
+    `kind` is one of `unreadable`, `not-a-model`, `lfs-pointer`, `too-deep`, `external` and `input-shape`.
     """
 
     def __init__(self, kind: str, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -230,3 +231,26 @@ def statistics_lines(run: Run) -> list[str]:
     rows += [(str(number), level, "") for level, number in by_level(run.findings)]
     width = max(len(row[0]) for row in rows)
     return [f"{number:>{width}}  {first:<7}  {second}".rstrip() for number, first, second in rows]
+
+
+# From the result of a run to text: one module per output format, imported when it is used.
+
+
+MODULES = {
+    "full": "full",
+    "concise": "concise",
+    "json": "json_report",
+    "sarif": "sarif",
+    "github": "github",
+    "junit": "junit",
+    "gitlab": "gitlab",
+    "rdjson": "rdjson",
+}
+"""Module of each output format."""
+
+
+def render(output_format: str, run: Run) -> str:
+    """The whole report of a run in one of the formats of MODULES."""
+    module = import_module(f"onnxlint_cmsis.output.{MODULES[output_format]}")
+    text: str = module.render(run)
+    return text

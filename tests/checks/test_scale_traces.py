@@ -70,7 +70,7 @@ def test_int16_with_an_infinite_scale_is_a_model():
     found = linted(convolution([float("inf")], [0], "INT16"), "m.tflite", targets=["cortex-m4"])
     codes = {finding.code for finding in found.findings}
     assert "CNN512" in codes
-    assert "CNN009" not in codes
+    assert "CNN002" not in codes
 
 
 @pytest.mark.parametrize(

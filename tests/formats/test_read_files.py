@@ -79,7 +79,7 @@ def test_other_content(tmp_path, content, says):
     path = tmp_path / "m.onnx"
     path.write_bytes(content)
     error = refuse(path)
-    assert error.kind == "not-onnx"
+    assert error.kind == "not-a-model"
     assert says in error.message
 
 
@@ -96,7 +96,7 @@ def test_lfs_pointer(tmp_path):
 def test_truncated(missing):
     data = conv_model().SerializeToString()
     error = refuse("m.onnx", data=data[:-missing])
-    assert error.kind == "not-onnx"
+    assert error.kind == "not-a-model"
     assert "the file is truncated" in error.message
     assert "at byte" in error.message
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.analysis.results import (
     cut,
 )
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.formats import render
+from onnxlint_cmsis.output.run import render
 from support.cli_fakes import NASTY, TARGET, a_run
 from support.goldens import check_golden
 

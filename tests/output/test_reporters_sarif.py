@@ -14,7 +14,7 @@ from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.ground.findings import Location, PythonPlace
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output import run as links
-from onnxlint_cmsis.output.formats import render
+from onnxlint_cmsis.output.run import render
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden

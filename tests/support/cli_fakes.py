@@ -44,7 +44,7 @@ def note(path="m.onnx", node="Conv_4"):
 
 def unreadable(path="bad.onnx"):
     message = f"{path} is not an ONNX model: it is empty"
-    return Finding("CNN002", "not-onnx", Level.ERROR, message, Location(path), effect=Effect.UNKNOWN)
+    return Finding("CNN002", "not-a-model", Level.ERROR, message, Location(path), effect=Effect.UNKNOWN)
 
 
 def a_run(*files, **more):

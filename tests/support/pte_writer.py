@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.formats.pte.program import LETTERS
-from onnxlint_cmsis.formats.pte.schema import SCHEMA
+from onnxlint_cmsis.formats.pte.program import LETTERS, SCHEMA
 from support.tflite_writer import write
 
 NHWC = (0, 2, 3, 1)

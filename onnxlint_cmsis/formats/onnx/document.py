@@ -223,10 +223,10 @@ class Document:
             model: ModelProto = ModelProto.FromString(self.stripped.model)
         except Exception as error:  # protobuf's DecodeError, whose module has no types
             wire.explain_rejection(self.buffer, self.stripped.nodes)
-            raise ModelError("not-onnx", f"not an ONNX model: protobuf says {error}") from None
+            raise ModelError("not-a-model", f"not an ONNX model: protobuf says {error}") from None
         if not self.stripped.has_graph or not (model.ir_version or model.opset_import):
             raise ModelError(
-                "not-onnx",
+                "not-a-model",
                 "not an ONNX model: a ModelProto has a graph and an IR or operator set version, this has not",
             )
         require_text(wire.all_names(model))
@@ -255,10 +255,10 @@ class Document:
 
 
 def require_text(names: Iterable[str | bytes]) -> None:
-    """Raise ModelError (`not-onnx`) for a name that is not UTF-8."""
+    """Raise ModelError (`not-a-model`) for a name that is not UTF-8."""
     for name in names:
         if type(name) is not str:
-            raise ModelError("not-onnx", f"not an ONNX model: a name is not UTF-8 text: {name!r:.60}")
+            raise ModelError("not-a-model", f"not an ONNX model: a name is not UTF-8 text: {name!r:.60}")
 
 
 # Elements of a TensorProto as bit patterns, so that rearranging them changes no bit of any type.

@@ -663,7 +663,7 @@ def load_model(
     `input_shapes` gives sizes of inputs by name, None for one that stays symbolic; the batch of all other inputs
     (a symbolic axis 0 of rank 2 and more) is 1.
 
-    Raises ModelError with kind `unreadable`, `not-onnx`, `lfs-pointer`, `too-deep` or `input-shape`.
+    Raises ModelError with kind `unreadable`, `not-a-model`, `lfs-pointer`, `too-deep` or `input-shape`.
     """
     collecting = gc.isenabled()
     gc.disable()  # tens of thousands of small lasting objects: looking for garbage among them takes a fifth of the time

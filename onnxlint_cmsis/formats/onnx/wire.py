@@ -221,7 +221,7 @@ def reject_other_files(buffer: Buffer) -> None:
     """Raise ModelError for what is plainly no ONNX file: empty, a Git-LFS pointer, another known format, text."""
     head = buffer[:512]
     if not head:
-        raise ModelError("not-onnx", "not an ONNX model: the file is empty")
+        raise ModelError("not-a-model", "not an ONNX model: the file is empty")
     if head.startswith(LFS_START):
         size = next((line[5:] for line in head.decode("utf-8", "replace").splitlines() if line[:5] == "size "), "?")
         raise ModelError(
@@ -230,10 +230,10 @@ def reject_other_files(buffer: Buffer) -> None:
         )
     for position, signature, name in SIGNATURES:
         if head[position : position + len(signature)] == signature:
-            raise ModelError("not-onnx", f"not an ONNX model: it is {name}")
+            raise ModelError("not-a-model", f"not an ONNX model: it is {name}")
     text = _as_text(head)
     if text is not None:
-        raise ModelError("not-onnx", f"not an ONNX model: it is text that starts with {text[:40]!r}")
+        raise ModelError("not-a-model", f"not an ONNX model: it is text that starts with {text[:40]!r}")
 
 
 def _as_text(head: bytes) -> str | None:
@@ -286,7 +286,7 @@ CHILD_TAGS = {kind: {number << 3 | 2: child for number, child in table.items()} 
 def strip(buffer: Buffer) -> Stripped:
     """Read a serialized ModelProto without touching weights.
 
-    Raises ModelError (`not-onnx`, `too-deep`).
+    Raises ModelError (`not-a-model`, `too-deep`).
     """
     out = Stripped()
     with _damage_explained(buffer):
@@ -296,14 +296,14 @@ def strip(buffer: Buffer) -> Stripped:
 
 @contextmanager
 def _damage_explained(buffer: Buffer) -> Iterator[None]:
-    """Turn what the wire format's reader raises into a ModelError (`not-onnx`)."""
+    """Turn what the wire format's reader raises into a ModelError (`not-a-model`)."""
     try:
         yield
     except IndexError:
         problem = f"the file is truncated: it ends inside a field, at byte {len(buffer)}"
-        raise ModelError("not-onnx", f"not an ONNX model: {problem}") from None
+        raise ModelError("not-a-model", f"not an ONNX model: {problem}") from None
     except WireError as error:
-        raise ModelError("not-onnx", f"not an ONNX model: {error}") from None
+        raise ModelError("not-a-model", f"not an ONNX model: {error}") from None
 
 
 def explain_rejection(buffer: Buffer, nodes: list[Range]) -> None:

@@ -111,7 +111,7 @@ def load_pte(
     """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
 
     Sizes that are decided at run time are the largest ones. Raises ModelError with kind `unreadable`, `lfs-pointer` or
-    `not-pte`.
+    `not-a-model`.
     """
     builder = _Builder(read_program(path, data))
     for number, method in enumerate(builder.program.methods):

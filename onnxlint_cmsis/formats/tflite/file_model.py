@@ -173,7 +173,7 @@ MAX_NESTING = 50
 
 
 def check_indices(model: TfliteModel) -> None:
-    """Raise ModelError (`not-tflite`) for the first index or size that cannot be."""
+    """Raise ModelError (`not-a-model`) for the first index or size that cannot be."""
     if not model.subgraphs:
         raise SCHEMA.damaged("it has no subgraph")
     for number, subgraph in enumerate(model.subgraphs):
@@ -265,7 +265,7 @@ def _within(where: str, what: str, indices: Iterable[int], count: int) -> None:
 def read_tflite(path: str | PathLike[str], data: Buffer | None = None) -> TfliteModel:
     """Read a file, or `data` in its place (`path` is then its name).
 
-    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
+    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-a-model`.
     """
     name = str(path)
     model = _model(name, SCHEMA.root(open_buffer(name) if data is None else data))

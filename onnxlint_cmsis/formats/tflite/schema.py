@@ -375,4 +375,4 @@ SCALARS: dict[str, tuple[str, int]] = {
 }
 """Letter of `struct` and bytes of each type that is a number; enumerations are numbers."""
 
-SCHEMA = Schema("a TensorFlow Lite model", b"TFL3", "not-tflite", "Model", TABLES, ENUMS, UNIONS, SCALARS)
+SCHEMA = Schema("a TensorFlow Lite model", b"TFL3", "Model", TABLES, ENUMS, UNIONS, SCALARS)

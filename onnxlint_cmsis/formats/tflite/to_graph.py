@@ -80,7 +80,7 @@ def load_tflite(
     """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
 
     Sizes are those of the tensors' shapes, which runtimes allocate; a batch that the converter left open is 1 there.
-    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-tflite`.
+    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-a-model`.
     """
     file = read_tflite(path, data)
     return LoadedTflite(file, to_graph(file))

@@ -127,7 +127,7 @@ def wrong(**changes: object) -> bytes:
 def test_a_damaged_file_gives_a_sentence(data: bytes, text: str) -> None:
     with pytest.raises(ModelError) as error:
         read_program("m.pte", data)
-    assert error.value.kind == "not-pte"
+    assert error.value.kind == "not-a-model"
     assert text in error.value.message
 
 
@@ -151,7 +151,7 @@ def test_random_damage_ends_in_a_sentence_or_a_report() -> None:
         try:
             load_pte("m.pte", data=bytes(damaged))
         except ModelError as error:
-            assert error.kind == "not-pte"
+            assert error.kind == "not-a-model"
             continue
         api.lint(bytes(damaged), targets=["cortex-m4", "cortex-m55"])
 

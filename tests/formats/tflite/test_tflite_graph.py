@@ -132,8 +132,8 @@ def test_a_subgraph_that_nothing_runs_is_told(told):
 @pytest.mark.parametrize(
     ("model", "kind", "words"),
     [
-        (branching(then=0), "not-tflite", "subgraph 0 runs itself"),
-        (branching(then=7), "not-tflite", "names subgraph 7"),
+        (branching(then=0), "not-a-model", "subgraph 0 runs itself"),
+        (branching(then=7), "not-a-model", "names subgraph 7"),
     ],
 )
 def test_control_flow_that_never_ends_is_refused(model, kind, words):

@@ -82,7 +82,7 @@ def test_an_index_that_names_nothing_is_one_sentence(change, words):
     change(model)
     with pytest.raises(ModelError) as caught:
         read_tflite("m.tflite", write(model))
-    assert caught.value.kind == "not-tflite"
+    assert caught.value.kind == "not-a-model"
     assert words in caught.value.message
     assert "\n" not in caught.value.message
 
@@ -90,9 +90,9 @@ def test_an_index_that_names_nothing_is_one_sentence(change, words):
 @pytest.mark.parametrize(
     ("data", "kind", "words"),
     [
-        (b"", "not-tflite", "not a TensorFlow Lite model: the file is empty"),
-        (b"\x08\x07\x12\x04text", "not-tflite", "bytes 4 to 7 are not 'TFL3'"),
-        (b"\xff\xff\xff\x7fTFL3", "not-tflite", "outside the 8 bytes"),
+        (b"", "not-a-model", "not a TensorFlow Lite model: the file is empty"),
+        (b"\x08\x07\x12\x04text", "not-a-model", "bytes 4 to 7 are not 'TFL3'"),
+        (b"\xff\xff\xff\x7fTFL3", "not-a-model", "outside the 8 bytes"),
         (b"version https://git-lfs.github.com/spec/v1\nsize 12\n", "lfs-pointer", "git lfs pull"),
     ],
 )
@@ -109,7 +109,7 @@ def test_every_shorter_file_is_refused_or_read():
         try:
             model = read_tflite("m.tflite", data[:length])
         except ModelError as error:
-            assert error.kind == "not-tflite"
+            assert error.kind == "not-a-model"
         else:
             assert length > len(data) - 16
             assert model.subgraphs
