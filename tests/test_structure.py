@@ -151,7 +151,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fleet.scan": ("test_scan",),
     # The tables that tests run over row by row, or write files by.
     "formats.onnx.names": ("operator_records", "test_operators_records"),
-    "formats.pte.program": ("pte_writer",),
     "formats.tflite.names": ("operator_records", "test_operators_records"),
     # What each call of a program becomes on each core, of which findings tell the worst.
     "runtimes.executorch": ("test_executorch_programs",),
