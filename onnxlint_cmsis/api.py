@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, is_model, is_skipped, marked_format
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BYTES",
+    "ENDINGS",
     "SUFFIXES",
     "FileResult",
     "FileSummary",

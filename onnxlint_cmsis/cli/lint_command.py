@@ -20,7 +20,7 @@ from onnxlint_cmsis.cli.options import (
     wants_color,
 )
 from onnxlint_cmsis.config.keys import matches_any
-from onnxlint_cmsis.formats.format import SUFFIXES
+from onnxlint_cmsis.formats.format import ENDINGS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.git_repository import ignored_by_git
 from onnxlint_cmsis.linting.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
@@ -51,7 +51,7 @@ def run(argv: list[str]) -> int:
         ignored=ignored,
     )
     for folder in discovered.empty:
-        say(f"warning: no {' or '.join(SUFFIXES)} file in {folder}")
+        say(f"warning: no {ENDINGS} file in {folder}")
     for folder in discovered.unreadable:
         say(f"error: {folder}")
     least = 2 if discovered.unreadable else 0

@@ -6,7 +6,7 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.api import SUFFIXES
+from onnxlint_cmsis.api import ENDINGS, SUFFIXES
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
 from onnxlint_cmsis.ground.errors import UsageError
 
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
     done = parts.done()
     urls = model_urls(args.urls)
     for text in urls.empty:
-        say(f"warning: no {' or '.join(SUFFIXES)} file in {text}")
+        say(f"warning: no {ENDINGS} file in {text}")
     jobs = [ScanJob(url, settings[_suffix(url)]) for url in urls.urls if whole(url) not in done]
     progress = ProgressLine(len(jobs), "models", least=1)
     try:

@@ -126,6 +126,8 @@ FORMATS = (ONNX, TFLITE, PTE)
 """All formats; a file whose name tells none of them is read as the first."""
 SUFFIXES = tuple(row.suffix for row in FORMATS)
 """Endings of the files that a search of folders finds."""
+ENDINGS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+"""Those endings in a sentence."""
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
 """Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
 

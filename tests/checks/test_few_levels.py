@@ -160,3 +160,14 @@ def test_scales_of_damaged_files_are_no_reason_to_warn(scale: float, place: int)
     model = one_operator("DEPTHWISE_CONV_2D", numbers, ("DepthwiseConv2DOptions", options))
     said = found(write({**model, "buffers": [{}, {"data": [100, 127]}]}), "m.tflite")
     assert all("output channels have few integers" not in finding.message for finding in said)
+
+
+@pytest.mark.parametrize("op", ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"])
+def test_a_damaged_layer_without_operands_is_no_error(op: str) -> None:
+    assert found(write(one_operator(op, [tensor("y", [1, 4])])), "m.tflite") == []
+
+
+def test_a_damaged_shape_too_large_for_numpy_is_no_error() -> None:
+    weights = tensor("w", [8, 262148, 4, 262148, 4, 1048594, 0, 524292], buffer=1, scale=(0.01,))
+    model = one_operator("FULLY_CONNECTED", [tensor("x", [1, 4]), weights, tensor("y", [1, 8])])
+    assert found(write({**model, "buffers": [{}, {"data": [1]}]}), "m.tflite") == []

@@ -230,7 +230,7 @@ def test_an_output_file_may_be_a_device(capsys):
 def test_a_folder_without_models_is_told(capsys, tmp_path):
     (tmp_path / "empty").mkdir()
     code, out, err = lint(capsys, "empty")
-    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx or .tflite file in empty\n")
+    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx, .tflite or .pte file in empty\n")
     assert out == "No models to lint\n"
 
 

@@ -108,7 +108,7 @@ def test_layers(capsys):
         "cortex-m4, CMSIS-NN 7.0.0, gcc",
         "cortex-m55, CMSIS-NN 7.0.0, gcc",
     ]
-    assert lines[1].split()[:3] == ["layer", "op", "kernel"]
+    assert ["layer", "op", "kernel"] in [line.split()[:3] for line in lines]
     assert [line.split()[0] for line in lines].count("first") == 2
     report = json.loads(run(capsys, "layers", "miss.onnx", "--output-format", "json")[1])
     assert len(report["layers"]) == len(report["totals"]) == 3
@@ -128,7 +128,7 @@ def test_layers_adds_up_instructions_and_tells_what_is_left_out(capsys):
     assert [f" {known[at]:,} predicted instructions (not cycles)" in sums[at] for at in (0, 1)] == [True, True]
     assert "instructions as measured on cortex-m3" in out
     _, out, _ = run(capsys, "layers", "miss.onnx", "--target", "m4", "--release", "cmsis5-5.9.0")
-    assert " unknown " in out.splitlines()[2]
+    assert " unknown " in next(line for line in out.splitlines() if line.startswith("first"))
     assert out.splitlines()[-2].endswith(" MACs, cost unknown")
     assert "predicted instructions" not in out
     assert "measured on" not in out

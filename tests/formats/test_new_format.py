@@ -135,5 +135,5 @@ def test_a_file_that_cannot_be_read_is_a_finding(tree: TreeCopy) -> None:
     code, out, _ = answer(tree, *LINT, "--stdin-filename", "b.toy", "-", text="something else")
     assert (code, [finding["message"] for finding in json.loads(out)["findings"]]) == (
         2,
-        ["the first line is not `toy TOY1`"],
+        ["the first line is not `toy TOY1`. Give the path of a file that can be read."],
     )

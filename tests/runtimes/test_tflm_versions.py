@@ -51,7 +51,8 @@ def test_litert_takes_no_version_above_the_highest(op):
 
 def test_a_newer_version_is_told_once_for_all_targets():
     (finding,) = told(of_version("RELU", 4))
-    assert "version 4 of RELU; 3 is the highest that was known" in finding.text
+    assert "may leave out what version 4 of RELU added" in finding.text
+    assert "3 is the highest" in finding.text
     assert len(finding.targets) == 2
 
 
@@ -64,7 +65,7 @@ def test_a_newer_version_inside_a_subgraph_is_told_there():
     model = streaming_model()
     model["operator_codes"][5]["version"] = 9
     (finding,) = told(model)
-    assert finding.text.startswith("'subgraph1:CONV_2D#1'")
+    assert "'subgraph1:CONV_2D#1': the kernel of" in finding.text
 
 
 def test_a_custom_operator_has_versions_of_nobody():

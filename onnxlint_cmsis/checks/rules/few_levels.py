@@ -183,8 +183,11 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     import numpy as np
 
     graph, node = subject.model.graph, record.node
+    first = operator_of(node).roles.first
+    if not node.has(first):  # as a damaged file may have it
+        return
     result = record.output or of_stored(graph, next(iter(node.outputs), ""))
-    source = next(iter(record.inputs), None) or of_stored(graph, node.inputs[operator_of(node).roles.first])
+    source = next(iter(record.inputs), None) or of_stored(graph, node.inputs[first])
     real = _real_layer(subject, record, source) if source and result and _per_tensor(source, result) else None
     if real is None or source is None or result is None:
         return
@@ -235,15 +238,16 @@ def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuant
     import numpy as np
 
     graph, node, roles = subject.model.graph, record.node, operator_of(record.node).roles
-    if record.layer is None or roles.form is None or roles.form.transposed or not record.weighted:
-        return None
+    form = roles.form
+    if record.layer is None or form is None or form.transposed or not record.weighted or not node.has(roles.second):
+        return None  # a damaged file may have no weights
     if not graph.quantization:
         layer = folded(graph, subject.model.read_allowed, record) if record.weights else None
         return layer if layer is not None and layer.weights.ndim and layer.weights.shape[0] == layer.bias.size else None
     numbers, stored = of_stored(graph, node.inputs[roles.second]), subject.model.read_allowed(node.inputs[roles.second])
     if numbers is None or not numbers.known or stored is None or stored.ndim < 2 or stored.dtype.kind not in "iu":
         return None
-    rows = np.moveaxis(stored.astype(np.float64), roles.form.outputs(stored.ndim), 0)
+    rows = np.moveaxis(stored.astype(np.float64), form.outputs(stored.ndim), 0)
     rows = rows.reshape(rows.shape[0], -1)
     scales, zeros = (np.array(each or (0,), np.float64) for each in (numbers.scales, numbers.zero_points))
     if any(each.size not in (1, rows.shape[0]) for each in (scales, zeros)):

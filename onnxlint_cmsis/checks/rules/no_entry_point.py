@@ -4,9 +4,9 @@ The chosen CMSIS-NN release has no entry point for the operator with these data 
 form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
 to bring another kernel: usually a plain reference loop, sometimes none.
 
-There is one finding for each model and reason, with the share of the model's work that these nodes do. Work is
-counted in multiply-accumulates; each element of a node without any counts as up to 20. From 5 % on the finding is a
-warning, below a note ([why](../cost.md#what-a-warning-is-worth)). It leaves out nodes that cost nothing, and those
+There is one finding for each operator and reason of a model, with the share of the model's work that these nodes do.
+Work is counted in multiply-accumulates; each element of a node without any counts as up to 20. From 5 % on the finding
+is a warning, below a note ([why](../cost.md#what-a-warning-is-worth)). It leaves out nodes that cost nothing, and those
 that measure a scale at run time (CNN507).
 
 **What to do.** Use a release that has the kernel (the message names the first), or another form of the
@@ -27,22 +27,24 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.graph import Node, node_location
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
 DO = {
-    Cause.NO_FUNCTION: "Use an operator that has a function, or leave it to other code.",
+    Cause.NO_FUNCTION: "Train with an operator that CMSIS-NN has, or leave it to reference code.",
     Cause.RANK: "Reshape it to the dimensions that the function takes.",
-    Cause.ATTRIBUTE: "Write it without what the function lacks.",
+    Cause.ATTRIBUTE: "Export it without what the reason names; padding can stand in a Pad node in front.",
     Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
     Cause.BROADCAST: "Give both operands one shape.",
     Cause.OPERAND_CONSTANT: "Fold the constant into the layer in front.",
     Cause.OPERAND_COMPUTED: "Nothing, or make the operand a constant.",
 }
 """What to do about each cause."""
+OWN_CODE = "Write it in the application, or train with an operator that CMSIS-NN has."
+"""What to do where neither CMSIS-NN nor other known code computes it."""
 
 RULE = Rule(
     code="CNN190",
@@ -66,9 +68,9 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each node and target without a kernel; those of one reason are weighed together."""
+    """Yield one statement for each node and target without a kernel; nodes of one operator and reason weigh as one."""
     told: frozenset[int] = subject.model.judged.told if subject.model.judged else frozenset()
-    for reason, members in _by_reason(subject).items():
+    for (_, reason), members in _by_reason(subject).items():
         weight = _weighed(subject.model, [member.record for member in members])
         for member in members:
             index = member.record.node.index
@@ -87,18 +89,18 @@ class _Missing(NamedTuple):
     """The layer on the target that the reason is about; None where it holds for every target."""
 
 
-def _by_reason(subject: ModelSubject) -> dict[str, list[_Missing]]:
-    """Nodes without a kernel: on every target, and those whose function a target's release lacks."""
+def _by_reason(subject: ModelSubject) -> dict[tuple[str, str], list[_Missing]]:
+    """Nodes without a kernel by operator and reason: on every target, and those that a target's release lacks."""
     offences = [
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
     offences += [_Missing(*refusal) for refusal in subject.release_refusals]
-    groups: dict[str, list[_Missing]] = {}
+    groups: dict[tuple[str, str], list[_Missing]] = {}
     for offence in offences:
         dynamic = operator_of(offence.record.node).elements is Elements.MEASURED
         if offence.decision.cause in DO and not dynamic:
-            groups.setdefault(offence.decision.reason, []).append(offence)
+            groups.setdefault((_operator(offence.record.node), offence.decision.reason), []).append(offence)
     return groups
 
 
@@ -130,6 +132,10 @@ def _weighed(model: ModelAnalysis, records: Iterable[LoweredLayer]) -> _Weight:
     return _Weight(Level.WARNING if share >= ENOUGH else Level.NOTE, text, brief, round(share, 4))
 
 
+def _operator(node: Node) -> str:
+    return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+
+
 def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> Statement:
     node, layer = missing.record.node, missing.layer
     facts: dict[str, str | int | float | bool] = {
@@ -138,9 +144,9 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
     }
     if weight.share is not None:
         facts["share"] = weight.share
-    operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-    verdict = missing.decision.verdict
-    who = "reference code computes it" if verdict is Verdict.REFERENCE else "the application has to compute it"
+    operator, verdict = _operator(node), missing.decision.verdict
+    nobody = verdict is not Verdict.REFERENCE
+    who = "the application has to compute it" if nobody else "reference code computes it"
     start = f"{operator} '{node.label}': {who}"
     return Statement(
         f"{start}{weight.text}: {reason}.",
@@ -149,8 +155,8 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
         sources=layer.entry_sources() if layer else (),
         level=weight.level,
         properties=facts,
-        group=reason,
-        remedy=DO[missing.decision.cause],
+        group=f"{operator}: {reason}",
+        remedy=OWN_CODE if nobody and missing.decision.cause is Cause.NO_FUNCTION else DO[missing.decision.cause],
         brief=f"{start}{weight.brief}: {reason}.",
         effect=EFFECTS[verdict],
     )

@@ -39,6 +39,8 @@ def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:
     """Values of one constant, of its shape; 4-bit integers one to an element. None where bytes or sizes are damaged."""
     if tensor.encoding or min(tensor.shape, default=0) < 0:
         return None
+    if prod(filter(None, tensor.shape)) > 2**59:  # numpy takes no larger shape, even where a size is 0
+        return None
     count, data = prod(tensor.shape), model.bytes_of(tensor.buffer)
     if tensor.elem_type in NIBBLES:
         return _unpacked(data, count, tensor)
