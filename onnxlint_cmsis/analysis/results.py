@@ -230,7 +230,7 @@ def _named(others: list[Finding]) -> list[str]:
 
 
 def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:
-    """What its class saves, `-1,234 on cortex-m4 predicted instructions, +16 bytes.`; with PLAN what the plan does.
+    """What its class saves, `-1,234 predicted instructions on cortex-m4, +16 bytes.`; with PLAN what the plan does.
 
     In brief three digits for each of its targets, in their order: `-1.63M / -271k predicted instructions`.
     """
@@ -240,7 +240,7 @@ def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:
         return ""
     short = " / ".join(f"{'+' if int(gain) < 0 else '-'}{rounded(abs(int(gain)))}" for gain in saved.values())
     exact = ", ".join(f"{-int(gain):+,} on {cpu}" for cpu, gain in saved.items())
-    gains = f"{short if brief else exact} predicted instructions"
+    gains = f"{short} predicted instructions" if brief else exact.replace(" on ", " predicted instructions on ", 1)
     if not of:
         return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
     return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."

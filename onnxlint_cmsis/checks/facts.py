@@ -96,18 +96,19 @@ def unpromised(finding: Finding) -> Finding:
 
 
 def price_text(fact: ClassFact) -> str:
-    """`-1,234 on cortex-m4 predicted instructions (not cycles), +16 bytes`."""
+    """`-1,234 predicted instructions on cortex-m4 (not cycles), +16 bytes`."""
     where = f", measured on {' and '.join(fact.measured)}" if fact.measured else ""
-    return f"{_gains(fact)} predicted instructions (not cycles{where}), {fact.bytes:+,} bytes"
+    return f"{_gains(fact)} (not cycles{where}), {fact.bytes:+,} bytes"
 
 
 def brief_price(fact: ClassFact) -> str:
-    """`-1,234 on cortex-m4 predicted instructions, +16 bytes`, where a summary below says that these are no cycles."""
-    return f"{_gains(fact)} predicted instructions, {fact.bytes:+,} bytes"
+    """`-1,234 predicted instructions on cortex-m4, +16 bytes`, where a summary below says that these are no cycles."""
+    return f"{_gains(fact)}, {fact.bytes:+,} bytes"
 
 
 def _gains(fact: ClassFact) -> str:
-    return ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
+    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
+    return gains.replace(" on ", " predicted instructions on ", 1)
 
 
 def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:

@@ -48,7 +48,7 @@ def repaired(want: int) -> Finding:
 
 def test_a_channel_count_that_fix_gives_is_told_once(told: Told) -> None:
     found = repaired(17)
-    price = "+100 on cortex-m4 predicted instructions"
+    price = "+100 predicted instructions on cortex-m4"
     told(found.brief_remedy)
     told(found.remedy)
     assert found.remedy.endswith(f"{price} (not cycles), +5 bytes.")

@@ -9,7 +9,7 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
-from support.linter import target_of
+from support.linter import linted, target_of
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
@@ -212,6 +212,16 @@ def test_a_custom_operator_needs_the_application(told):
     report = report_of(model)
     told(report.message)
     told(report.operators[0].reason)
+
+
+def test_a_model_that_vela_compiled_is_told_of_its_processor():
+    model = one_operator("CUSTOM", [data([1, 8]), data([1, 8])])
+    model["operator_codes"][0]["custom_code"] = "ethos-u"
+    (finding,) = [
+        item for item in linted(write(model), "m.tflite", targets=["cortex-m55"]).findings if item.code == "CNN401"
+    ]
+    assert "Vela compiled the model for an Ethos-U" in finding.message
+    assert "AddEthosU()" in finding.message
 
 
 def test_an_operator_that_no_resolver_has_is_refused(told):

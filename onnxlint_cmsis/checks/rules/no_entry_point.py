@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DO = {
     Cause.NO_FUNCTION: "Train with an operator that CMSIS-NN has, or leave it to reference code.",
     Cause.RANK: "Reshape it to the dimensions that the function takes.",
-    Cause.ATTRIBUTE: "Export it without what the reason names; padding can stand in a Pad node in front.",
+    Cause.ATTRIBUTE: "Export it without what the reason names.",
     Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
     Cause.BROADCAST: "Give both operands one shape.",
     Cause.OPERAND_CONSTANT: "Fold the constant into the layer in front.",

@@ -241,6 +241,11 @@ def _unregistered(row: TflmOperator) -> Said:
     """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
     if not row.sure:
         text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
+        if row.op == "ethos-u":  # K/ethos_u/ethosu.cc has its kernel, K/ethosu.cc nothing for other boards
+            text = (
+                "Vela compiled the model for an Ethos-U: AllocateTensors fails without one; there use the file from"
+                " before Vela. On a board with one, AddEthosU() registers its kernel."
+            )
         return Said(row.cause, row.verdict, text, Level.WARNING)
     return Said(row.cause, row.verdict, f"{_refusal(row)}.")
 
