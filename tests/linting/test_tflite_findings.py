@@ -21,7 +21,7 @@ pytestmark = needs_vectors
 LAST_BITS = {"pretrainedResnet.tflite"}
 """Float models whose last bits differ between the C libraries of Cortex-M4 and M55."""
 OWN_PIN = "4ab83cc3"
-NOT_REGISTERED = ("unless the application registers a kernel", "of the resolver registers it")
+NOT_REGISTERED = ("unless the application registers a kernel", "of the resolver registers it", "AddEthosU() registers")
 """Custom operators, of which the recorded firmware registers none."""
 
 
