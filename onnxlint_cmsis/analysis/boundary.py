@@ -186,7 +186,7 @@ def _stored(graph: Graph, tensor: BoundaryTensor, integers: str, conversion: Con
     if stored is None or not INTEGERS.fullmatch(kind) or not stored.scales:
         return tensor
     numbers = _numbers(stored.scales, stored.zero_points or (0,))
-    return tensor._replace(conversion=conversion, integers=kind, **(numbers if "int" in kind else {}))
+    return tensor._replace(conversion=conversion, integers=kind, **numbers)
 
 
 def _in_windows(graph: Graph, name: str) -> bool:
@@ -242,7 +242,7 @@ def _with_numbers(
 ) -> BoundaryTensor:
     scales, zeros = numbers.scales or (), numbers.zero_points or ()
     integers = numbers.elem_type
-    if "int" not in integers:  # a damaged file may state a zero-point of another type
+    if not INTEGERS.fullmatch(integers):  # a damaged file may state a zero-point of another type
         return tensor._replace(conversion=conversion, node=node)
     if conversion is Conversion.APPLICATION:
         integers, zeros = integers.removeprefix("u") if integers in EIGHT_BITS else integers, numbers.signed_zero_points

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import SupportsIndex, overload
 
 from onnxlint_cmsis.ground.findings import Location, PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -70,6 +71,28 @@ class Constant(NamedTuple):
         return self.read()
 
 
+class Names(tuple[str, ...]):
+    """Keys of tensors by position; a position past the last reads as empty, the name of an omitted tensor.
+
+    So ONNX has it: inputs at the end may be left off. A damaged file may leave off any.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, position: SupportsIndex, /) -> str: ...
+
+    @overload
+    def __getitem__(self, position: slice, /) -> tuple[str, ...]: ...
+
+    def __getitem__(self, position: SupportsIndex | slice, /) -> str | tuple[str, ...]:
+        """The key at a position, or those of a slice."""
+        try:
+            return tuple.__getitem__(self, position)  # faster than super()
+        except IndexError:
+            return ""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One operator of the flattened graph."""
@@ -98,6 +121,11 @@ class Node:
     """First byte of the node's message in the file; -1 where unknown."""
     length: int = -1
     """Bytes of the node's message in the file."""
+
+    def __post_init__(self) -> None:
+        """Make a tensor that the file leaves off one without a name."""
+        object.__setattr__(self, "inputs", Names(self.inputs))
+        object.__setattr__(self, "outputs", Names(self.outputs))
 
     @property
     def label(self) -> str:

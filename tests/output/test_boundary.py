@@ -264,3 +264,17 @@ def test_ties_differ_between_onnx_and_tensorflow_lite_micro(tmp_path: Path) -> N
         library = ctypes.CDLL(str(compiled("cc", header, folder, "-shared", "-fPIC", "-lm")))
         found[ties] = called(library, "input_0_x_quantize", "int8", np.float32([0.5, 1.5, -2.5])).tolist()
     assert found == {Ties.EVEN: [0, 2, -2], Ties.AWAY: [1, 2, -3]}
+
+
+def test_a_damaged_zero_point_of_floats_gives_no_numbers() -> None:
+    damaged = (HEAD + QDQ).replace("g = QuantizeLinear(f, t, u) y = DequantizeLinear(g, t, u)", "y = Relu(f)")
+    damaged = damaged.replace("a = QuantizeLinear(x, s, z)", "a = QuantizeLinear(x, s, f)")
+    x = only(layered(text(damaged), targets=["cortex-m4"]), "input")
+    assert (x.conversion, x.integers, x.scale, x.formula) == (Conversion.APPLICATION, "", None, "")
+
+
+def test_a_damaged_conversion_without_operands_is_no_error() -> None:
+    model = one_operator("QUANTIZE", [tensor("x", [1, 8], type="FLOAT32", scale=None), tensor("y", [1, 8])])
+    model["subgraphs"][0]["operators"][0]["outputs"] = []
+    x = only(layered(write(model), targets=["cortex-m4"], name="model.tflite"), "input")
+    assert (x.elem_type, x.integers, x.scale) == ("float32", "", None)
