@@ -209,9 +209,10 @@ def _example(title: str, example: Example, heading: str = "##") -> str:
     """A model in ONNX's textual syntax with the options, or what it is in words."""
     options = f", with `{example.options}`" if example.options else ""
     files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
-    if example.model is None:
+    model = example.shown or example.model
+    if model is None:
         return f"\n{heading} {title}\n\nA path that does not exist.\n"
-    text = example.shown or (example.model if isinstance(example.model, str) else example.model.decode()).strip()
+    text = (model if isinstance(model, str) else model.decode()).strip()
     return f"\n{heading} {title}{options}\n\n```text\n{text}\n```\n{files}"
 
 

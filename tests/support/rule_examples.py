@@ -5,13 +5,91 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from onnxlint_cmsis.checks.rule import Example
 from onnxlint_cmsis.cli.main import main
 from support.models import text
+from support.pte_writer import PteWriter
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import operator_code, write
 
 HEADER = '<ir_version: 10, opset_import: ["" : 13]>\n'
+
+
+def _sized(op: str, *shapes: list[int], **changes: Any) -> bytes:
+    """A .tflite file of one operator that reads tensors of all shapes but the last, which it writes."""
+    tensors = [tensor(name, shape) for name, shape in zip("abcdef", shapes, strict=False)]
+    return write(one_operator(op, tensors, **changes))
+
+
+def _product(version: int) -> bytes:
+    return _sized("MUL", *[[1, 8]] * 3, operator_codes=[operator_code("MUL", version)])
+
+
+def _comparison(channels: int) -> bytes:
+    a, b, y = (tensor(name, [1, 1, 4, 4, size]) for name, size in (("a", 8), ("b", channels), ("y", 8)))
+    return write(one_operator("LESS", [a, b, {**y, "type": "BOOL", "quantization": None}]))
+
+
+def _max_pool(stride: int) -> bytes:
+    window = {"padding": "VALID", "stride_w": stride, "stride_h": 2, "filter_width": 2, "filter_height": 2}
+    return _sized("MAX_POOL_2D", [1, 4, 4, 8], [1, 2, 2, 8], options=("Pool2DOptions", window))
+
+
+def _planned_average_pool() -> bytes:
+    program = PteWriter()
+    source, scratch = program.image(1, 16, 4, 4), program.tensor("uint8", (0,))
+    window = ([4, 4], [4, 4], [0, 0], False, 0, 0, 0)
+    result = program.image(1, 16, 1, 1)
+    program.call("cortex_m::quantized_avg_pool2d.out", (source,), *window, (scratch,), out=result)
+    return _finished(program, source, result)
+
+
+def _planned_dense_layer() -> bytes:
+    program = PteWriter()
+    source = program.tensor("int8", (1, 4))
+    return _finished(program, source, program.linear(source, 4, 2, sums=[4 * 128 + 7, 4 * 128 - 7]))
+
+
+def _planned_convolution() -> bytes:
+    program = PteWriter()
+    source, weights = program.image(1, 4, 1, 8), program.constant([[[[1] * 4] * 3]] * 4)
+    numbers = [(program.constant([value] * 4, "int32"),) for value in (1 << 30, -7)]
+    scratch, result = program.tensor("uint8", (12,)), program.image(1, 4, 1, 6)
+    window = (None, [1, 1], [0, 0], [1, 1], 0, 0, *numbers, -128, 127)
+    program.call("cortex_m::quantized_conv2d.out", (source,), (weights,), *window, (scratch,), out=result)
+    return _finished(program, source, result)
+
+
+def _delegated() -> bytes:
+    program = PteWriter()
+    source, result = program.image(1, 4, 2, 2), program.image(1, 4, 2, 2)
+    return _finished(program, source, program.delegate("EthosUBackend", source, result))
+
+
+def _finished(program: PteWriter, source: int, result: int) -> bytes:
+    program.inputs, program.outputs = [source], [result]
+    return program.data()
+
+
+FILES: Mapping[str, Callable[[], bytes]] = {
+    "a .tflite file with one operator: y = POW(a, b)": lambda: _sized("POW", *[[1, 8]] * 3),
+    "a .tflite file with one operator: y = MUL(a, b)": lambda: _product(2),
+    "a .tflite file with one operator: y = MUL(a, b), of version 2": lambda: _product(2),
+    "a .tflite file with one operator: y = MUL(a, b), of version 201": lambda: _product(201),
+    "a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] and [1, 1, 4, 4, 1]": lambda: _comparison(1),
+    "a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] both": lambda: _comparison(8),
+    "a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 0": lambda: _max_pool(0),
+    "a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 2": lambda: _max_pool(2),
+    "one average pool, planned for MVE": _planned_average_pool,
+    "one dense layer, planned for MVE": _planned_dense_layer,
+    "one convolution over a row, planned for MVE": _planned_convolution,
+    "a program that hands all to the delegate EthosUBackend": _delegated,
+}
+"""Bytes of the files that examples describe, by what the documentation shows of them."""
 
 
 def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
@@ -33,6 +111,8 @@ def findings_of(example: Example, folder: Path) -> list[dict[str, str]]:
     elif example.model is not None:
         source = example.model.strip()
         model.write_bytes(text(source if source.startswith("<") else HEADER + source).SerializeToString())
+    elif example.shown:
+        model.write_bytes(FILES[example.shown]())
     for name, content in example.files.items():
         (folder / name).write_text(content, encoding="utf-8")
     options = example.options.split()
