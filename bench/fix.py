@@ -49,10 +49,10 @@ def main(runs: int, tree: str) -> None:
             script = f"import sys; sys.path.insert(0, {here!r}); import fix; fix.make({name!r}, {str(path)!r})"
             subprocess.run([sys.executable, "-c", script], check=True)
             data = path.read_bytes()
-            results: dict[str, list[Run]] = {each: [] for each in (tree, HERE) if each}
-            for each in [*results, *[*results] * runs]:  # the first round compiles modules
+            results: dict[str, list[Run]] = {checkout: [] for checkout in (tree, HERE) if checkout}
+            for checkout in [*results, *[*results] * runs]:  # the first round compiles modules
                 path.write_bytes(data)
-                results[each].append(measure([*_command(policy), str(path)], each))
+                results[checkout].append(measure([*_command(policy), str(path)], checkout))
             changed = "changed" if path.read_bytes() != data else "left as it is"
             print(f"{name}, {len(data) / 1e6:.1f} MB, --fix --fix-policy {policy}: {_told(results, tree)}, {changed}")
 

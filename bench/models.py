@@ -96,8 +96,8 @@ class _Quantized:
         return name
 
     def _dequantize(self, name: str, scale: list[str], **attributes: Any) -> None:
-        made = f"{name}_float"
-        self.nodes.append(helper.make_node("DequantizeLinear", [name, *scale], [made], made, **attributes))
+        output = f"{name}_float"
+        self.nodes.append(helper.make_node("DequantizeLinear", [name, *scale], [output], output, **attributes))
 
 
 class _FloatWeights(_Quantized):
@@ -127,41 +127,41 @@ class _FloatWeights(_Quantized):
 
 def quantized_mobilenet(path: Path, width: float = 0.875, *, float_weights: bool = False) -> None:
     """Write a quantized MobileNetV1: 27 convolutions and a dense layer; s8 weights, 3.4 MB at this width, or float."""
-    made = _FloatWeights() if float_weights else _Quantized()
-    made.quantize()
+    model = _FloatWeights() if float_weights else _Quantized()
+    model.quantize()
     channels = int(32 * width)
-    made.layer("Conv", channels, 3, 3, 3, strides=[2, 2], pads=[1] * 4)
+    model.layer("Conv", channels, 3, 3, 3, strides=[2, 2], pads=[1] * 4)
     for out, stride in BLOCKS:
-        made.quantize()
-        made.layer("Conv", channels, 1, 3, 3, strides=[stride, stride], pads=[1] * 4, group=channels)
-        made.quantize()
-        made.layer("Conv", int(out * width), channels, 1, 1)
+        model.quantize()
+        model.layer("Conv", channels, 1, 3, 3, strides=[stride, stride], pads=[1] * 4, group=channels)
+        model.quantize()
+        model.layer("Conv", int(out * width), channels, 1, 1)
         channels = int(out * width)
-    made.quantize()
-    made.layer("GlobalAveragePool")
-    made.quantize()
-    made.layer("Flatten")
-    made.quantize()
-    made.layer("Gemm", 1000, channels, transB=1)
-    made.quantize()
-    made.nodes[-1].output[0] = "output"
-    _save(path, made.nodes, made.stored, [1, 3, 224, 224], [1, 1000])
+    model.quantize()
+    model.layer("GlobalAveragePool")
+    model.quantize()
+    model.layer("Flatten")
+    model.quantize()
+    model.layer("Gemm", 1000, channels, transB=1)
+    model.quantize()
+    model.nodes[-1].output[0] = "output"
+    _save(path, model.nodes, model.stored, [1, 3, 224, 224], [1, 1000])
 
 
 def chain(path: Path, nodes: int) -> None:
     """Write a chain of `nodes` small nodes: convolution, relu, convolution, relu and so on."""
-    made: list[onnx.NodeProto] = []
+    protos: list[onnx.NodeProto] = []
     weights = [numpy_helper.from_array(np.zeros((8, 8, 1, 1), np.float32), "w")]
     value = "input"
     for index in range(nodes):
         if index % 2:
-            made.append(helper.make_node("Relu", [value], [f"v{index}"], f"n{index}"))
+            protos.append(helper.make_node("Relu", [value], [f"v{index}"], f"n{index}"))
         else:
             weights.append(numpy_helper.from_array(np.zeros((8, 8, 1, 1), np.float32), f"w{index}"))
-            made.append(helper.make_node("Conv", [value, f"w{index}"], [f"v{index}"], f"n{index}"))
+            protos.append(helper.make_node("Conv", [value, f"w{index}"], [f"v{index}"], f"n{index}"))
         value = f"v{index}"
-    made.append(helper.make_node("Identity", [value], ["output"], "end"))
-    _save(path, made, weights[1:], [1, 8, 16, 16], [1, 8, 16, 16])
+    protos.append(helper.make_node("Identity", [value], ["output"], "end"))
+    _save(path, protos, weights[1:], [1, 8, 16, 16], [1, 8, 16, 16])
 
 
 def heavy(path: Path, megabytes: int) -> None:

@@ -89,15 +89,15 @@ def row_of(record: Mapping[str, object], target: Target) -> Row | None:
 
 def fit(rows: Sequence[Row]) -> dict[str, float]:
     """Instructions of one turn of every piece that the rows contain."""
-    found: dict[str, float] = {}
+    table: dict[str, float] = {}
     for family in sorted({row.family for row in rows}):
         members = [row for row in rows if row.family == family]
         names = sorted({name for row in members for name, times in row.counts.items() if times})
         counts = np.array([[row.counts.get(name, 0) for name in names] for row in members], dtype=np.float64)
         measured = np.array([row.instructions for row in members])
         solved = non_negative(counts / measured[:, None], np.ones(len(members)))
-        found |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
-    return found
+        table |= {name: round(float(value), DIGITS) for name, value in zip(names, solved, strict=True)}
+    return table
 
 
 def predicted(row: Row, table: Mapping[str, float]) -> float | None:
@@ -122,7 +122,7 @@ def neighbours(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
             groups.setdefault(key, []).append((value, row))
         for group in groups.values():
             ordered = sorted(group, key=lambda pair: pair[0])
-            yield from ((one, other) for i, (_, one) in enumerate(ordered) for _, other in ordered[i + 1 :])
+            yield from ((row, other) for i, (_, row) in enumerate(ordered) for _, other in ordered[i + 1 :])
 
 
 def _without(row: Row, variable: str) -> tuple[tuple[object, ...], int]:
@@ -138,7 +138,7 @@ def _without(row: Row, variable: str) -> tuple[tuple[object, ...], int]:
     return (row.kind, variable, *plane, call.output_dims.w, call.stride, call.padding, *rest.values()), value or 0
 
 
-def made(path: Path, rows: Sequence[Row]) -> dict[str, object]:
+def cost_file(path: Path, rows: Sequence[Row]) -> dict[str, object]:
     """The file of one build: provenance, errors, instructions."""
     target, table = target_of(path), fit(rows)
     kinds = sorted({row.kind for row in rows})
@@ -152,15 +152,15 @@ def made(path: Path, rows: Sequence[Row]) -> dict[str, object]:
         "emulator": EMULATOR,
         "rows": {kind: len(report[kind]) for kind in kinds},
         "error_percent": {
-            kind: {"median": _percentile(found, 50), "p95": _percentile(found, 95), "max": _percentile(found, 100)}
-            for kind, found in report.items()
+            kind: {"median": _percentile(errors, 50), "p95": _percentile(errors, 95), "max": _percentile(errors, 100)}
+            for kind, errors in report.items()
         },
         "instructions": dict(sorted(table.items())),
     }
 
 
-def _percentile(found: Sequence[float], percent: int) -> float:
-    return round(float(np.percentile(found, percent)), DIGITS)
+def _percentile(errors: Sequence[float], percent: int) -> float:
+    return round(float(np.percentile(errors, percent)), DIGITS)
 
 
 def stale(file: Path, path: Path) -> bool:
@@ -170,14 +170,14 @@ def stale(file: Path, path: Path) -> bool:
     the instructions between them in its own way.
     """
     rows = read(path)
-    fresh = json.loads(json.dumps(made(path, rows)))
+    fresh = json.loads(json.dumps(cost_file(path, rows)))
     old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if [old.get(name) for name in PROVENANCE] != [fresh[name] for name in PROVENANCE]:
         return True
-    one, other = old["instructions"], fresh["instructions"]
-    pairs = [(predicted(row, one), predicted(row, other)) for row in rows]
+    before, after = old["instructions"], fresh["instructions"]
+    pairs = [(predicted(row, before), predicted(row, after)) for row in rows]
     differ = any(a is None or b is None or abs(a - b) > TOLERANCE * b for a, b in pairs)
-    return differ or set(one) != set(other)
+    return differ or set(before) != set(after)
 
 
 def main() -> int:
@@ -195,9 +195,9 @@ def main() -> int:
             code |= wrong
             print(f"{file.name}: {'stale' if wrong else 'up to date'}")
         else:
-            found = made(path, read(path))
-            file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-            print(f"{file.name}: {json.dumps(found['error_percent'])}")
+            report = cost_file(path, read(path))
+            file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            print(f"{file.name}: {json.dumps(report['error_percent'])}")
     for file in sorted(FOLDER.glob("*.json")):
         wrong = update_later(file, check=args.check)
         code |= wrong and args.check

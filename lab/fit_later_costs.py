@@ -69,8 +69,8 @@ def later_rows(
     for record in records():
         if record["part"] not in parts or (kinds and record["kind"] not in kinds):
             continue
-        found = next((record["instructions"][name] for name in builds if name in record["instructions"]), None)
-        row = _row(record, target, found) if found is not None else None
+        instructions = next((record["instructions"][name] for name in builds if name in record["instructions"]), None)
+        row = _row(record, target, instructions) if instructions is not None else None
         if row is not None:
             yield row
 
@@ -84,8 +84,8 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
         if ends is None or not record.keys() & {"level", "shift"} or "spread" in record:
             return None
         least = record["level"] == LEAST if "level" in record else record["shift"] > 0
-        place, word = (0, "least") if least else (1, "most")
-        return LaterRow(f"{kernel}, {word}", call.entry, call, ends[place], instructions, record["part"])
+        end, word = (0, "least") if least else (1, "most")
+        return LaterRow(f"{kernel}, {word}", call.entry, call, ends[end], instructions, record["part"])
     counts = counts_of(call, target, taken)
     if call.entry == "transpose_conv_s8" and kernel == "arm_convolve_s8":
         kernel += ", reversed weights"
@@ -106,7 +106,7 @@ def _narrow(call: KernelCall) -> bool:
 def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str, float]:
     """Instructions of one turn of every new piece in the rows."""
     rows = [row for row in rows if row.part == FIT]
-    found: dict[str, float] = {}
+    table: dict[str, float] = {}
     for family in sorted({row.family for row in rows}):
         members = [row for row in rows if row.family == family]
         names = sorted({name for row in members for name, times in row.counts.items() if times and name not in known})
@@ -114,34 +114,34 @@ def fit_later(rows: Iterable[LaterRow], known: Mapping[str, float]) -> dict[str,
         whole = np.array([row.instructions for row in members])
         left = whole - [sum(times * known.get(name, 0) for name, times in row.counts.items()) for row in members]
         if names:
-            signed = [place for place, name in enumerate(names) if WORD in name]
+            signed = [column for column, name in enumerate(names) if WORD in name]
             columns = np.hstack([counts, -counts[:, signed]]) / whole[:, None]
             solved = non_negative(columns, left / whole)
             values = solved[: len(names)]
             values[signed] -= solved[len(names) :]
-            found |= {name: round(float(value), DIGITS) for name, value in zip(names, values, strict=True)}
-    return found
+            table |= {name: round(float(value), DIGITS) for name, value in zip(names, values, strict=True)}
+    return table
 
 
 def later_errors(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str, list[float]]:
     """Absolute errors, in percent, of the rows held apart whose pieces the table has, by kernel."""
-    found: dict[str, list[float]] = {}
+    errors: dict[str, list[float]] = {}
     for row in rows:
         pieces = {name: times for name, times in row.counts.items() if times}
         if row.part == APART and pieces.keys() <= table.keys():
             total = sum(times * table[name] for name, times in pieces.items())
-            found.setdefault(row.kernel, []).append(abs(total / row.instructions - 1) * 100)
-    return dict(sorted(found.items()))
+            errors.setdefault(row.kernel, []).append(abs(total / row.instructions - 1) * 100)
+    return dict(sorted(errors.items()))
 
 
-def made_later(target: Target, known: Mapping[str, float]) -> dict[str, object]:
+def later_costs(target: Target, known: Mapping[str, float]) -> dict[str, object]:
     """The later part of a file: rows fitted, errors of the rows held apart, instructions."""
     rows = list(later_rows(target))
-    found = fit_later(rows, known)
+    table = fit_later(rows, known)
     return {
         "rows": sum(row.part == FIT for row in rows),
-        "apart_error_percent": published(rows, {**known, **found}),
-        "instructions": dict(sorted(found.items())),
+        "apart_error_percent": published(rows, {**known, **table}),
+        "instructions": dict(sorted(table.items())),
     }
 
 
@@ -164,7 +164,7 @@ def update_later(file: Path, *, check: bool) -> bool:
     """Fit the later measurements of one build again. Returns whether its file changed."""
     data = json.loads(file.read_text(encoding="utf-8"))
     target = Target(data["cpu"], Isa(data["isa"]), data["release"], COMPILER)
-    old, fresh = data.get("later", {}), made_later(target, data["instructions"])
+    old, fresh = data.get("later", {}), later_costs(target, data["instructions"])
     if not check:
         file.write_text(json.dumps({**data, "later": fresh}, indent=1) + "\n", encoding="utf-8")
     return differs(old, fresh)
@@ -174,7 +174,9 @@ def differs(old: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
     """Whether two fits differ in rows or pieces, or in errors by more than machines do."""
     if old.get("rows") != fresh["rows"] or set(old["instructions"]) != set(fresh["instructions"]):
         return True
-    one, other = old["apart_error_percent"], fresh["apart_error_percent"]
-    return one.keys() != other.keys() or any(
-        abs(one[kernel][name] - other[kernel][name]) > 100 * TOLERANCE for kernel in one for name in one[kernel]
+    before, after = old["apart_error_percent"], fresh["apart_error_percent"]
+    return before.keys() != after.keys() or any(
+        abs(before[kernel][name] - after[kernel][name]) > 100 * TOLERANCE
+        for kernel in before
+        for name in before[kernel]
     )

@@ -99,10 +99,10 @@ def _literal(value: object) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the table, or with --check compare it; 1 where it differs."""
-    made = text(Path(arguments[0]))
+    table = text(Path(arguments[0]))
     if "--check" in arguments:
-        return int(made != TABLE.read_text(encoding="utf-8"))
-    TABLE.write_text(made, encoding="utf-8")
+        return int(table != TABLE.read_text(encoding="utf-8"))
+    TABLE.write_text(table, encoding="utf-8")
     return 0
 
 

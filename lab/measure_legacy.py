@@ -57,25 +57,30 @@ def pairs(kind: str) -> Pairs:
     ]
 
 
-def changes(bench: Bench, made: Pairs) -> list[float]:
+def changes(bench: Bench, pairs: Pairs) -> list[float]:
     """Change of instructions of each pair, in percent."""
-    steps = [legacy_step(f"call {number}", call, bench.target) for number, call in enumerate(sum(made, ()))]
-    found: list[int] = []
+    steps = [legacy_step(f"call {number}", call, bench.target) for number, call in enumerate(sum(pairs, ()))]
+    instructions: list[int] = []
     for first in range(0, len(steps), TOGETHER):
         some = steps[first : first + TOGETHER]
-        program, given = side_by_side([each.step for each in some]), [array for each in some for array in each.sources]
+        program, given = (
+            side_by_side([layer.step for layer in some]),
+            [array for layer in some for array in layer.sources],
+        )
         with tempfile.TemporaryDirectory() as folder:
             done = execute(program, bench, Path(folder), "pairs", [given])
-        found += [report.instructions for report in done.plain.layers]
-    return [100 * (after - before) / before for before, after in zip(found[::2], found[1::2], strict=True)]
+        instructions += [report.instructions for report in done.plain.layers]
+    return [
+        100 * (after - before) / before for before, after in zip(instructions[::2], instructions[1::2], strict=True)
+    ]
 
 
 def evidence(bench: Bench) -> Iterator[Evidence]:
     """The rows of one release."""
     release, isa = bench.target.release, bench.target.isa.value
     for kind in WIDER:
-        made = pairs(kind)
-        measured = list(zip(made, changes(bench, made), strict=True))
+        calls = pairs(kind)
+        measured = list(zip(calls, changes(bench, calls), strict=True))
         for inside in (True, False):
             some = [change for pair, change in measured if run.gain.region.evaluate(pair_values(*pair)) is inside]
             if some:

@@ -61,10 +61,10 @@ def model_of(call: ReferenceCall, seed: int, scale: float = SCALES[0]) -> bytes:
         inputs = [chain.activation(shape, scale / (100 if wide else 1), 3)]
         output = chain.activation(call.output, 1 / (32768 if wide else 256), -128)
     elif call.op in ("ADD", "MUL"):
-        inputs, output = [chain.activation(each) for each in call.inputs], chain.activation(call.output)
+        inputs, output = [chain.activation(input_shape) for input_shape in call.inputs], chain.activation(call.output)
         options = f"{call.op.capitalize()}Options", {"fused_activation_function": "NONE"}
     else:
-        inputs = [chain.activation(each, 0.05, 0) for each in call.inputs]
+        inputs = [chain.activation(input_shape, 0.05, 0) for input_shape in call.inputs]
         output = chain.like(inputs[0], call.output)
     axes = range(len(shape))
     if call.op == "MEAN":
@@ -81,7 +81,7 @@ def model_of(call: ReferenceCall, seed: int, scale: float = SCALES[0]) -> bytes:
         order = next(some for some in permutations(axes) if some[0] == 0 and [shape[a] for a in some] == call.output)
         extra = [chain.constant(np.array(order, np.int32), [])]
     elif call.op == "CONCATENATION":
-        axis = next(a for a in axes if sum(each[a] for each in call.inputs) == call.output[a])
+        axis = next(a for a in axes if sum(input_shape[a] for input_shape in call.inputs) == call.output[a])
         options = "ConcatenationOptions", {"axis": axis}
     chain.add(call.op, [*inputs, *extra], output, options)
     return bytes(chain.model(inputs, [output], versions=VERSIONS | {"TRANSPOSE": 2}))
@@ -94,7 +94,7 @@ def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list
         (folder / "link.ld").write_text(LINK.format(board))
         (folder / "list").write_text("".join(f"{number}\n" for number in range(len(calls))))
         for number, call in enumerate(calls):
-            first = next(place for place, other in enumerate(calls) if other[:2] == call[:2])
+            first = next(index for index, other in enumerate(calls) if other[:2] == call[:2])
             (folder / str(number)).write_bytes(model_of(call, number, SCALES[(number - first) % len(SCALES)]))
         numbers = [f"-DPATTERNS={PATTERNS}", f"-DREPETITIONS={REPETITIONS}", "-DTF_LITE_STATIC_MEMORY"]
         compiler = [
@@ -118,11 +118,11 @@ def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list
         machine = ["qemu-system-arm", "-M", board.machine, "-semihosting", "-icount", "shift=0", "-nographic"]
         run = [*machine, "-monitor", "none", "-kernel", image]
         text = subprocess.run(run, cwd=folder, timeout=SECONDS, capture_output=True, check=True, text=True).stdout
-    found: dict[int, list[float]] = {}
+    results: dict[int, list[float]] = {}
     for words in map(str.split, text.splitlines()):
         if len(words) == 3 and words[2] == "0":
-            found.setdefault(int(words[0]), []).append(int(words[1]) * board.tick / REPETITIONS)
-    return found
+            results.setdefault(int(words[0]), []).append(int(words[1]) * board.tick / REPETITIONS)
+    return results
 
 
 def main(cpu: str, library: str, *flags: str) -> int:
@@ -131,17 +131,17 @@ def main(cpu: str, library: str, *flags: str) -> int:
         rows = [json.loads(line) for line in lines]
     calls = [ReferenceCall(row["op"], row["type"], row["inputs"], row["output"]) for row in rows]
     try:
-        found = measured(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
+        results = measured(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
     except (OSError, subprocess.SubprocessError) as error:
         print(f"nothing was measured: {error}", file=sys.stderr)
         return 2
-    outside = len(calls) - len(found)
-    for number, instructions in sorted(found.items()):
+    outside = len(calls) - len(results)
+    for number, instructions in sorted(results.items()):
         least, most = min(instructions), max(instructions)
         told = reference_range(calls[number], parse_target(cpu), NEWEST) or (0, 0)
         outside += not told[0] <= least <= most <= told[1]
         print(json.dumps({**calls[number]._asdict(), "instructions": [least, most], "range": told}))
-    print(f"{len(found)} of {len(calls)} calls ran; {outside} failed or lie outside of their range", file=sys.stderr)
+    print(f"{len(results)} of {len(calls)} calls ran; {outside} failed or lie outside of their range", file=sys.stderr)
     return int(outside > 0)
 
 

@@ -52,32 +52,32 @@ def describe(model: TfliteModel) -> dict[str, Any]:
 
 
 def _tensor(tensor: TfliteTensor) -> dict[str, Any]:
-    found: dict[str, Any] = {"shape": list(tensor.shape), "type": tensor.elem_type, "buffer": tensor.buffer}
+    fields: dict[str, Any] = {"shape": list(tensor.shape), "type": tensor.elem_type, "buffer": tensor.buffer}
     if tensor.is_variable:
-        found["is_variable"] = True
+        fields["is_variable"] = True
     if tensor.quantization:
         scales, points, axis = tensor.quantization
-        found["quantization"] = {
+        fields["quantization"] = {
             "scale": [scales[0]] * len(scales),
             "zero_point": list(points),
             "quantized_dimension": axis,
         }
-    return found
+    return fields
 
 
 def _operator(operator: TfliteOperator, codes: list[tuple[str, str, int]]) -> dict[str, Any]:
     code = (operator.op, operator.custom_code, operator.version)
     if code not in codes:
         codes.append(code)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "opcode_index": codes.index(code),
         "inputs": list(operator.inputs),
         "outputs": list(operator.outputs),
         "intermediates": list(operator.intermediates) or None,
     }
     if operator.options:
-        found["builtin_options"] = (operator.options_type, operator.options)
-    return found
+        fields["builtin_options"] = (operator.options_type, operator.options)
+    return fields
 
 
 def rows(shared: Path) -> Iterator[dict[str, Any]]:
@@ -102,10 +102,10 @@ def main(shared: Path) -> None:
     for row in rows(shared):
         models.setdefault(row["model"], []).append(trimmed(row))
     with gzip.GzipFile(TARGET, "wb", mtime=0) as file:
-        for name, found in sorted(models.items()):
+        for name, recorded in sorted(models.items()):
             folder = "models" if (shared / "models" / "tflite" / name).exists() else "cases"
             described = describe(read_tflite(shared / folder / "tflite" / name))
-            file.write((json.dumps({"model": described, "rows": found}, separators=(",", ":")) + "\n").encode())
+            file.write((json.dumps({"model": described, "rows": recorded}, separators=(",", ":")) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ if not TYPE_CHECKING:  # else a type checker would take every name for one of th
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        globals()[name] = found
-        return found
+        member: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = member
+        return member
 
 
 def __dir__() -> list[str]:

@@ -131,8 +131,8 @@ From 60 models in firmware (CMSIS-NN 4.0.0, 7.0.0 and main):
 def cost_page() -> str:
     """The whole page."""
     tables = {(release, isa): _apart(release, isa) for release in RELEASES for isa in Isa}
-    kernels = sorted({kernel for found in tables.values() for kernel in found})
-    rows = (f"* {kernel}: {_worst([found.get(kernel) for found in tables.values()])}\n" for kernel in kernels)
+    kernels = sorted({kernel for errors in tables.values() for kernel in errors})
+    rows = (f"* {kernel}: {_worst([errors.get(kernel) for errors in tables.values()])}\n" for kernel in kernels)
     filled = {"{plain}": _plain(), "{reference}": _reference(), "{measured}": _measured()}
     tail = TAIL
     for mark, value in filled.items():
@@ -145,7 +145,7 @@ def _plain() -> str:
     copies = " | ".join(f"{cost.least:g} to {cost.element + cost.carry:.0f}" for cost in COPIES.values())
     rows = [f"| a copy between memory orders | {copies} |"]
     for code, row in ELEMENTS.items():
-        ends = " | ".join(f"{each.least:g} to {each.most:.0f}" for each in row.values())
+        ends = " | ".join(f"{cost.least:g} to {cost.most:.0f}" for cost in row.values())
         rows.append(f"| `{code}` | {ends} |")
     return "\n".join(rows) + "\n"
 
@@ -173,8 +173,8 @@ def _measured() -> str:
 def _apart(release: str, isa: Isa) -> dict[str, dict[str, Any]]:
     """Errors of the shapes that no fit saw, by kernel."""
     data = json.loads((FOLDER / f"{release}-{isa.value}.json").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, Any]] = data.get("later", {}).get("apart_error_percent", {})
-    return found
+    errors: dict[str, dict[str, Any]] = data.get("later", {}).get("apart_error_percent", {})
+    return errors
 
 
 def _worst(errors: list[dict[str, Any] | None]) -> str:

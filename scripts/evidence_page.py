@@ -138,14 +138,14 @@ def _cell(row: Hazard, isa: Isa, release: str, runs: tuple[Recorded, ...], reaso
     if not row.origin.spans(release):
         return "-"
     here = [run for run in runs if (run.release, run.cpu) == (release, _CPU[isa])]
-    found = {run.compiler.split()[0]: each for run in here for each in run.hazards if each.hazard == row.id}
-    seen = [name for name, each in found.items() if each.outcome == CONFIRMED]
-    for name, each in found.items():
-        if each.outcome != CONFIRMED:
-            reasons[f"{row.id}: {f'{name}: ' if seen else ''}{each.outcome}: {each.seen}"] = None
+    outcomes = {run.compiler.split()[0]: hazard for run in here for hazard in run.hazards if hazard.hazard == row.id}
+    seen = [name for name, hazard in outcomes.items() if hazard.outcome == CONFIRMED]
+    for name, hazard in outcomes.items():
+        if hazard.outcome != CONFIRMED:
+            reasons[f"{row.id}: {f'{name}: ' if seen else ''}{hazard.outcome}: {hazard.seen}"] = None
     if seen:
-        return "+" if len(seen) == len(found) else f"+ with {', '.join(seen)}"
-    if found:
-        return next(iter(found.values())).outcome
+        return "+" if len(seen) == len(outcomes) else f"+ with {', '.join(seen)}"
+    if outcomes:
+        return next(iter(outcomes.values())).outcome
     reasons[f"{row.id}: not run on {_CPU[isa]} with {release}"] = None
     return "not run"

@@ -116,9 +116,9 @@ def multiplier(folder: Path, size: int) -> str:
         "p": np.zeros((5, 4 * size, 1, 1)),
     }
     for lane in range(12):
-        place = lane // 3 * size + lane % 3
-        wide["d"][place], wide["d_b"][place] = live["d"][lane], live["d_b"][lane]
-        wide["p"][:, place] = live["p"][:, lane]
+        wide_lane = lane // 3 * size + lane % 3
+        wide["d"][wide_lane], wide["d_b"][wide_lane] = live["d"][lane], live["d_b"][lane]
+        wide["p"][:, wide_lane] = live["p"][:, lane]
     nodes = [conv("x", "d", "depthwise", pads=[1, 1, 1, 1], group=4), relu("depthwise", "r"), conv("r", "p", "y")]
     return save(folder, f"multiplier_{size}", nodes, ([1, 4, 10, 10], [1, 5, 10, 10]), wide)
 
@@ -136,7 +136,7 @@ def dead_lanes(folder: Path, dead: int) -> str:
 
 
 def _grown(array: Numbers, axis: int, more: int) -> Numbers:
-    return np.pad(array, [(0, more if each == axis else 0) for each in range(array.ndim)])
+    return np.pad(array, [(0, more if dimension == axis else 0) for dimension in range(array.ndim)])
 
 
 def wide_padding(folder: Path, pad: int) -> str:

@@ -21,9 +21,9 @@ PROGRAM = re.compile(r'^```python title="activity\.py"\n(.*?)^```$', re.MULTILIN
 
 def program() -> str:
     """The program of the page that exports the model."""
-    found = PROGRAM.search((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
-    assert found, "docs/tutorial.md has no activity.py"
-    return found[1]
+    match = PROGRAM.search((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    assert match, "docs/tutorial.md has no activity.py"
+    return match[1]
 
 
 def main() -> None:

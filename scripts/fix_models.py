@@ -68,10 +68,10 @@ def main(argv: list[str]) -> int:
         for policy, target in product(POLICIES, TARGETS):
             started = time.perf_counter()
             try:
-                found = list(outcomes(path, policy, target))
+                results = list(outcomes(path, policy, target))
             except Exception as error:
-                found = [(False, f"{type(error).__name__}: {error}")]
-            for good, text in found:
+                results = [(False, f"{type(error).__name__}: {error}")]
+            for good, text in results:
                 failed += not good
                 seconds = time.perf_counter() - started
                 print(f"{'' if good else 'FAILED '}{path.name} {policy} {target} ({seconds:.1f} s): {text}", flush=True)

@@ -130,7 +130,7 @@ def firmware_page() -> str:
     rows = "".join(
         f"| {', '.join(dict.fromkeys(names))} | {form} | {limits} |\n" for (form, limits), names in operators.items()
     )
-    moves = [one.name for one in RECORDS.values() if one.elements in MOVES]
+    moves = [record.name for record in RECORDS.values() if record.elements in MOVES]
     reals = {name: computed(record) for (_, name), record in RECORDS.items()}
     rows += f"| {', '.join(moves)} | none: another way to read memory; move where a layer wants an order | |\n"
     read = ", ".join(f"{name} as {real.name}" for name, real in reals.items() if real)
@@ -139,7 +139,9 @@ def firmware_page() -> str:
 
 
 def _functions(form: LayerForm) -> str:
-    names = (f"`{each.name}`{'' if each.since == '4.0.0' else f' ({each.since})'}" for each in form.functions)
+    names = (
+        f"`{function.name}`{'' if function.since == '4.0.0' else f' ({function.since})'}" for function in form.functions
+    )
     return ", ".join(names) or "none"
 
 

@@ -46,10 +46,10 @@ def _main(args: argparse.Namespace) -> int:
     images = images[:, None] if images.ndim == 3 else images
     labels = read_idx(args.labels_file)[: args.images]
     with tempfile.TemporaryDirectory(prefix="mnist_firmware-") as name:
-        found = accuracies(args, images, labels, Path(name))
-    for what, accuracy in found.items():
+        shares = accuracies(args, images, labels, Path(name))
+    for what, accuracy in shares.items():
         print(f"{what:24} {100 * accuracy:6.2f} % of {len(labels)} images")
-    return int(100 * (found["ONNX Runtime, float"] - found[f"{args.target}, int8"]) > POINTS)
+    return int(100 * (shares["ONNX Runtime, float"] - shares[f"{args.target}, int8"]) > POINTS)
 
 
 def _arguments() -> argparse.Namespace:
@@ -88,7 +88,7 @@ def accuracies(args: argparse.Namespace, images: Elements, labels: Elements, fol
         "ONNX Runtime, int8": _by_onnxruntime(str(folder / "quantized.onnx"), chosen),
         f"{args.target}, int8": _by_firmware(args, model, chosen, folder),
     }
-    return {what: float(np.mean(each.argmax(axis=1) == labels)) for what, each in scores.items()}
+    return {what: float(np.mean(values.argmax(axis=1) == labels)) for what, values in scores.items()}
 
 
 def _quantized(args: argparse.Namespace, images: Elements, folder: Path) -> OpenedModel:
@@ -119,9 +119,9 @@ def _by_firmware(args: argparse.Namespace, model: OpenedModel, images: Elements,
     steps = np.rint(images / np.float32(q.scale)) + q.zero_point  # what QuantizeLinear makes of them
     integers = np.clip(steps, q.lowest, q.highest).astype(np.int8)
     image = build(program, bench, folder, args.model, traced=False)
-    sets = [[program.inputs[0].to_memory(each[None])] for each in integers]
+    sets = [[program.inputs[0].to_memory(image[None])] for image in integers]
     outputs = run_image(image.path, program, bench, sets, every_layer=False).outputs
-    return np.stack([program.outputs[0].from_memory(each[0]).reshape(-1) for each in outputs])
+    return np.stack([program.outputs[0].from_memory(output[0]).reshape(-1) for output in outputs])
 
 
 if __name__ == "__main__":

@@ -63,20 +63,20 @@ def _replace(data: bytearray, chance: random.Random) -> None:
 
 def _insert(data: bytearray, chance: random.Random) -> None:
     """One to three new bytes."""
-    place = chance.randrange(len(data) + 1)
-    data[place:place] = bytes(chance.choice([*BYTES, chance.randrange(256)]) for _ in range(chance.randint(1, 3)))
+    offset = chance.randrange(len(data) + 1)
+    data[offset:offset] = bytes(chance.choice([*BYTES, chance.randrange(256)]) for _ in range(chance.randint(1, 3)))
 
 
 def _delete(data: bytearray, chance: random.Random) -> None:
     """A few bytes."""
-    place = chance.randrange(len(data) + 1)
-    del data[place : place + chance.randint(1, LONGEST)]
+    offset = chance.randrange(len(data) + 1)
+    del data[offset : offset + chance.randint(1, LONGEST)]
 
 
 def _double(data: bytearray, chance: random.Random) -> None:
     """A few bytes once more, somewhere else."""
-    start, place = (chance.randrange(len(data) + 1) for _ in range(2))
-    data[place:place] = data[start : start + chance.randint(1, LONGEST)]
+    start, offset = (chance.randrange(len(data) + 1) for _ in range(2))
+    data[offset:offset] = data[start : start + chance.randint(1, LONGEST)]
 
 
 def _cut(data: bytearray, chance: random.Random) -> None:
@@ -87,8 +87,9 @@ def _cut(data: bytearray, chance: random.Random) -> None:
 def _word(data: bytearray, chance: random.Random) -> None:
     """One aligned word, which is where a flatbuffer has its offsets, lengths and sizes."""
     if len(data) >= 8:
-        place = 4 * chance.randrange(len(data) // 4)
-        data[place : place + 4] = (chance.choice([*EXTREME, chance.randrange(len(data))]) % 2**32).to_bytes(4, "little")
+        offset = 4 * chance.randrange(len(data) // 4)
+        number = chance.choice([*EXTREME, chance.randrange(len(data))]) % 2**32
+        data[offset : offset + 4] = number.to_bytes(4, "little")
 
 
 def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> bytes:
@@ -98,14 +99,14 @@ def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> 
     except (ModelError, RecursionError):
         return data
     damaged = bytearray(data)
-    for place, letter in chance.choices(numbers, k=times):
+    for offset, letter in chance.choices(numbers, k=times):
         low, high = (0, 1) if letter == "?" else (0, 255) if letter in "bB" else (-(2**63), 2**64)
         real = letter in "fd"
         values = REALS if real else [value for value in [*EXTREME, 3, 5, 8] if low <= value <= high]
         value = chance.choice(values)
         width = struct.calcsize(f"<{letter}")
         new = struct.pack(f"<{letter}", value) if real else (int(value) % 256**width).to_bytes(width, "little")
-        damaged[place : place + width] = new
+        damaged[offset : offset + width] = new
     return bytes(damaged)
 
 
@@ -117,15 +118,15 @@ def _numbers(table: Table) -> Iterator[tuple[int, str]]:
     """Where the numbers of a table and of those below it stand, with their letters of `struct`; no bytes of buffers."""
     file, schema = table.file, table.file.schema
     for name, field in table.fields.items():
-        place = table.position(name)
-        if not place:
+        offset = table.position(name)
+        if not offset:
             continue
         inner = field.type[1:-1] if field.type.startswith("[") else ""
         if field.type in schema.scalars:
-            yield place, schema.scalars[field.type][0]
+            yield offset, schema.scalars[field.type][0]
         elif inner in schema.scalars and (table.kind, name) not in BYTES_OF_VALUES:
             letter, width = schema.scalars[inner]
-            first, count = file.vector(file.follow(place), width)
+            first, count = file.vector(file.follow(offset), width)
             yield first - 4, "I"
             yield from ((first + index * width, letter) for index in range(count))
         elif inner in schema.tables:
@@ -138,10 +139,10 @@ def _numbers(table: Table) -> Iterator[tuple[int, str]]:
 
 def _attribute(proto: onnx.ModelProto, chance: random.Random) -> None:
     """One attribute of one node."""
-    found = [a for node in proto.graph.node for a in node.attribute]
-    if not found:
+    attributes = [a for node in proto.graph.node for a in node.attribute]
+    if not attributes:
         return
-    target = chance.choice(found)
+    target = chance.choice(attributes)
     if target.type == onnx.AttributeProto.INT:
         target.i = chance.choice(EXTREME)
     elif target.type == onnx.AttributeProto.INTS:
@@ -173,15 +174,15 @@ def _shape(proto: onnx.ModelProto, chance: random.Random) -> None:
 
 def _operand(proto: onnx.ModelProto, chance: random.Random) -> None:
     """Inputs of one node: fewer, none, or exchanged."""
-    found = [node for node in proto.graph.node if node.input]
-    if not found:
+    nodes = [node for node in proto.graph.node if node.input]
+    if not nodes:
         return
-    node = chance.choice(found)
-    place = chance.randrange(len(node.input))
+    node = chance.choice(nodes)
+    index = chance.randrange(len(node.input))
     if chance.random() < 0.5:
-        del node.input[place:]
+        del node.input[index:]
     else:
-        node.input[place] = chance.choice(["", *node.input])
+        node.input[index] = chance.choice(["", *node.input])
 
 
 def _constant(proto: onnx.ModelProto, chance: random.Random) -> None:

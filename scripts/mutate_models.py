@@ -141,13 +141,13 @@ def run_step(name: str, folder: Path, model: Path, original: Path) -> Ended:
 def troubles(told: str) -> str:
     """The place and the text of an internal error, or how a process ended; empty where standard error has neither."""
     lines = told.splitlines()
-    place = next((line.strip() for line in reversed(lines) if line.startswith('  File "')), "")
+    frame = next((line.strip() for line in reversed(lines) if line.startswith('  File "')), "")
     if told.startswith("onnxlint-cmsis: error: --"):
         return f"its command line is wrong: {told}"
     for line in lines:
         if "internal error" in line or ("its process ended" in line and "ONNX Runtime" not in line):
             what = line.partition("internal error: ")[2].partition("; please report it")[0]
-            return f"{what or line} at {place}"
+            return f"{what or line} at {frame}"
     return ""
 
 
@@ -223,8 +223,8 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
         try:
             code, trouble = run(name, folder, model, original)
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            code, trouble = 2, f"{type(error).__name__}: {error} at {place.filename}:{place.lineno}"
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            code, trouble = 2, f"{type(error).__name__}: {error} at {frame.filename}:{frame.lineno}"
             if args.verbose:
                 traceback.print_exc()
         if trouble:

@@ -41,7 +41,7 @@ def link_faults(wheel: Path) -> list[str]:
         [record] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         links = re.findall(r"\]\(([^)#][^)]*)\)", archive.read(record).decode())
     faults = [
-        f"{wheel.name}: PyPI's page has a relative link, {one}" for one in links if not one.startswith("https://")
+        f"{wheel.name}: PyPI's page has a relative link, {link}" for link in links if not link.startswith("https://")
     ]
     return faults or ([] if links else [f"{wheel.name}: PyPI's page has no link"])
 

@@ -195,8 +195,8 @@ def _host_row(row: HostRow) -> str:
 
 
 def _revisions() -> str:
-    found = [runtime_of(f"tflm@{row.commit}") for row in REVISIONS]
-    return "".join(_revision(each) for each in (*found, *REVIEWED.values()))
+    runtimes = [runtime_of(f"tflm@{row.commit}") for row in REVISIONS]
+    return "".join(_revision(runtime) for runtime in (*runtimes, *REVIEWED.values()))
 
 
 def _revision(row: Runtime) -> str:
@@ -217,8 +217,8 @@ def _merged(rows: tuple[ConditionRow, ...]) -> list[list[ConditionRow]]:
     groups: list[list[ConditionRow]] = []
     for row in rows:
         said = (row.verdict, row.cause, row.reason, row.since, row.until)
-        for place in range(len(groups) - 1, -1, -1):
-            group = groups[place]
+        for index in range(len(groups) - 1, -1, -1):
+            group = groups[index]
             first = group[0]
             alike = said == (first.verdict, first.cause, first.reason, first.since, first.until)
             if alike and bool(row.ops) == bool(first.ops):
@@ -235,8 +235,8 @@ def _merged(rows: tuple[ConditionRow, ...]) -> list[list[ConditionRow]]:
 def _condition(rows: list[ConditionRow]) -> str:
     """One line of rows that differ in operators and sources."""
     row = rows[0]
-    operators = ", ".join(dict.fromkeys(op for each in rows for op in each.ops)) or "others"
-    sources = ", ".join(dict.fromkeys(_short(each.source) for each in rows))
+    operators = ", ".join(dict.fromkeys(op for other in rows for op in other.ops)) or "others"
+    sources = ", ".join(dict.fromkeys(_short(other.source) for other in rows))
     reason = row.reason.replace("no operator {op}", "no such operator").format(
         op="the operator", refusal="it has a type, a number of axes or of inputs that its checks do not take"
     )

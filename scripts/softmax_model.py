@@ -50,7 +50,7 @@ def softmax_model(count: int = 100, seed: int = 0) -> onnx.ModelProto:
     parts = [_part(name, KINDS[name.rpartition("_")[0]], generator) for name in names]
     graph = helper.make_graph(
         [node for nodes, _, _, _ in parts for node in nodes], "softmaxes", [given for _, given, _, _ in parts],
-        [made for _, _, made, _ in parts], [each for _, _, _, constants in parts for each in constants],
+        [result for _, _, result, _ in parts], [constant for _, _, _, constants in parts for constant in constants],
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
@@ -76,7 +76,7 @@ def _part(
 def _shape(generator: np.random.Generator) -> tuple[list[int], int]:
     """Classes of some images or of a sequence, attention between places, or classes of each pixel; and the axis."""
     classes = int(np.exp(generator.uniform(np.log(2), np.log(1000))))
-    few, high, wide = (int(each) for each in generator.integers(1, 9, 3))
+    few, high, wide = (int(number) for number in generator.integers(1, 9, 3))
     rows = max(1, min(few, _MOST // classes))
     places = min(classes, 32)
     shapes = (

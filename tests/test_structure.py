@@ -257,6 +257,26 @@ def test_only_reading_and_fixing_touch_protobufs_and_flatbuffers() -> None:
             assert not [each for each in found if "formats.flatbuffer" in each or ".schema." in each], path
 
 
+SAY_NOTHING = {"one", "each", "found", "place", "made"}
+"""Names of variables that do not tell what they hold."""
+
+
+def test_variables_are_named_for_what_they_hold() -> None:
+    paths = [
+        *MODULES,
+        *FIRMWARE,
+        *(path for name in ("scripts", "lab", "bench") for path in (ROOT / name).glob("*.py")),
+    ]
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                assert node.id not in SAY_NOTHING, f"{path}:{node.lineno}"
+            elif isinstance(node, ast.arg):
+                assert node.arg not in SAY_NOTHING, f"{path}:{node.lineno}"
+            elif isinstance(node, ast.ExceptHandler):
+                assert node.name not in SAY_NOTHING, f"{path}:{node.lineno}"
+
+
 def loaded_by_lint(model: Path, *options: str) -> set[str]:
     """Modules that linting one file loads, as a process that does nothing else."""
     code = (

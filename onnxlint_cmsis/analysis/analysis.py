@@ -109,10 +109,10 @@ class ModelAnalysis:
         if self._loaded is None or not self.format.interpretation:
             return None
         settings = self.settings
-        found: FileInterpretation = part(self.format.interpretation)(
+        interpretation: FileInterpretation = part(self.format.interpretation)(
             self._loaded, settings.targets, settings.runtime, settings.cmsis_nn_build
         )
-        return found
+        return interpretation
 
     @cached_property
     def lowered(self) -> Lowered:

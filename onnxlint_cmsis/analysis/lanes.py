@@ -574,7 +574,7 @@ def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
     """Weights of rank 2 against data of any rank; the usual weights are the right factor."""
     roles = view.roles(node)
     is_right, rows_first = weights == roles.weights[0], roles.form is Form.ROWS
-    data = next(place for place in (*roles.data, *roles.weights) if place != weights)
+    data = next(position for position in (*roles.data, *roles.weights) if position != weights)
     turned = bool(node.int("transA")), rows_first or bool(node.int("transB"))
     rows, columns = (1, 0) if is_right else (0, 1)
     if turned[is_right]:

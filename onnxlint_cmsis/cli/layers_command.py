@@ -278,10 +278,10 @@ def _side_by_side(
     totals = [report.totals[number] for report in reports.values()]
     sides = [_by_place(report, total.target) for report, total in zip(reports.values(), totals, strict=True)]
     rows = []
-    for place in dict.fromkeys(chain(*sides)):
-        layer = next(side[place] for side in sides if place in side)
+    for key in dict.fromkeys(chain(*sides)):
+        layer = next(side[key] for side in sides if key in side)
         if layer.computes:
-            cells = [_type_cell(side.get(place)) for side in sides]
+            cells = [_type_cell(side.get(key)) for side in sides]
             rows.append([names.get(layer.node, layer.node), layer.op, *_compared(cells)])
     for name, numbers, comparable in _sums(totals):
         texts = ["unknown" if number is None else f"{number:,}" for number in numbers]

@@ -166,10 +166,10 @@ def _float_activation(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
 def _bounds(graph: Graph, node: Node) -> tuple[float | None, ...]:
     """Bounds of a Clip, from attributes or constants; None for one that is not fixed."""
     given = [node.attributes.get(name) for name in ("min", "max")]
-    for place, name in enumerate(node.inputs[1:3]):
+    for index, name in enumerate(node.inputs[1:3]):
         stored = weights_behind(graph, name) if name else None
         values = stored.values() if stored else None
-        given[place] = values[0] if values and len(values) == 1 else None
+        given[index] = values[0] if values and len(values) == 1 else None
     return tuple(float(bound) if isinstance(bound, (int, float)) else None for bound in given)
 
 

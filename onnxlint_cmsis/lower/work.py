@@ -158,7 +158,7 @@ def _shape(graph: Graph, names: tuple[str, ...], position: int) -> tuple[Size, .
 def _in_steps(graph: Graph, node: Node, matrices: Iterable[int]) -> int | None:
     """Every step of every sequence multiplies by all matrices."""
     data = _shape(graph, node.inputs, 0)
-    shapes = [graph.shape(node.inputs[place]) for place in matrices if node.has(place)]
+    shapes = [graph.shape(node.inputs[position]) for position in matrices if node.has(position)]
     if data is None or None in shapes:
         return None
     return product_of(*data[:-1], total(product_of(*shape) for shape in shapes if shape is not None))

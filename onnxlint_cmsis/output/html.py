@@ -360,7 +360,7 @@ class GraphRow(NamedTuple):
 
 def graph_rows(given: ReportInput) -> tuple[GraphRow, ...]:
     """Inputs and layers in file order, at most MOST; nodes that compute nothing are part of the connections."""
-    model, made = given.model, {layer.node: layer.output for layer in given.version.layers.layers}
+    model, outputs = given.model, {layer.node: layer.output for layer in given.version.layers.layers}
     records = model.lowered.records[:MOST]
     sources = _Sources(model, records)
     rows = [
@@ -371,7 +371,7 @@ def graph_rows(given: ReportInput) -> tuple[GraphRow, ...]:
         node = record.node
         tensor = record.epilogue.tensor if record.epilogue else "".join(node.outputs[:1])
         op = " + ".join((node.op_type, *(fused.op_type for fused in record.fused)))
-        shape = sizes_text(made.get(node.label, (None,)))
+        shape = sizes_text(outputs.get(node.label, (None,)))
         rows.append(GraphRow(node.label, op, shape, sources.read_by(record), _classes(model, tensor)))
     return tuple(rows)
 
@@ -629,7 +629,9 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         styles=STYLES,
         notes=result.notes,
         findings=findings,
-        quiet=[found for found in findings if found.level is Level.NOTE and not (found.decides or found.asks)],
+        quiet=[
+            finding for finding in findings if finding.level is Level.NOTE and not (finding.decides or finding.asks)
+        ],
         targets=[target.label for target in given.model.settings.targets],
         boundary=given.version.layers.boundary,
         figures=figures(result.summary),

@@ -257,7 +257,7 @@ class HostTable(NamedTuple):
 def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
     """A comparison with one host or more, in words."""
     layers = [*zip(*(comparison.layers for comparison in hosts), strict=True)]
-    off = [found for found in layers if not all(layer.equal for layer in found)]
+    off = [differences for differences in layers if not all(layer.equal for layer in differences)]
     equal = len(layers) - len(off)
     which = f"{'the other' if off else 'all'} {equal} {'layer' if equal == 1 else 'layers'}: equal, bit for bit"
     reasons: dict[tuple[str, str], list[str]] = {}
@@ -267,7 +267,7 @@ def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
                 reasons.setdefault((comparison.host.key, layer.why), []).append(layer.node.label)
     return HostTable(
         tuple(comparison.host.key for comparison in hosts),
-        tuple((found[0].node.label, tuple(_off_by(layer.bound) for layer in found)) for found in off),
+        tuple((differences[0].node.label, tuple(_off_by(layer.bound) for layer in differences)) for differences in off),
         which if equal else "",
         tuple((host, tuple(labels), why) for (host, why), labels in reasons.items()),
         tuple((name, comparison.host.key, _steps(steps)) for comparison in hosts for name, steps in comparison.outputs),

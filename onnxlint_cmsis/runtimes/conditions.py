@@ -52,9 +52,9 @@ def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, K
     for nodes, what in ((padded, PAD_IN_FRONT), (lost, NO_SUCH_PADDING), (cut, SLICE_BEHIND)):
         if nodes:
             labels = tuple(node.label for node in nodes)
-            text, place = f"{named(labels)}: {what}", node_location(path, nodes[0])
+            text, location = f"{named(labels)}: {what}", node_location(path, nodes[0])
             verdict, cause = RuntimeVerdict.CMSIS_NN, "padding"
-            yield RuntimeRemark(cause, verdict, text, place, labels, level=Level.NOTE, converter=True)
+            yield RuntimeRemark(cause, verdict, text, location, labels, level=Level.NOTE, converter=True)
 
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
@@ -508,7 +508,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     for layer in layers:
         if layer.row and layer.row.cause:
             groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
-    found = [
+    judged = [
         RuntimeRemark(
             row.cause,
             row.verdict,
@@ -525,7 +525,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
     calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
-    return (*found, *(padding_remarks(graph.path, padded, calls) if runtime.name == TFLM else ()))
+    return (*judged, *(padding_remarks(graph.path, padded, calls) if runtime.name == TFLM else ()))
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:

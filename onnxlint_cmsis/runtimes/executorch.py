@@ -125,9 +125,9 @@ def _window(call: ProgramCall, entry: str, kernel: Pair, filter_dims: Dims, ch_m
         raise NotRunError("its stride or dilation is below 1")
 
     def behind(axis: int) -> int:
-        size, made = (source.h, source.w)[axis] or 0, (result.h, result.w)[axis] or 0
+        size, result_size = (source.h, source.w)[axis] or 0, (result.h, result.w)[axis] or 0
         span = ((kernel[axis] or 1) - 1) * (dilation[axis] or 1) + 1
-        return max((made - 1) * (stride[axis] or 1) + span - size - (before[axis] or 0), 0)
+        return max((result_size - 1) * (stride[axis] or 1) + span - size - (before[axis] or 0), 0)
 
     after = Pair(behind(0), behind(1))
     return KernelCall(entry, source, filter_dims, result, stride, before, after, dilation, ch_mult)
@@ -136,70 +136,73 @@ def _window(call: ProgramCall, entry: str, kernel: Pair, filter_dims: Dims, ch_m
 def _convolution(call: ProgramCall) -> KernelCall:
     """op_quantized_conv2d.cpp."""
     outputs, height, width, inputs = _weights(call)
-    made = _window(call, "convolve_s8", Pair(height, width), Dims(outputs, height, width, inputs))
-    _scaled(call, made.output_dims.c)
-    return made._replace(bias=call.tensor("bias") is not None)
+    kernel_call = _window(call, "convolve_s8", Pair(height, width), Dims(outputs, height, width, inputs))
+    _scaled(call, kernel_call.output_dims.c)
+    return kernel_call._replace(bias=call.tensor("bias") is not None)
 
 
 def _depthwise(call: ProgramCall) -> KernelCall:
     """op_quantized_depthwise_conv2d.cpp."""
     first, height, width, outputs = _weights(call)
     multiplier = call.number_of("depth_multiplier")
-    made = _window(call, "depthwise_s8", Pair(height, width), Dims(1, height, width, outputs), multiplier)
-    if made.input_dims.n != 1:
-        raise NotRunError(f"it has a batch of {made.input_dims.n}; the kernel takes 1")
-    if first != 1 or outputs != made.output_dims.c or outputs != (made.input_dims.c or 0) * multiplier:
+    kernel_call = _window(call, "depthwise_s8", Pair(height, width), Dims(1, height, width, outputs), multiplier)
+    if kernel_call.input_dims.n != 1:
+        raise NotRunError(f"it has a batch of {kernel_call.input_dims.n}; the kernel takes 1")
+    if first != 1 or outputs != kernel_call.output_dims.c or outputs != (kernel_call.input_dims.c or 0) * multiplier:
         raise NotRunError(
             f"its weights are for {outputs} channels, its multiplier is {multiplier}, of 1x{height}x{width}"
         )
-    _scaled(call, made.output_dims.c)
-    return made._replace(bias=call.tensor("bias") is not None)
+    _scaled(call, kernel_call.output_dims.c)
+    return kernel_call._replace(bias=call.tensor("bias") is not None)
 
 
 def _transpose_convolution(call: ProgramCall) -> KernelCall:
     """op_quantized_transpose_conv2d.cpp."""
     outputs, height, width, inputs = _weights(call)
-    made = _window(call, "transpose_conv_s8", Pair(height, width), Dims(outputs, height, width, inputs))
-    if outputs != made.output_dims.c:
-        raise NotRunError(f"its weights have {outputs} output channels, its result {made.output_dims.c}")
-    _scaled(call, made.output_dims.c)
-    sizes = ((made.input_dims.h or 0, made.input_dims.w or 0), (made.output_dims.h or 0, made.output_dims.w or 0))
+    kernel_call = _window(call, "transpose_conv_s8", Pair(height, width), Dims(outputs, height, width, inputs))
+    if outputs != kernel_call.output_dims.c:
+        raise NotRunError(f"its weights have {outputs} output channels, its result {kernel_call.output_dims.c}")
+    _scaled(call, kernel_call.output_dims.c)
+    sizes = (
+        (kernel_call.input_dims.h or 0, kernel_call.input_dims.w or 0),
+        (kernel_call.output_dims.h or 0, kernel_call.output_dims.w or 0),
+    )
     after = Pair(
         *(
             (size - 1) * (step or 1) + kernel - (front or 0) - result
             for size, result, step, kernel, front in zip(
-                *sizes, made.stride, (height, width), made.padding, strict=True
+                *sizes, kernel_call.stride, (height, width), kernel_call.padding, strict=True
             )
         )
     )
-    return made._replace(bias=call.tensor("bias") is not None, pad_after=after)
+    return kernel_call._replace(bias=call.tensor("bias") is not None, pad_after=after)
 
 
 def _pool(call: ProgramCall, entry: str) -> KernelCall:
     kernel = _pair(call, "kernel_size")
-    made = _window(call, entry, kernel, Dims(1, kernel.h, kernel.w, 1))
-    if (made.input_dims.n, made.input_dims.c) != (made.output_dims.n, made.output_dims.c):
+    kernel_call = _window(call, entry, kernel, Dims(1, kernel.h, kernel.w, 1))
+    if (kernel_call.input_dims.n, kernel_call.input_dims.c) != (kernel_call.output_dims.n, kernel_call.output_dims.c):
         raise NotRunError("its result has another batch or other channels than its input")
-    if made.dilation != (1, 1):
+    if kernel_call.dilation != (1, 1):
         raise NotRunError("it has a dilation; the kernel takes none")
-    return made
+    return kernel_call
 
 
 def _average_pool(call: ProgramCall) -> KernelCall:
     """op_quantized_avg_pool2d.cpp; the size of the result is looked at since there is ceil_mode."""
-    made = _pool(call, "avgpool_s8")
+    kernel_call = _pool(call, "avgpool_s8")
     if "ceil_mode" in call.arguments:
         ceil = bool(call.number_of("ceil_mode"))
-        wanted = tuple(_pooled(made, axis, ceil) for axis in (0, 1))
-        if made.output_dims[1:3] != wanted:
-            raise NotRunError(f"its result is {made.output_dims[1:3]}; its window gives {wanted}")
-    return made
+        wanted = tuple(_pooled(kernel_call, axis, ceil) for axis in (0, 1))
+        if kernel_call.output_dims[1:3] != wanted:
+            raise NotRunError(f"its result is {kernel_call.output_dims[1:3]}; its window gives {wanted}")
+    return kernel_call
 
 
-def _pooled(made: KernelCall, axis: int, ceil: bool) -> int:
+def _pooled(kernel_call: KernelCall, axis: int, ceil: bool) -> int:
     """Windows along an axis (op_quantized_avg_pool2d.cpp: pooling_output_size)."""
-    size, kernel = made.input_dims[1 + axis] or 0, made.filter_dims[1 + axis] or 0
-    stride, padding = made.stride[axis] or 1, made.padding[axis] or 0
+    size, kernel = kernel_call.input_dims[1 + axis] or 0, kernel_call.filter_dims[1 + axis] or 0
+    stride, padding = kernel_call.stride[axis] or 1, kernel_call.padding[axis] or 0
     room = size + 2 * padding - kernel
     count = room // stride + 1 + (ceil and room % stride != 0)
     return count - (ceil and (count - 1) * stride >= size + padding)
@@ -431,14 +434,14 @@ def planned(call: ProgramCall) -> tuple[int, ...]:
     return tuple(tensor.bytes for tensor in tensors if tensor is not None)
 
 
-def needed(call: ProgramCall, made: KernelCall, taken: Route) -> tuple[int, ...]:
+def needed(call: ProgramCall, kernel_call: KernelCall, taken: Route) -> tuple[int, ...]:
     """Bytes that the kernel of a target asks for, buffer by buffer."""
-    if made.function is Function.TRANSPOSE_CONV:
+    if kernel_call.function is Function.TRANSPOSE_CONV:
         return max(taken.buffer_size or 0, 0), max(taken.reverse_buffer_size or 0, 0)
     return (max(taken.buffer_size or 0, 0),) if call.op == LINEAR or KERNELS[call.op].scratch else ()
 
 
-def written(made: KernelCall, taken: Route, isa: Isa) -> int | None:
+def written(kernel_call: KernelCall, taken: Route, isa: Isa) -> int | None:
     """Bytes from the first to the last that a kernel writes to its scratch; None where that is not known.
 
     arm_depthwise_conv_s8_opt.c:94-156 keeps the inputs of up to four results on MVE, each place of the window 124 bytes
@@ -446,15 +449,15 @@ def written(made: KernelCall, taken: Route, isa: Isa) -> int | None:
     of two, widened to 16 bits, the window being read behind the first. Run in QEMU: 21 calls on Cortex-M55 and 15 on
     Cortex-M4, with CMSIS-NN 99f736a6 and gcc 12.2, wrote as many.
     """
-    results = (made.output_dims.h or 0) * (made.output_dims.w or 0)
-    window = (made.filter_dims.h or 0) * (made.filter_dims.w or 0)
+    results = (kernel_call.output_dims.h or 0) * (kernel_call.output_dims.w or 0)
+    window = (kernel_call.filter_dims.h or 0) * (kernel_call.filter_dims.w or 0)
     kernel = taken.chain[-1] if taken.chain else ""
     if kernel == "arm_depthwise_conv_s8_opt" and isa is not Isa.SCALAR:
-        channels = made.input_dims.c or 0
+        channels = kernel_call.input_dims.c or 0
         most = (min(COLUMNS, results) * window - 1) * BLOCK + min(BLOCK, channels)
         return most if isa is Isa.MVE else 2 * window * channels
-    if kernel == "arm_convolve_s8" and made.function is Function.CONVOLVE and made.output_dims.n == 1:
-        columns = window * (made.filter_dims.c or 0)
+    if kernel == "arm_convolve_s8" and kernel_call.function is Function.CONVOLVE and kernel_call.output_dims.n == 1:
+        columns = window * (kernel_call.filter_dims.c or 0)
         apart = -(-columns // 4) * 4
         if isa is Isa.MVE:
             return (min(COLUMNS, results) - 1) * apart + columns
@@ -462,20 +465,20 @@ def written(made: KernelCall, taken: Route, isa: Isa) -> int | None:
     return None
 
 
-def plan_of(call: ProgramCall, made: KernelCall, taken: Route, target: Target, lost_bias: bool) -> Plan:
+def plan_of(call: ProgramCall, kernel_call: KernelCall, taken: Route, target: Target, lost_bias: bool) -> Plan:
     """What comes of a call's plan on a target; `lost_bias` tells whether its kernel sums hold a bias."""
-    plan = Plan(planned(call), needed(call, made, taken))
+    plan = Plan(planned(call), needed(call, kernel_call, taken))
     if call.op == LINEAR and target.isa is not Isa.MVE:
         text = "its bias is in the kernel sums alone, which only MVE reads: the result lacks the bias"
         lost = lost_bias and call.tensor("bias") is None
         return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text) if lost else plan
     short = next(((have, want) for have, want in zip(plan.given, plan.needed, strict=False) if have < want), None)
-    size = written(made, taken, target.isa)
+    size = written(kernel_call, taken, target.isa)
     if short is None or (short[0] and size is not None and size <= short[0]):
         return plan
     have, want = short
     if not have:
-        near_zero = made.function is Function.DEPTHWISE and taken.kernel != "arm_depthwise_conv_s8_opt"
+        near_zero = kernel_call.function is Function.DEPTHWISE and taken.kernel != "arm_depthwise_conv_s8_opt"
         verdict = RuntimeVerdict.HALTS if near_zero else RuntimeVerdict.REFUSED
         what = "kernel sums" if call.op == LINEAR else "scratch"
         then = f"{taken.kernel} returns an error"
@@ -573,45 +576,47 @@ class Interpretation:
         self._rows: dict[Target, tuple[ProgramRow, ...]] = {}
 
     @cached_property
-    def _made(self) -> tuple[KernelCall | NotRunError | None, ...]:
+    def _kernel_calls(self) -> tuple[KernelCall | NotRunError | None, ...]:
         """The call of CMSIS-NN of each call of the program, why its kernel ends before, or None for other code."""
-        made: list[KernelCall | NotRunError | None] = []
+        kernel_calls: list[KernelCall | NotRunError | None] = []
         for call in self.loaded.calls:
             kernel = KERNELS.get(call.op) if call.arguments and call.step.kind == "KernelCall" else None
             try:
-                made.append(kernel.call(call) if kernel else None)
+                kernel_calls.append(kernel.call(call) if kernel else None)
             except NotRunError as reason:
-                made.append(reason)
-        return tuple(made)
+                kernel_calls.append(reason)
+        return tuple(kernel_calls)
 
     @cached_property
     def _biases(self) -> tuple[bool, ...]:
         """Of each call, whether it is a dense layer whose kernel sums hold a bias."""
         return tuple(call.op == LINEAR and bias_in_sums(self.loaded, call) for call in self.loaded.calls)
 
-    def _route(self, made: KernelCall, target: Target) -> Route:
-        return route(made, self._runtime.library(made.entry, target))
+    def _route(self, kernel_call: KernelCall, target: Target) -> Route:
+        return route(kernel_call, self._runtime.library(kernel_call.entry, target))
 
     def rows(self, target: Target) -> tuple[ProgramRow, ...]:
         """What becomes of each call on a target, in file order."""
         if target not in self._rows:
-            calls = zip(self.loaded.calls, self._made, self._biases, strict=True)
-            self._rows[target] = tuple(self._row(call, made, target, bias) for call, made, bias in calls)
+            calls = zip(self.loaded.calls, self._kernel_calls, self._biases, strict=True)
+            self._rows[target] = tuple(self._row(call, kernel_call, target, bias) for call, kernel_call, bias in calls)
         return self._rows[target]
 
-    def _row(self, call: ProgramCall, made: KernelCall | NotRunError | None, target: Target, bias: bool) -> ProgramRow:
+    def _row(
+        self, call: ProgramCall, kernel_call: KernelCall | NotRunError | None, target: Target, bias: bool
+    ) -> ProgramRow:
         front = (call.method, call.number, call.op, call.label)
-        if isinstance(made, NotRunError):
-            verdict = RuntimeVerdict.HALTS if made.aborts else RuntimeVerdict.REFUSED
+        if isinstance(kernel_call, NotRunError):
+            verdict = RuntimeVerdict.HALTS if kernel_call.aborts else RuntimeVerdict.REFUSED
             function = KERNELS[call.op].function
             return ProgramRow(
-                *front, (), (), verdict, f"{made}, so that {function} is not called", (), EXECUTE, (),
+                *front, (), (), verdict, f"{kernel_call}, so that {function} is not called", (), EXECUTE, (),
                 cause="check",
             )  # fmt: skip
-        if made is None:
+        if kernel_call is None:
             return _beside(call, front)
-        taken = self._route(made, target)
-        plan = plan_of(call, made, taken, target, bias)
+        taken = self._route(kernel_call, target)
+        plan = plan_of(call, kernel_call, taken, target, bias)
         wrong = _wrong(call)
         verdict = plan.verdict or (RuntimeVerdict.WRONG if wrong else RuntimeVerdict.CMSIS_NN)
         reasons = tuple(filter(None, (plan.reason, wrong)))
@@ -624,7 +629,7 @@ class Interpretation:
             reasons if verdict is RuntimeVerdict.WRONG else (),
             EXECUTE if verdict in (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS) else "",
             plan.given or plan.needed,
-            made,
+            kernel_call,
             plan.cause if plan.verdict else "kernel" if wrong else "",
             Level.WARNING if verdict is RuntimeVerdict.UNDECIDED else None,
         )
@@ -662,8 +667,8 @@ class Interpretation:
             text = f"{named(labels)}: {PHRASES[verdict]}{reason}."
             if cause in PLANS:
                 text = f"{text} {self.plan_text} {export_for(target)}"
-            place = node_location(self.loaded.graph.path, nodes[0])
-            yield RuntimeRemark(cause, verdict, text, place, labels, (target.label,), level)
+            location = node_location(self.loaded.graph.path, nodes[0])
+            yield RuntimeRemark(cause, verdict, text, location, labels, (target.label,), level)
 
     @cached_property
     def planned_for(self) -> tuple[Isa, ...]:
@@ -671,13 +676,17 @@ class Interpretation:
         fits = []
         for isa in Isa:
             target = self.targets[0]._replace(isa=isa)
-            pairs = zip(self.loaded.calls, self._made, strict=True)
-            if all(self._fits(call, made, target) for call, made in pairs if isinstance(made, KernelCall)):
+            pairs = zip(self.loaded.calls, self._kernel_calls, strict=True)
+            if all(
+                self._fits(call, kernel_call, target)
+                for call, kernel_call in pairs
+                if isinstance(kernel_call, KernelCall)
+            ):
                 fits.append(isa)
         return tuple(fits)
 
-    def _fits(self, call: ProgramCall, made: KernelCall, target: Target) -> bool:
-        given, wanted = planned(call), needed(call, made, self._route(made, target))
+    def _fits(self, call: ProgramCall, kernel_call: KernelCall, target: Target) -> bool:
+        given, wanted = planned(call), needed(call, kernel_call, self._route(kernel_call, target))
         return not given or given == wanted
 
     @cached_property
@@ -724,13 +733,13 @@ class Interpretation:
     @property
     def constants(self) -> int:
         """Bytes of the constants, each place once."""
-        places = {
+        spans = {
             value.data
             for method in self.methods
             for value in method.values
             if isinstance(value, PteTensor) and value.data is not None
         }
-        return sum(place.length for place in places)
+        return sum(span.length for span in spans)
 
     def scratch(self, target: Target) -> int | None:
         """Bytes of the largest scratch of a call; that of planned ones lies in the arena."""
@@ -742,7 +751,7 @@ class Interpretation:
 
     def memory(self, target: Target) -> MemoryReport:
         """The buffers that the file plans, the same on every target; the method allocator comes on top."""
-        number = max(range(len(self.methods)), key=lambda place: sum(self.methods[place].pools[1:]))
+        number = max(range(len(self.methods)), key=lambda index: sum(self.methods[index].pools[1:]))
         method, calls = self.methods[number], [call for call in self.loaded.calls if call.method == number]
         starts = [sum(method.pools[1:pool]) for pool in range(len(method.pools))]
         plan = self._plan(number, method, calls, starts)
@@ -764,26 +773,26 @@ class Interpretation:
 
     def _plan(self, number: int, method: Method, calls: list[ProgramCall], starts: list[int]) -> tuple[BufferLife, ...]:
         """Every planned tensor with the steps that need it; step 0 is the caller before the first call."""
-        steps: dict[int, list[int]] = {place: [0] for place in method.inputs}
+        steps: dict[int, list[int]] = {index: [0] for index in method.inputs}
         writers: dict[int, str] = {}
         for step, call in enumerate(calls, 1):
-            for place in call.step.args:
-                value = method.values[place]
-                for inner in value.items if isinstance(value, ValueList) else (place,):
+            for index in call.step.args:
+                value = method.values[index]
+                for inner in value.items if isinstance(value, ValueList) else (index,):
                     steps.setdefault(inner, []).append(step)
-            writers |= {place: call.label for place in call.results if place not in writers}
+            writers |= {index: call.label for index in call.results if index not in writers}
             held = (name for name in KERNELS[call.op].scratch) if call.op in KERNELS else ()
             scratch = [call.arguments.get(name) for name in held]
-            writers |= {place: call.label for place in call.step.args if method.values[place] in scratch and scratch}
-        for place in method.outputs:
-            steps.setdefault(place, []).append(len(calls))
+            writers |= {index: call.label for index in call.step.args if method.values[index] in scratch and scratch}
+        for index in method.outputs:
+            steps.setdefault(index, []).append(len(calls))
         lives: dict[tuple[str, int], BufferLife] = {}
-        for place, value in enumerate(method.values):
-            if isinstance(value, PteTensor) and value.pool and value.bytes and place in steps:
-                name = self.loaded.keys.get((number, place), f"scratch of {writers.get(place, '')}")
-                first, last = min(steps[place]), max(steps[place])
+        for index, value in enumerate(method.values):
+            if isinstance(value, PteTensor) and value.pool and value.bytes and index in steps:
+                name = self.loaded.keys.get((number, index), f"scratch of {writers.get(index, '')}")
+                first, last = min(steps[index]), max(steps[index])
                 offset = starts[value.pool] + value.offset
-                life = BufferLife(name, writers.get(place, ""), value.bytes, first, last, offset)
+                life = BufferLife(name, writers.get(index, ""), value.bytes, first, last, offset)
                 before = lives.setdefault((name, offset), life)  # of a view that was left out
                 lives[name, offset] = before._replace(first=min(before.first, first), last=max(before.last, last))
         return tuple(lives.values())

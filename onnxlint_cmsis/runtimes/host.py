@@ -359,9 +359,11 @@ def _matrices(layer: HostLayer) -> Bound:
 
 def _bilinear(layer: HostLayer) -> Bound:
     """Places in 1/1024 of an element, off by more with every row, against places in floats (resize_bilinear.h)."""
-    source, made = (layer.graph.shape(names[0]) if names else None for names in (layer.node.inputs, layer.node.outputs))
+    source, result = (
+        layer.graph.shape(names[0]) if names else None for names in (layer.node.inputs, layer.node.outputs)
+    )
     off = 0.0
-    for before, after in zip(source or (None,), made or (None,), strict=False):
+    for before, after in zip(source or (None,), result or (None,), strict=False):
         if not before or not after or after > LONGEST:
             return Bound(None, why="its sizes are not known, or too large to be looked at")
         off += _misplaced(layer.node, before, after)
@@ -753,14 +755,14 @@ def against(graph: Graph, read: Read, host: Host, unfit: Mapping[int, str]) -> H
     layers: list[LayerDifference] = []
     for node in graph.nodes:
         layer = HostLayer(graph, node, read)
-        found = difference(layer, host)
+        off = difference(layer, host)
         if node.index in unfit:
-            found = LayerDifference(node, Bound(None), unfit[node.index])
-        layers.append(found)
+            off = LayerDifference(node, Bound(None), unfit[node.index])
+        layers.append(off)
         inputs = {position: apart.get(name) for position, name in enumerate(node.inputs) if name}
         known = {position: steps for position, steps in inputs.items() if steps}
         open_ = None in inputs.values() or bool(node.bodies) or any(name in graph.variables for name in node.inputs)
-        steps = None if open_ else grown(layer, found.bound, known)
+        steps = None if open_ else grown(layer, off.bound, known)
         apart.update(dict.fromkeys(node.outputs, steps))
     return HostComparison(host, tuple(layers), tuple((name, apart.get(name)) for name in graph.outputs))
 
@@ -831,10 +833,10 @@ def fields(comparison: HostComparison) -> dict[str, object]:
     return {
         "host": comparison.host.key,
         "layers": [
-            {"node": found.node.label, "op": found.node.op_type, "steps": found.bound.steps}
-            | ({} if found.bound.share is None else {"share": found.bound.share})
-            | ({"why": found.why} if found.why else {})
-            for found in comparison.layers
+            {"node": layer.node.label, "op": layer.node.op_type, "steps": layer.bound.steps}
+            | ({} if layer.bound.share is None else {"share": layer.bound.share})
+            | ({"why": layer.why} if layer.why else {})
+            for layer in comparison.layers
         ],
         "outputs": [{"tensor": tensor, "steps": steps} for tensor, steps in comparison.outputs],
     }

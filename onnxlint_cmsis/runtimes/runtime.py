@@ -534,12 +534,12 @@ def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:
     return Layer(node, call, channels, groups, macs=macs, once=node.index in graph.once)
 
 
-def _last_axes(graph: Graph, data: str, made: str) -> dict[str, Channel]:
+def _last_axes(graph: Graph, data: str, result: str) -> dict[str, Channel]:
     """The last axis of input and output; none where one has no axes."""
-    ranks = [len(graph.shape(name) or ()) for name in (data, made)]
+    ranks = [len(graph.shape(name) or ()) for name in (data, result)]
     if not all(ranks):
         return {}
-    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(made, ranks[1] - 1)}
+    return {"input_dims.c": Channel(data, ranks[0] - 1), "output_dims.c": Channel(result, ranks[1] - 1)}
 
 
 def _channels(graph: Graph, node: Node, call: KernelCall, groups: int) -> dict[str, Channel]:

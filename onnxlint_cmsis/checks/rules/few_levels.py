@@ -91,11 +91,11 @@ def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     import numpy as np
 
     graph, node, layer = subject.model.graph, record.node, record.layer
-    form, place = operator_of(node).roles.form, operator_of(node).roles.second
-    if layer is None or form is None or not record.weighted or not node.has(place):
+    form, second = operator_of(node).roles.form, operator_of(node).roles.second
+    if layer is None or form is None or not record.weighted or not node.has(second):
         return
-    producer = graph.producers.get(node.inputs[place])
-    tensor = producer.inputs[0] if producer is not None and dequantizes(producer) else node.inputs[place]
+    producer = graph.producers.get(node.inputs[second])
+    tensor = producer.inputs[0] if producer is not None and dequantizes(producer) else node.inputs[second]
     numbers = record.weights or of_stored(graph, tensor)
     if numbers is None or not numbers.known or len(numbers.scales or ()) != 1 or tensor not in graph.constants:
         return
@@ -228,8 +228,11 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
 def _per_tensor(*numbers: AffineQuantization) -> bool:
     """Whether each has one scale above 0 and a type of 8 or 16 bits."""
     return all(
-        each.known and len(each.scales or ()) == 1 and each.scale > 0 and each.elem_type in EIGHT_BITS | SIXTEEN_BITS
-        for each in numbers
+        quantization.known
+        and len(quantization.scales or ()) == 1
+        and quantization.scale > 0
+        and quantization.elem_type in EIGHT_BITS | SIXTEEN_BITS
+        for quantization in numbers
     )
 
 
@@ -249,8 +252,8 @@ def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuant
         return None
     rows = np.moveaxis(stored.astype(np.float64), form.outputs(stored.ndim), 0)
     rows = rows.reshape(rows.shape[0], -1)
-    scales, zeros = (np.array(each or (0,), np.float64) for each in (numbers.scales, numbers.zero_points))
-    if any(each.size not in (1, rows.shape[0]) for each in (scales, zeros)):
+    scales, zeros = (np.array(values or (0,), np.float64) for values in (numbers.scales, numbers.zero_points))
+    if any(array.size not in (1, rows.shape[0]) for array in (scales, zeros)):
         return None
     bias = subject.model.read_allowed(node.inputs[roles.bias]) if node.has(roles.bias) else np.zeros(1)
     if bias is None or bias.size not in (1, rows.shape[0]):

@@ -176,21 +176,21 @@ def convolution_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
 
 def pointwise_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
     """arm_convolve_1x1_*_get_buffer_size, which the function for all convolutions calls too."""
-    place = kind.size_function("convolve_1x1", (207, 207))
+    origin = kind.size_function("convolve_1x1", (207, 207))
     return (
         ScratchSize(term(0), kind.size_function("convolve_1x1", (201, 201)), all_of(when, _SAME_PLANE)),
-        *sized(_MOST_ROWS * IN_C * kind.bytes, place, when),
+        *sized(_MOST_ROWS * IN_C * kind.bytes, origin, when),
     )
 
 
 def _row_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
-    place = kind.size_function("convolve_1_x_n", (236, 236))
+    origin = kind.size_function("convolve_1_x_n", (236, 236))
     grouped = ScratchSize(term(0), kind.size_function("convolve_1_x_n", (228, 228)), all_of(when, not_(NOT_GROUPED)))
-    return grouped, *sized(FILTER_W * IN_C * kind.bytes, place, when)
+    return grouped, *sized(FILTER_W * IN_C * kind.bytes, origin, when)
 
 
 def _route(kind: FloatType) -> Wrapper:
-    def place(f32: int, f16: int, *, specialized: bool = False) -> Origin:
+    def origin(f32: int, f16: int, *, specialized: bool = False) -> Origin:
         return kind.at(_CONVOLVE, "arm_convolve_nhwc", (f32, f16))._replace(specialized=specialized)
 
     row = FILTER_W * IN_C * kind.bytes
@@ -198,13 +198,13 @@ def _route(kind: FloatType) -> Wrapper:
         entry=f"convolve_{kind.name}",
         function=kind.kernel("convolve_wrapper"),
         branches=(
-            Branch(kind.kernel("convolve_1x1_nhwc"), _1X1, place(302, 304)),
+            Branch(kind.kernel("convolve_1x1_nhwc"), _1X1, origin(302, 304)),
             # The source asks for 1xN first, and there leaves the shapes of these kernels to them.
             *(
                 Branch(
                     kind.kernel(f"nn_conv1d_k{taps}_{form}"),
                     all_of(_conv1d(taps), equal(PACKED, packed)),
-                    place(316, 318, specialized=True),
+                    origin(316, 318, specialized=True),
                 )
                 for taps in (5, 3)
                 for form, packed in (("packed", 1), ("nhwc", 0))
@@ -212,10 +212,10 @@ def _route(kind: FloatType) -> Wrapper:
             Branch(
                 kind.kernel("convolve_1_x_n_nhwc"),
                 all_of(greater(CTX_SIZE, 0), _1XN, NOT_GROUPED, at_least(CTX_SIZE, row)),
-                place(316, 318),
+                origin(316, 318),
             ),
-            Branch(kind.kernel("convolve_nhwc_patch_gemm"), _tiles(kind, COLS), place(350, 352)),
-            Branch(kind.kernel("convolve_nhwc"), TRUE, place(362, 364)),
+            Branch(kind.kernel("convolve_nhwc_patch_gemm"), _tiles(kind, COLS), origin(350, 352)),
+            Branch(kind.kernel("convolve_nhwc"), TRUE, origin(362, 364)),
         ),
         sizes=convolution_sizes(kind),
         absent=ABSENT,
@@ -229,11 +229,11 @@ def _route(kind: FloatType) -> Wrapper:
 
 def _alone(kind: FloatType, name: str, path: str, lines: Lines, sizes: tuple[ScratchSize, ...]) -> Wrapper:
     """A public function for one kernel, called by itself."""
-    place = kind.at(path, f"arm_{name}", lines)
+    origin = kind.at(path, f"arm_{name}", lines)
     return Wrapper(
         entry=f"{name}_{kind.name}",
         function=kind.kernel(name),
-        branches=(Branch(kind.kernel(f"{name}_nhwc"), TRUE, place),),
+        branches=(Branch(kind.kernel(f"{name}_nhwc"), TRUE, origin),),
         sizes=sizes,
         absent=ABSENT,
         uses=_route(kind).uses,
@@ -270,11 +270,11 @@ CONVOLVE_1_X_N_F32_ROUTE, CONVOLVE_1_X_N_F16_ROUTE = (
 
 def products(kind: FloatType, kernel: str, path: str, function: str, lines: Lines) -> tuple[Delegation, ...]:
     """A function that multiplies matrices by one of two functions, as the form of the weights says."""
-    place = kind.at(path, function, lines)
+    origin = kind.at(path, function, lines)
     packed, plain = kind.kernel("nn_mat_mult_nt_n_packed"), kind.kernel("nn_mat_mult_nt_t")
     return (
-        Delegation(kind.kernel(kernel), packed, place, equal(PACKED, 1)),
-        Delegation(kind.kernel(kernel), plain, place),
+        Delegation(kind.kernel(kernel), packed, origin, equal(PACKED, 1)),
+        Delegation(kind.kernel(kernel), plain, origin),
     )
 
 

@@ -107,7 +107,7 @@ def _route(kind: FloatType) -> Wrapper:
     to_conv = kind.kernel("depthwise_conv_nhwc_to_conv_packed")
     tiles = kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc_nt_t")
 
-    def place(f32: int, f16: int) -> Origin:
+    def origin(f32: int, f16: int) -> Origin:
         return kind.at(_FILE, function, (f32, f16))
 
     return Wrapper(
@@ -120,9 +120,9 @@ def _route(kind: FloatType) -> Wrapper:
             Branch(
                 tiles,
                 all_of(_SINGLE, greater(CTX_SIZE, 0), at_least(CTX_SIZE, TAPS * IN_C * kind.bytes)),
-                place(775, 641),
+                origin(775, 641),
             ),
-            Branch(kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc"), _SINGLE, place(798, 664)),
+            Branch(kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc"), _SINGLE, origin(798, 664)),
             *(
                 Branch(
                     to_conv,
@@ -136,7 +136,7 @@ def _route(kind: FloatType) -> Wrapper:
                 )
                 for compiler, threshold in _THRESHOLDS.items()
             ),
-            Branch(f"arm_depthwise_conv_{kind.name}_generic", TRUE, place(842, 708)),
+            Branch(f"arm_depthwise_conv_{kind.name}_generic", TRUE, origin(842, 708)),
         ),
         sizes=_sizes(kind),
         params="dw_conv_params",
@@ -186,7 +186,7 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
     )
     brief, way_round = "reads past its input where there is padding behind", "Pad by arm_pad_* in front of the layer."
     wide, high = greater(OUT_W, IN_W - 2), greater(OUT_H, IN_H - 2)
-    found = [
+    overreads = [
         ("dw-k3-padding-after", "arm_nn_depthwise_conv1d_k3_nhwc", "arm_nn_depthwise_conv1d_k3", (35, 35), wide),
         (
             "dw-3x3-padding-after",
@@ -198,7 +198,7 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
     ]
     if kind is F16:
         wide = greater(OUT_W, IN_W - 4)
-        found.append(
+        overreads.append(
             ("dw-2x5-padding-after", "arm_nn_depthwise_conv2x5_nhwc", "arm_nn_depthwise_conv2x5", (0, 51), wide)
         )
     return typed(
@@ -216,7 +216,7 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
                 way_round=way_round,
                 seen=BOTH_CPUS,
             )
-            for name, kernel, file, lines, when in found
+            for name, kernel, file, lines, when in overreads
         ),
     )
 

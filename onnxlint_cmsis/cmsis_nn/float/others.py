@@ -80,11 +80,11 @@ def _nothing(kind: FloatType, name: str, line: int) -> tuple[ScratchSize, ...]:
 
 
 def _dense(kind: FloatType) -> Wrapper:
-    place = kind.at(_DENSE, "arm_fully_connected_nhwc", (107, 107))
+    origin = kind.at(_DENSE, "arm_fully_connected_nhwc", (107, 107))
     return Wrapper(
         entry=f"fully_connected_{kind.name}",
         function=kind.kernel("fully_connected"),
-        branches=(Branch(kind.kernel("fully_connected_nhwc"), TRUE, place),),
+        branches=(Branch(kind.kernel("fully_connected_nhwc"), TRUE, origin),),
         sizes=_nothing(kind, "fully_connected", 246),
         params="fc_params",
         absent=ABSENT,
@@ -93,11 +93,11 @@ def _dense(kind: FloatType) -> Wrapper:
 
 
 def _batch_product(kind: FloatType) -> Wrapper:
-    place = kind.at(_PRODUCT, "arm_batch_matmul", (171, 172))
+    origin = kind.at(_PRODUCT, "arm_batch_matmul", (171, 172))
     return Wrapper(
         entry=f"batch_matmul_{kind.name}",
         function=kind.kernel("batch_matmul"),
-        branches=(Branch(kind.kernel("batch_matmul"), TRUE, place),),
+        branches=(Branch(kind.kernel("batch_matmul"), TRUE, origin),),
         sizes=_nothing(kind, "batch_matmul", 261),
         params="bmm_params",
         absent=ABSENT,
@@ -396,14 +396,14 @@ def _off(name: str, entry: str, kernels: tuple[str, ...], origin: Origin, when: 
 
 def _half_sums() -> tuple[Hazard, ...]:
     products_of = ("arm_nn_mat_mult_nt_t", "arm_nn_mat_mult_nt_n_packed")
-    place = F16.at(f"{SUPPORT}arm_nn_mat_mult_nt_t", "", (58, 58))._replace(function="dot_nt_t_f16_scalar")
+    origin = F16.at(f"{SUPPORT}arm_nn_mat_mult_nt_t", "", (58, 58))._replace(function="dot_nt_t_f16_scalar")
     rows = (
         ("conv", "convolve", (*products_of, "arm_convolve_nhwc", "arm_convolve_1_x_n_nhwc"), COLS),
         ("fc", "fully_connected", products_of, FILTER_N),
         ("bmm", "batch_matmul", products_of, FILTER_W),
     )
     return tuple(
-        _off(f"{name}-half-sum", entry, kernels, place, at_least(depth, _LONG_SUM))._replace(
+        _off(f"{name}-half-sum", entry, kernels, origin, at_least(depth, _LONG_SUM))._replace(
             brief="adds its products in half precision", what=_HALF_SUM
         )
         for name, entry, kernels, depth in rows

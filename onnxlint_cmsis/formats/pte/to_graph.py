@@ -119,7 +119,7 @@ def load_pte(
     return builder.loaded()
 
 
-class _Place(NamedTuple):
+class _MethodState(NamedTuple):
     """Where the builder is."""
 
     number: int
@@ -150,9 +150,9 @@ class _Builder:
         front = f"{method.name}:" if number else ""
         given = {value for value in method.inputs if isinstance(method.values[value], PteTensor)}
         calls = []
-        for place, step in enumerate(method.steps):
+        for index, step in enumerate(method.steps):
             if step.kind in ("KernelCall", "DelegateCall"):
-                calls.append(call_of(method, number, place, f"{front}{short_name(step.name)}#{place}", given))
+                calls.append(call_of(method, number, index, f"{front}{short_name(step.name)}#{index}", given))
                 given.update(calls[-1].results)
         images = {
             value
@@ -160,37 +160,37 @@ class _Builder:
             if call.op.removesuffix(NHWC).endswith(IMAGE_OPERATORS) and not call.op.endswith(NHWC)
             for value in (*call.operands[:1], *call.results)
         }
-        here = _Place(number, method, images, {})
+        state = _MethodState(number, method, images, {})
         for value in method.inputs:
-            self._tensor(here, value)
+            self._tensor(state, value)
         for call in calls:
-            inputs = tuple(self._tensor(here, value) if value >= 0 else "" for value in call.operands)
-            outputs = tuple(self._tensor(here, value, new=True) for value in call.results)
+            inputs = tuple(self._tensor(state, value) if value >= 0 else "" for value in call.operands)
+            outputs = tuple(self._tensor(state, value, new=True) for value in call.results)
             self._node(call, inputs, outputs)
-        for place, values in enumerate((method.inputs, method.outputs)):
+        for end, values in enumerate((method.inputs, method.outputs)):
             tensors = [value for value in values if isinstance(method.values[value], PteTensor)]
-            keys = [self._tensor(here, value) for value in tensors]
-            self.ends[place].extend(key for key in keys if place or key not in self.constants)
+            keys = [self._tensor(state, value) for value in tensors]
+            self.ends[end].extend(key for key in keys if end or key not in self.constants)
         self._problems(method)
 
-    def _tensor(self, place: _Place, value: int, *, new: bool = False) -> str:
+    def _tensor(self, state: _MethodState, value: int, *, new: bool = False) -> str:
         """Key of a tensor."""
-        method, tensor = place.method, place.method.values[value]
+        method, tensor = state.method, state.method.values[value]
         if not isinstance(tensor, PteTensor):
             return ""
-        bytes_, key = (tensor.pool, tensor.offset, tensor.bytes), self.keys.get((place.number, value))
+        bytes_, key = (tensor.pool, tensor.offset, tensor.bytes), self.keys.get((state.number, value))
         planned = bool(tensor.pool) and tensor.bytes > 0
         if key is None:
-            same = place.lying.get(bytes_) if planned and not new and value not in method.inputs else None
-            key = self.keys[place.number, value] = same or self._key(place.number, method, value)
+            same = state.lying.get(bytes_) if planned and not new and value not in method.inputs else None
+            key = self.keys[state.number, value] = same or self._key(state.number, method, value)
         if key not in self.tensors:
-            image = value in place.images and not tensor.constant and is_channels_last(tensor)
+            image = value in state.images and not tensor.constant and is_channels_last(tensor)
             shape = tuple(tensor.sizes[axis] for axis in NHWC_ORDER) if image else tensor.shape
             self.tensors[key] = Tensor(key, tensor.elem_type, shape)
         if tensor.constant:
             self.constants[key] = tensor
-        elif planned and (new or bytes_ not in place.lying):
-            place.lying[bytes_] = key
+        elif planned and (new or bytes_ not in state.lying):
+            state.lying[bytes_] = key
         return key
 
     def _key(self, number: int, method: Method, value: int) -> str:
@@ -286,12 +286,12 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
         results = _tensors(method, step.args[-1:])
     else:
         results = tuple(
-            place for place in _tensors(method, step.args) if place not in given and not _is_constant(values[place])
+            index for index in _tensors(method, step.args) if index not in given and not _is_constant(values[index])
         )
-    front = [place for place in step.args if place not in (*results, *step.args[-1:])]
+    front = [index for index in step.args if index not in (*results, *step.args[-1:])]
     op = without_overload(step.name) if step.kind == "KernelCall" else step.name
     names = SIGNATURES.get(op, {}).get(len(front), ()) if step.kind == "KernelCall" else ()
-    arguments = {name: values[place] for name, place in zip(names, front, strict=False)}
+    arguments = {name: values[index] for name, index in zip(names, front, strict=False)}
     lists = {
         name: tuple(values[item] if item >= 0 else None for item in value.items)
         for name, value in arguments.items()
@@ -300,9 +300,9 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
     if names:
         held = zip(names, front, strict=True)
         operands = tuple(
-            place if isinstance(values[place], PteTensor) else -1
-            for name, place in held
-            if name not in KEPT_BY and (isinstance(values[place], PteTensor) or name == "bias")
+            index if isinstance(values[index], PteTensor) else -1
+            for name, index in held
+            if name not in KEPT_BY and (isinstance(values[index], PteTensor) or name == "bias")
         )
     else:
         operands = _tensors(method, front)
@@ -317,11 +317,11 @@ def _is_constant(value: Value) -> bool:
     return isinstance(value, PteTensor) and value.constant
 
 
-def _tensors(method: Method, places: tuple[int, ...] | list[int]) -> tuple[int, ...]:
+def _tensors(method: Method, numbers: tuple[int, ...] | list[int]) -> tuple[int, ...]:
     """Values that are tensors, those of lists among them."""
-    found: list[int] = []
-    for place in places:
-        value = method.values[place]
-        inner = value.items if isinstance(value, ValueList) else (place,)
-        found += [item for item in inner if item >= 0 and isinstance(method.values[item], PteTensor)]
-    return tuple(found)
+    tensors: list[int] = []
+    for number in numbers:
+        value = method.values[number]
+        inner = value.items if isinstance(value, ValueList) else (number,)
+        tensors += [item for item in inner if item >= 0 and isinstance(method.values[item], PteTensor)]
+    return tuple(tensors)

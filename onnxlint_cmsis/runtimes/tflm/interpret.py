@@ -94,8 +94,8 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         hold(p, (SIZED, *kernel.rows))
         kernel.then(p)
         hold(p, (DYNAMIC,))
-    except Unpredictable as found:
-        return stopped(owner, RuntimeVerdict.UNDECIDED, str(found), cause="unpredictable")
+    except Unpredictable as reason:
+        return stopped(owner, RuntimeVerdict.UNDECIDED, str(reason), cause="unpredictable")
     except Refused as refusal:
         halted = halt(p, Stage.PREPARE)
         if halted:
@@ -136,8 +136,8 @@ def _arena(
         return None, f"{tensors} tensors are more than the {MAX_BUFFERS} that are laid out"
     try:
         return lay_out(model, memory, scratch, ARENA[build.revision.layout], variables), ""
-    except TooManySteps as found:
-        return None, str(found)
+    except TooManySteps as reason:
+        return None, str(reason)
 
 
 # From what TensorFlow Lite Micro does with each operator to remarks: one for each reason, with its operators.
@@ -176,10 +176,10 @@ def remarks(
     `places` are the operators' locations, in the same order.
     """
     groups: dict[Said, list[Location]] = {}
-    for strict, lax, place in zip(default, release, places, strict=True):
+    for strict, lax, location in zip(default, release, places, strict=True):
         for said in _of_operator(strict, lax):
-            groups.setdefault(said, []).append(place)
-    return [_remark(said, found, target) for said, found in groups.items()]
+            groups.setdefault(said, []).append(location)
+    return [_remark(said, locations, target) for said, locations in groups.items()]
 
 
 def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[str, ...]) -> list[RuntimeRemark]:
@@ -188,26 +188,26 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
     `places` are the operators' locations, in the order of the subgraphs; `targets` the labels of all targets.
     """
     groups: dict[tuple[str, int], list[Location]] = {}
-    for (_, _, operator), place in zip(model.operators(), places, strict=True):
+    for (_, _, operator), location in zip(model.operators(), places, strict=True):
         if operator.version > HIGHEST_VERSION.get(operator.op, operator.version):
-            groups.setdefault((operator.op, operator.version), []).append(place)
-    found = []
+            groups.setdefault((operator.op, operator.version), []).append(location)
+    result = []
     for (op, version), same in groups.items():
-        labels = tuple(place.node for place in same)
+        labels = tuple(location.node for location in same)
         text = (
             f"{named(labels)}: the kernel of {NAME} may leave out what version {version} of {op} added: no version is "
             f"compared, and {HIGHEST_VERSION[op]} is the highest that was known when the kernel was reviewed."
         )
         verdict = RuntimeVerdict.UNDECIDED
-        found.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
-    return found
+        result.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
+    return result
 
 
-def _remark(said: Said, places: list[Location], target: str) -> RuntimeRemark:
-    labels = tuple(place.node for place in places)
+def _remark(said: Said, locations: list[Location], target: str) -> RuntimeRemark:
+    labels = tuple(location.node for location in locations)
     message = f"{named(labels)}: {said.text}"
     sure = said.cause != "operator" or said.level is None  # a custom one
-    return RuntimeRemark(said.cause, said.verdict, message, places[0], labels, (target,), said.level, sure=sure)
+    return RuntimeRemark(said.cause, said.verdict, message, locations[0], labels, (target,), said.level, sure=sure)
 
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
@@ -311,14 +311,14 @@ def buffer_names(model: TfliteModel, arena: ArenaLayout) -> list[str]:
 
 def buffer_writers(model: TfliteModel, arena: ArenaLayout) -> dict[int, str]:
     """The operator that writes each buffer first, by the buffer's number as for `buffer_names`."""
-    found: dict[int, str] = {}
+    writers: dict[int, str] = {}
     base = 0
     for number, subgraph in enumerate(model.subgraphs):
         for index, operator in enumerate(subgraph.operators):
             for tensor in operator.outputs:
-                found.setdefault(base + tensor, label_of(model, number, index))
+                writers.setdefault(base + tensor, label_of(model, number, index))
         base += len(subgraph.tensors)
-    return found | {base + place: label_of(model, *request[:2]) for place, request in enumerate(arena.scratch)}
+    return writers | {base + number: label_of(model, *request[:2]) for number, request in enumerate(arena.scratch)}
 
 
 def label_of(model: TfliteModel, subgraph: int, index: int) -> str:

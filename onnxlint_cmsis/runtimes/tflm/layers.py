@@ -80,8 +80,8 @@ def _tensor(sizes: Shape, kind: str, unknown: int, steps: StoredQuantization | N
 
 def _view(op: str, inputs: Sequence[TfliteTensor], output: TfliteTensor, *omitted: int) -> OperatorView:
     """An operator of some tensors, alone in its file."""
-    places = tuple(-1 if place in omitted else place for place in range(len(inputs)))
-    operator = TfliteOperator(op, "", 1, places, (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
+    numbers = tuple(-1 if number in omitted else number for number in range(len(inputs)))
+    operator = TfliteOperator(op, "", 1, numbers, (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
     return OperatorView(OPEN, Subgraph("", (*inputs, output), (), (), (operator,)), operator, 0)
 
 
@@ -96,8 +96,8 @@ def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revis
     first, settings = SETTINGS.get(op, (0, 0))
     count = len(shapes) if op == "CONCATENATION" else 2 if op in PAIRED else 1
     data = [_tensor(None if op in RESHAPED else sizes, kind, 1) for sizes in (*shapes, None)[:count]]
-    made = _tensor(None if op in RESHAPED else result, RESULTS.get(op, kind), 1)
-    view = _view(op, [*[OPEN] * first, *data, *[OPEN] * (settings - first)], made)
+    output = _tensor(None if op in RESHAPED else result, RESULTS.get(op, kind), 1)
+    view = _view(op, [*[OPEN] * first, *data, *[OPEN] * (settings - first)], output)
     for limit in LIMITS[op]:
         try:
             text = broken(view, limit, revision)
@@ -111,9 +111,9 @@ def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revis
 
 def on_paper(facts: LayerFacts) -> OperatorView:
     """The operator that converters make of a layer; a size that is not known counts as 0."""
-    data, filter_type, made = TYPES.get(facts.type, ("INT8",) * 3)
+    data, filter_type, result_type = TYPES.get(facts.type, ("INT8",) * 3)
     if facts.cause is Cause.DYNAMIC_QUANTIZATION:
-        data, filter_type, made = "FLOAT32", "INT8", "FLOAT32"
+        data, filter_type, result_type = "FLOAT32", "INT8", "FLOAT32"
     weights, call = facts.record.weights, facts.call
     scales = (weights.scales if weights else None) or (OPEN,) * (2 if call and call.per_channel else 1)
     points = (weights.signed_zero_points if weights else ()) or (OPEN,) * len(scales)
@@ -127,7 +127,7 @@ def on_paper(facts: LayerFacts) -> OperatorView:
     elif data != filter_type:
         inputs[1:] = [filter_]
     omitted = (2,) if facts.op in WEIGHTED and call is not None and not call.bias else ()
-    return _view(facts.op, inputs, _tensor(facts.graph.shape(facts.node.outputs[0]), made, 0), *omitted)
+    return _view(facts.op, inputs, _tensor(facts.graph.shape(facts.node.outputs[0]), result_type, 0), *omitted)
 
 
 def _holds(row: KernelLimit, facts: LayerFacts) -> bool:
