@@ -283,7 +283,7 @@ def table_at(file: FlatFile, kind: str, position: int) -> Table:
 
 def _scalar(file: FlatFile, position: int, field: Field) -> Value:
     number = file.number(*file.schema.scalars[field.type], position) if position else field.default
-    if field.type == "float":
+    if field.type in ("float", "double"):
         return number
     if field.type == "bool":
         return bool(number)

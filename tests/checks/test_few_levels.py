@@ -171,3 +171,9 @@ def test_a_damaged_shape_too_large_for_numpy_is_no_error() -> None:
     weights = tensor("w", [8, 262148, 4, 262148, 4, 1048594, 0, 524292], buffer=1, scale=(0.01,))
     model = one_operator("FULLY_CONNECTED", [tensor("x", [1, 4]), weights, tensor("y", [1, 8])])
     assert found(write({**model, "buffers": [{}, {"data": [1]}]}), "m.tflite") == []
+
+
+@pytest.mark.parametrize("shape", [[0, 4], [8, 0]])
+def test_damaged_weights_without_elements_are_no_error(shape: list[int]) -> None:
+    tensors = [tensor("x", [1, 4]), tensor("w", shape, buffer=1, scale=(0.01,)), tensor("y", [1, 8])]
+    assert found(write(one_operator("FULLY_CONNECTED", tensors, buffers=[{}, {"data": [1]}])), "m.tflite") == []

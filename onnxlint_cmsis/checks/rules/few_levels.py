@@ -24,7 +24,7 @@ For a result or an operand, calibrate with data that the device will see, or qua
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from onnxlint_cmsis.checks.facts import advice
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
@@ -100,7 +100,7 @@ def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     if numbers is None or not numbers.known or len(numbers.scales or ()) != 1 or tensor not in graph.constants:
         return
     stored = subject.model.read_allowed(tensor)
-    if stored is None or stored.ndim < 2 or stored.dtype.kind not in "iu" or numbers.elem_type not in EIGHT_BITS:
+    if not _holds_integers(stored) or numbers.elem_type not in EIGHT_BITS:
         return
     axis = 0 if form is Form.GEMM and node.int("transB") else form.outputs(stored.ndim)
     rows = (
@@ -122,6 +122,11 @@ def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     yield Statement(
         text, node_location(graph.path, node), level=level, group="dense weights" if dense else "weights", remedy=remedy
     )
+
+
+def _holds_integers(stored: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
+    """Whether weights were read, and are integers of at least two axes; a damaged file may have none of them."""
+    return stored is not None and stored.ndim > 1 and stored.size > 0 and stored.dtype.kind in "iu"
 
 
 def _few(reach: NDArray[Any], full: float) -> tuple[int, int, int]:
@@ -246,9 +251,10 @@ def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuant
         return None  # a damaged file may have no weights
     if not graph.quantization:
         layer = folded(graph, subject.model.read_allowed, record) if record.weights else None
-        return layer if layer is not None and layer.weights.ndim and layer.weights.shape[0] == layer.bias.size else None
+        sound = layer is not None and layer.weights.size and layer.weights.shape[0] == layer.bias.size
+        return layer if sound else None
     numbers, stored = of_stored(graph, node.inputs[roles.second]), subject.model.read_allowed(node.inputs[roles.second])
-    if numbers is None or not numbers.known or stored is None or stored.ndim < 2 or stored.dtype.kind not in "iu":
+    if numbers is None or not numbers.known or not _holds_integers(stored):
         return None
     rows = np.moveaxis(stored.astype(np.float64), form.outputs(stored.ndim), 0)
     rows = rows.reshape(rows.shape[0], -1)

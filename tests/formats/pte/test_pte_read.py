@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import struct
 from pathlib import Path
@@ -55,6 +56,15 @@ def test_arguments_have_the_names_of_the_operator() -> None:
     bias = dense.tensor("bias")
     assert bias is not None
     assert loaded.program.numbers_of(bias) == (1, 2, 3)
+
+
+@pytest.mark.parametrize("number", [0.5, math.inf, math.nan])
+def test_a_number_of_double_precision_is_read_as_it_is(number: float) -> None:
+    writer = PteWriter()
+    image = writer.image(1, 1, 2, 2)
+    writer.call("aten::mul.Scalar_out", (image,), number, out=image)
+    (method,) = read_program("m.pte", writer.data()).methods
+    assert [repr(value) for value in method.values if isinstance(value, float)] == [repr(number)]
 
 
 def test_tensors_that_are_one_in_memory_are_one_in_the_graph() -> None:
