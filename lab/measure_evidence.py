@@ -1,4 +1,4 @@
-"""Makes cmsis_nn/integer/measured_pairs.py from cost vectors: python lab/measure_evidence.py FOLDER [--check].
+"""Makes cmsis_nn/measured_pairs.json from cost vectors: python lab/measure_evidence.py FOLDER [--check].
 
 FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one wrapper call of the real
 library (see onnxlint_cmsis/checks/near_by.py for how they were counted). A pair is two rows that differ in one channel
@@ -19,15 +19,15 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import pair_values
 from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
+from onnxlint_cmsis.cmsis_nn.cost_records import PAIRS
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
-from onnxlint_cmsis.cmsis_nn.library import COMPILER, route
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, measured_pairs, route
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.model.graph import Graph, Node
 
-TABLE = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "cmsis_nn" / "integer" / "measured_pairs.py"
 CHANNELS = ("input_dims.c", "ch_mult", "output_dims.c")
 NO_MODEL = ModelAnalysis("", AnalysisSettings(()), graph=Graph("", (), {}, {}, (), (), {}, {}))
 NO_NODE = Node(0, "", "", "", 0, (), ())
@@ -82,27 +82,20 @@ def rows(folder: Path) -> Iterator[Evidence]:
                 )
 
 
-def text(folder: Path) -> str:
-    """Text of the module."""
-    head = (
-        '"""Measured pairs behind the routing checks; made by lab/measure_evidence.py, see near_by.py."""\n\n'
-        "from __future__ import annotations\n\nfrom onnxlint_cmsis.cmsis_nn.rows import Evidence\n\n"
-        "EVIDENCE: tuple[Evidence, ...] = (\n"
-    )
-    body = sorted(rows(folder), key=lambda row: (row.rule, row.entry, not row.inside))
-    return head + "".join(f"    Evidence({', '.join(_literal(value) for value in row)}),\n" for row in body) + ")\n"
-
-
-def _literal(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def table_with(fresh: list[Evidence]) -> str:
+    """Text of the table, with new rows in place of those of their rules."""
+    rules = {row.rule for row in fresh}
+    table = [*(row for row in measured_pairs() if row.rule not in rules), *fresh]
+    table.sort(key=lambda row: (row.rule, row.entry, not row.inside))
+    return "[\n" + ",\n".join(json.dumps(row) for row in table) + "\n]\n"
 
 
 def main(arguments: list[str]) -> int:
     """Write the table, or with --check compare it; 1 where it differs."""
-    table = text(Path(arguments[0]))
+    table = table_with(list(rows(Path(arguments[0]))))
     if "--check" in arguments:
-        return int(table != TABLE.read_text(encoding="utf-8"))
-    TABLE.write_text(table, encoding="utf-8")
+        return int(table != PAIRS.read_text(encoding="utf-8"))
+    PAIRS.write_text(table, encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Measures the fast functions for q7 and q15 against the basic ones; writes cmsis_nn/legacy/measured_pairs.py.
+"""Measures the fast functions for q7 and q15 against the basic ones; writes cmsis_nn/measured_pairs.json.
 
 `python lab/measure_legacy.py DIR...` with checkouts of CMSIS 5; needs arm-none-eabi-gcc and qemu-system-arm.
 """
@@ -17,12 +17,13 @@ from firmware_check.legacy.cmsis_5 import open_cmsis_5
 from firmware_check.legacy.legacy_call import legacy_step
 from firmware_check.options import board_named
 from firmware_check.program import side_by_side
+from measure_evidence import table_with
 from onnxlint_cmsis.checks.near_by import pair_values
 from onnxlint_cmsis.checks.rules.conv_legacy_fast import RULE, run
+from onnxlint_cmsis.cmsis_nn.cost_records import PAIRS
 from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
-TARGET = Path(__file__).resolve().parent.parent / "onnxlint_cmsis" / "cmsis_nn" / "legacy" / "measured_pairs.py"
 CPU = "cortex-m4"
 WIDER = {
     "q7": (
@@ -94,13 +95,7 @@ def evidence(bench: Bench) -> Iterator[Evidence]:
 def main(folders: list[str]) -> None:
     """Measure and write."""
     rows = [row for folder in folders for row in evidence(Bench(board_named(CPU), open_cmsis_5(folder), 600.0, jobs=1))]
-    lines = [f"    Evidence({', '.join(repr(value) for value in row)}),".replace("'", '"') for row in rows]
-    TARGET.write_text(
-        '"""Pairs of q7 and q15 layers measured before and after a pad; written by lab/measure_legacy.py."""\n\n'
-        "from __future__ import annotations\n\nfrom onnxlint_cmsis.checks.rule import Evidence\n\n"
-        "LEGACY_EVIDENCE: tuple[Evidence, ...] = (\n" + "\n".join(lines) + "\n)\n",
-        encoding="utf-8",
-    )
+    PAIRS.write_text(table_with(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

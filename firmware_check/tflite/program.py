@@ -23,8 +23,7 @@ from firmware_check.program import (
 )
 from firmware_check.reading.forms import Unsupported, formed
 from firmware_check.reading.layers import BIAS
-from onnxlint_cmsis.formats.tflite.tensors import array_of
-from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import array_of, tensor_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.checks import WIDENING
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier

@@ -88,8 +88,7 @@ def _shape_words_shown(size: Size) -> str:
 # layer before and after its channel count took the kernel a check wants. A row speaks of one entry point, and so of
 # one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers are instructions retired
 # by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3), not cycles. They are in
-# `cmsis_nn/integer/measured_pairs.py`, which `lab/measure_evidence.py` makes, and for q7 and q15 in
-# `cmsis_nn/legacy/measured_pairs.py`, which `lab/measure_legacy.py` makes.
+# `cmsis_nn/measured_pairs.json`, which `lab/measure_evidence.py` makes, and for q7 and q15 `lab/measure_legacy.py`.
 
 
 ENOUGH = 10
@@ -138,7 +137,7 @@ def judge(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> 
 def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> Evidence | None:
     if target.compiler != COMPILER or not gain.rule:
         return None
-    rows = measured_pairs(before.entry)
+    rows = measured_pairs()
     inside = gain.region.evaluate(pair_values(before, after)) is True
     isa = target.isa.value
     wanted = [(gain.rule, before.entry, release, isa, inside) for release in older(target.release)]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, family_of, measured_on
+from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX, Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -148,12 +148,11 @@ def range_reason(kernel: str) -> str:
 # Pairs of layers that were measured before and after a change of a channel count.
 
 
-def measured_pairs(entry: str) -> tuple[Evidence, ...]:
-    """The measured pairs of the family that an entry point belongs to."""
-    if family_of(entry) is LEGACY:
-        from onnxlint_cmsis.cmsis_nn.legacy.measured_pairs import LEGACY_EVIDENCE
+PAIRS = Path(__file__).parent / "measured_pairs.json"
+"""Rows of lab/measure_evidence.py, and of lab/measure_legacy.py for q7 and q15."""
 
-        return LEGACY_EVIDENCE
-    from onnxlint_cmsis.cmsis_nn.integer.measured_pairs import EVIDENCE
 
-    return EVIDENCE
+@cache
+def measured_pairs() -> tuple[Evidence, ...]:
+    """All measured pairs."""
+    return tuple(Evidence(*row) for row in json.loads(PAIRS.read_text(encoding="utf-8")))

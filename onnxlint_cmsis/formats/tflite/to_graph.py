@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     Subgraph,
     TfliteModel,
     TfliteOperator,
+    TfliteTensor,
     constant,
     elem_type,
     operator_label,
@@ -60,13 +62,10 @@ class LoadedTflite(NamedTuple):
 
         None for what is no constant, for other types than numbers, for sparse tensors and where bytes are missing.
         """
-        from onnxlint_cmsis.formats.tflite.tensors import array_of, constant_tensors
-
-        tensors = constant_tensors(self.file, self.graph)
+        tensors = _tensors_by_key(self.file, self.graph)
 
         def read(key: str) -> NDArray[Any] | None:
-            tensor = tensors.get(key)
-            return None if tensor is None else array_of(self.file, tensor)
+            return array_of(self.file, tensors[key]) if key in self.graph.constants and key in tensors else None
 
         return read
 
@@ -227,3 +226,47 @@ def _metadata(model: TfliteModel) -> dict[str, str]:
         if text and "\ufffd" not in text and name not in entries:
             entries[name] = text
     return entries
+
+
+# Values of constants as numpy arrays, read one at a time.
+
+
+def _tensors_by_key(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:
+    """The file's tensor of each key, read off the operators: both have them in one order."""
+    by_offset = {node.offset: node for node in graph.nodes}
+    by_key: dict[str, TfliteTensor] = {}
+    for subgraph in model.subgraphs:
+        for operator in subgraph.operators:
+            node = by_offset.get(operator.span.offset)
+            for keys, indices in ((node.inputs, operator.inputs), (node.outputs, operator.outputs)) if node else ():
+                by_key |= {key: subgraph.tensors[index] for key, index in zip(keys, indices, strict=True) if key}
+    return by_key
+
+
+def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:
+    """Values of one constant, of its shape; 4-bit integers one to an element. None where bytes or sizes are damaged."""
+    import numpy as np
+
+    # numpy takes no larger shape, even where a size is 0
+    if tensor.encoding or min(tensor.shape, default=0) < 0 or prod(filter(None, tensor.shape)) > 2**59:
+        return None
+    count, data = prod(tensor.shape), model.bytes_of(tensor.buffer)
+    if tensor.elem_type in ("INT4", "UINT4"):
+        if len(data) * 2 < count:
+            return None
+        packed = np.frombuffer(data, np.uint8)
+        codes = np.stack((packed & 15, packed >> 4), axis=-1).reshape(-1)[:count].reshape(tensor.shape)
+        return (codes ^ 8).astype(np.int8) - np.int8(8) if tensor.elem_type == "INT4" else codes
+    try:
+        kind = np.dtype(tensor.elem_type.lower()).newbyteorder("<")
+    except TypeError:
+        return None
+    if kind.kind not in "fiub" or len(data) < count * kind.itemsize:
+        return None
+    return np.frombuffer(data, kind, count).astype(kind.newbyteorder("=")).reshape(tensor.shape)
+
+
+def stored_bytes(model: TfliteModel) -> int:
+    """Bytes of the values of all constants, each buffer once."""
+    buffers = {tensor.buffer for subgraph in model.subgraphs for tensor in subgraph.tensors}
+    return sum(model.buffers[buffer].length for buffer in buffers)

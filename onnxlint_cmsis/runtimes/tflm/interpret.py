@@ -7,8 +7,7 @@ from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
-from onnxlint_cmsis.formats.tflite.tensors import stored_bytes
-from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, stored_bytes, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level, Target

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.tensors import array_of
-from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
+from onnxlint_cmsis.formats.tflite.to_graph import array_of, load_tflite
 from onnxlint_cmsis.model.graph import ModelError
 from support import paths
 from support.tflite_models import conv_model, streaming_model, tensor
