@@ -6,9 +6,9 @@ from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, CycleRow
 
 HEAD = """# How long will it take?
 
-`--clock 120MHz` adds a predicted time of one run of the model to linting, `layers`, `compare`, `widths`, `report` and
-`scan`: a range, with the source of its bounds. The setting `memory`, tcm or sram, says where activations and weights
-lie on Cortex-M55.
+`--clock 120MHz` adds a predicted time of one run to linting, `layers`, `compare`, `widths`, `report` and `scan`: a
+range, with the source of its bounds. The setting `memory`, tcm or sram, says where activations and weights lie on
+Cortex-M55.
 
 ```sh
 onnxlint-cmsis layers model.onnx --target cortex-m4 --clock 120MHz
@@ -17,16 +17,16 @@ onnxlint-cmsis model.onnx --clock cortex-m4=120MHz --clock cortex-m55=160MHz --c
 
 The range is the [predicted instructions](cost.md) times the cycles per instruction below, divided by the clock. JSON
 and SARIF have it as `time`: `clock_hz`, `predicted_ms`, `cycles_per_instruction`, `source`, and `reason` where there
-is none. Nothing was measured on silicon here: public sources give cycles, which are divided by the instructions
-predicted for the same net or layer with CMSIS-NN 7.0.0 and gcc.
+is none. Nothing was measured on silicon here: public sources give cycles, and the instructions are those predicted for
+the same net or layer with CMSIS-NN 7.0.0 and gcc.
 
 """
 
 TAIL = """
 ## What do the ranges not cover?
 
-* Each range comes from the few int8 nets below it, of convolutions, depthwise and fully connected layers; no other net
-  tested it. Lines marked "not in the fit" show what the source says of pools and elementwise layers.
+* Each range comes from few int8 nets or layers (`cmsis_nn/time.py`), of convolutions, depthwise and fully connected
+  layers; no other net tested it. On Apollo510 an average pool took {pool}, a sum {add}, a product {mul}.
 * The source for Apollo510 names neither padding nor placement: padding to equal sizes and data in TCM are taken.
 * Sources for Cortex-M4 and M33 time the whole net as microTVM runs it, with an older CMSIS-NN. Another runtime,
   compiler, wait states or caches may change it.
@@ -38,8 +38,12 @@ TAIL = """
 def cycles_page() -> str:
     """The whole page."""
     head = "| CPU | memory | cycles per instruction | spread | source |\n|---|---|---|---|---|\n"
-    rows = "".join(_row(row) for row in ROWS)
-    return f"{HEAD}{head}{rows}{_apart()}{''.join(_nets(row) for row in ROWS)}{TAIL}"
+    outside = {net.name.split()[0]: f"{net.ratio:.2f}" for row in ROWS for net in row.outside}
+    names = {"{pool}": "average", "{add}": "addition", "{mul}": "multiplication"}
+    tail = TAIL
+    for mark, name in names.items():
+        tail = tail.replace(mark, outside[name])
+    return f"{HEAD}{head}{''.join(map(_row, ROWS))}{_apart()}{tail}"
 
 
 def _row(row: CycleRow) -> str:
@@ -52,11 +56,3 @@ def _apart() -> str:
     wide = ", ".join(row.cpu for row in ROWS if row.spread > WIDEST)
     limit = f"A row with a spread above {100 * WIDEST:.0f} % gives no time: {wide}."
     return f"\n{limit} Where `memory` is not given, the range covers all rows of the CPU.\n"
-
-
-def _nets(row: CycleRow) -> str:
-    """The nets of a row."""
-    title = f"{row.cpu}, {row.memory}" if row.memory else row.cpu
-    named = [(net.name, net) for net in row.nets] + [(f"{net.name} (not in the fit)", net) for net in row.outside]
-    lines = (f"* {name}: {net.cycles:,} / {net.instructions:,} = {net.ratio:.3f}\n" for name, net in named)
-    return f"\n## {title}: cycles per instruction\n\n{''.join(lines)}"

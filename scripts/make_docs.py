@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,19 +40,31 @@ from runtimes_page import runtimes_page  # noqa: E402
 
 CODES = {rule.name: rule.code for rule in every_rule()}
 
+FAMILIES = {
+    "0": "files",
+    "1": "a faster kernel is missed",
+    "2": "channel counts",
+    "3": "errors and wrong results of kernels",
+    "4": "what a runtime does",
+    "5": "quantization",
+    "6": "RAM, flash and stack",
+}
+"""What the first digit of a code says."""
+
 CONFIG_HEAD = """# Which settings are there?
 
-Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading. The
-file nearest to the model counts, in its folder or above; in one folder `onnxlint-cmsis.toml` goes first.
+Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading, which
+goes first in the same folder. The file nearest to the model counts, in its folder or above.
 
 `--config KEY=VALUE` sets any of them for every command that reads settings. The value is TOML, or a bare word:
 `--config align=8`, `--config memory=tcm`, `--config 'exclude=["old"]'`. `--config FILE` reads that file instead of the
-nearest. What is set often has an option too, which goes before `--config`. The command line goes before the file: its
-lists replace those of the file; tables, `unfixable` and `extend-*` are added. `--show-settings` prints the settings and
-where they come from, `onnxlint-cmsis config --schema` a JSON Schema for editors.
+nearest. Options go before `--config`, and the command line before the file: its lists replace those of the file;
+tables, `unfixable` and `extend-*` are added. `--show-settings` prints the settings and where they come from,
+`onnxlint-cmsis config --schema` a JSON Schema for editors.
 
 Patterns have `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
-name; one with a slash starts at the folder of the configuration file. A folder covers everything in it.
+name; one with a slash starts at the folder of the configuration file. A folder covers everything in it. Rules are
+codes, prefixes or names.
 """
 
 EXAMPLE = f"""
@@ -85,24 +98,24 @@ reason = "checked on the board"
 METADATA = f"""
 ## How does a model carry a suppression?
 
-A model or a node has it in its `metadata_props`. The key is
-`onnxlint-cmsis:ignore`, the value has the rules and then the reason: `conv-1x1-fast,conv-1xn fixed by the next
-training`. On the model it covers the whole model, on a node that node. A suppression that matches nothing is reported
-as [unused-suppression](rules/{CODES["unused-suppression"]}.md).
+A model or a node has `onnxlint-cmsis:ignore` in its `metadata_props`, with rules and then the reason:
+`conv-1x1-fast,conv-1xn fixed by the next training`. It covers the model, or the node. A suppression that matches
+nothing is reported as [unused-suppression](rules/{CODES["unused-suppression"]}.md).
 """
 
 
 FIRMWARE_HEAD = """# What runs as firmware?
 
 `python -m firmware_check` ([how](firmware-check.md)) calls CMSIS-NN for each layer where release and copy have a
-function for it, and small reference code elsewhere, which every report names with the reason. A layer without code does
-not run, and the report says why; the others then run one by one, on inputs recorded from ONNX Runtime.
+function for it, and small reference code elsewhere, which reports name with the reason. A layer without code does not
+run; the others then run one by one, on inputs recorded from ONNX Runtime.
 
 Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0; weights are int8, biases
-int64. Operators stand between QuantizeLinear and DequantizeLinear, with Relu, Clip and the Add of a constant bias right
-behind them taken in; float models are quantized so first. A layer without a bias gets a NULL pointer for it.
+int64. Operators stand between QuantizeLinear and DequantizeLinear; Relu, Clip and the Add of a constant bias right
+behind them are taken in. Float models are quantized so first. A layer without a bias gets a NULL pointer for it.
 
-A release behind a function is the first one that it is called in; without one it is called from 4.0.0 on.
+Functions are called from 4.0.0 on, or from the release behind them. Reference code also runs where the copy has no
+function, but for depthwise, maximum and minimum.
 
 | form | CMSIS-NN | reference code |
 |---|---|---|
@@ -151,24 +164,23 @@ def _plain(name: str, form: LayerForm) -> str:
         return "never"
     plain_types = REFERENCE_TYPES[form.code or name]
     types = "" if plain_types == ("s8",) else f", for {' and '.join(plain_types)}"
-    if not form.functions:
-        return f"always{types}"
-    return "; ".join(filter(None, (form.apart, f"where the copy has no function{types}")))
+    return f"always{types}" if not form.functions else form.apart
 
 
 FIXES_HEAD = """
 ## What a fix acts on
 
-`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable.
+`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable, and that is neither
+suppressed nor in the baseline:
 
 | rules | with `fix-policy` | a fix |
 |---|---|---|
 """
 
 FIXES_TAIL = """
-A finding that is suppressed or in the baseline stays. A growth that saves instructions is made for more-channels,
-also where it answers other findings. Above `size-checks-limit` or `size-checks-layers` linting does not look for
-more-channels and dead-channels: where a fix has to leave these alone, write the baseline with both limits `unlimited`.
+A growth that saves instructions is made for more-channels, also where it answers other findings. Above
+`size-checks-limit` or `size-checks-layers` linting does not look for more-channels and dead-channels: where a fix has
+to leave these alone, write the baseline with both limits `unlimited`.
 """
 
 
@@ -186,45 +198,54 @@ def pages() -> dict[Path, str]:
 
 
 def rule_page(rule: Rule) -> str:
-    """The page of one rule."""
+    """The page of one rule; a rule with causes has an example of each."""
     head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
     if not rule.causes:
-        return head + _repairs(rule) + _example("Reported", rule.bad) + _example("Not reported", rule.good)
+        return f"{head}{_repairs(rule)}\n## Reported\n{_model(rule.bad)}"
+    text = cleandoc(rule.docs or rule.summary)
+    head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{text}\n"
     return head + "".join(
-        f"\n## {rule.code}[{cause.key}]\n\nSource: `{cause.source}`.\n"
-        + _example("Reported", cause.bad, "###")
-        + _example("Not reported", cause.good, "###")
+        f"\n## {rule.code}[{cause.key}]\n\n{cause.what} {cause.do} Source: `{cause.source}`.\n{_model(cause.bad)}"
         for cause in rule.causes
     )
 
 
 def _repairs(rule: Rule) -> str:
-    """What `--fix` rewrites for the hazards that a rule reports."""
+    """Names of what `--fix` rewrites for what a rule reports."""
     reported = {hazard.id for hazard in all_hazards() if hazard.kind in rule.kinds}
-    rows = [(row, sorted(row.hazards & reported)) for row in REPAIRS if row.hazards & reported]
-    lines = "".join(f"* `{'`, `'.join(names)}`: {row.what} ({row.name})\n" for row, names in rows)
-    lines += "".join(f"* {row.what} ({row.name})\n" for row in REPAIRS if row.rule == rule.name)
-    return f"\n**What `--fix` rewrites**, beside channel counts:\n\n{lines}" if lines else ""
+    rows = [row for row in REPAIRS if row.hazards & reported or row.rule == rule.name]
+    names = ", ".join(row.name if row.exact else f"{row.name} (`--unsafe-fixes`)" for row in rows)
+    page = "../fix-report.md#which-layers-can-be-rewritten"
+    return f"\n`--fix` can [rewrite]({page}) layers: {names}.\n" if names else ""
 
 
-def _example(title: str, example: Example, heading: str = "##") -> str:
-    """A model in ONNX's textual syntax with the options, or what it is in words."""
-    options = f", with `{example.options}`" if example.options else ""
+def _model(example: Example) -> str:
+    """A model in ONNX's textual syntax, or what it is in words."""
+    options = f"\nWith `{example.options}`:\n" if example.options else ""
     files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
     model = example.shown or example.model
     if model is None:
-        return f"\n{heading} {title}\n\nA path that does not exist.\n"
+        return "\nA path that does not exist.\n"
     text = (model if isinstance(model, str) else model.decode()).strip()
-    return f"\n{heading} {title}{options}\n\n```text\n{text}\n```\n{files}"
+    return f"{options}\n```text\n{text}\n```\n{files}"
+
+
+INDEX_HEAD = """# What does it find?
+
+`onnxlint-cmsis rule CODE` explains a rule. Options of ONNX Runtime's quantizer were tried with 1.31.1.
+"""
 
 
 def index_page() -> str:
-    """The table of all rules."""
-    head = "# What does it find?\n\n| code | name | level | what |\n|---|---|---|---|\n"
-    return head + "".join(
-        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.level.name.lower()} | {rule.summary} |\n"
-        for rule in every_rule()
-    )
+    """All rules, by the first digit of their codes."""
+    page = INDEX_HEAD
+    for digit, title in FAMILIES.items():
+        rows = (rule for rule in every_rule() if rule.code.startswith(f"CNN{digit}"))
+        page += f"\n## CNN{digit}xx: {title}\n\n" + "".join(
+            f"* [{rule.code}]({rule.code}.md) {rule.name} ({rule.level.name.lower()}): {rule.summary}\n"
+            for rule in rows
+        )
+    return page
 
 
 def config_page() -> str:
@@ -235,12 +256,12 @@ def config_page() -> str:
 
 
 def _boards() -> str:
-    """What is known of boards, each row with its page."""
-    head = "\n## Which boards are known?\n\n| board | CPU | RAM | flash | source |\n|---|---|---|---|---|\n"
-    return head + "".join(
-        f"| `{name}` | {cpu} | {ram // KIB:,} KiB | {flash // KIB:,} KiB | <{source}> |\n"
+    """What is known of boards, each with its page."""
+    rows = "".join(
+        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,} KiB RAM, {flash // KIB:,} KiB flash\n"
         for name, cpu, ram, flash, source in KNOWN_BOARDS
     )
+    return f"\n## Which boards are known?\n\n{rows}"
 
 
 def _fixes() -> str:

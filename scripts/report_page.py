@@ -25,32 +25,35 @@ from onnxlint_cmsis.analysis.results import (
     TensorChange,
     ValueChange,
 )
+from onnxlint_cmsis.cmsis_nn.library import hazards
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
 from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
 
 HEAD = """# What does a report tell of a fix?
 
 With `--fix`, `--fix-only` and `--diff` each file has an object `fix`: in `files` of JSON, and in the `properties` of
-its artifact in SARIF; `null` or absent where no fix was asked for or the file is no model. Lists with an entry for
-each target have the order of `totals`. Instructions are predicted, and are not cycles. An infinite number is a text.
+its artifact in SARIF. It is `null` or absent where no fix was asked for or the file is no model. Lists with an entry
+for each target have the order of `totals`. Instructions are predicted, and are not cycles. An infinite number is a
+text. `classes[]` is an element of the list `classes`.
 """
 
 OBJECTS: tuple[tuple[str, type], ...] = (
     ("fix", FixResult),
-    ("each of classes", ClassChange),
-    ("each of tensors", TensorChange),
-    ("each of layers", LayerChange),
-    ("each of totals", TargetTotal),
-    ("each of repairs", Repair),
-    ("each of rewrites", Rewrite),
-    ("each of unrewritten", SkippedRewrite),
-    ("each of locked", Locked),
-    ("each of left", SkippedClass),
+    ("classes[]", ClassChange),
+    ("tensors[]", TensorChange),
+    ("layers[]", LayerChange),
+    ("totals[]", TargetTotal),
+    ("repairs[]", Repair),
+    ("rewrites[]", Rewrite),
+    ("unrewritten[]", SkippedRewrite),
+    ("locked[]", Locked),
+    ("left[]", SkippedClass),
     ("macs and bytes", Numbers),
-    ("each of changes", ValueChange),
+    ("changes[]", ValueChange),
     ("proof", Proof),
-    ("each of proof.differences", Difference),
-    ("each of proof.unreached", IfBranch),
+    ("proof.differences[]", Difference),
+    ("proof.unreached[]", IfBranch),
 )
 """Objects of the report and what they are made from, in the order of the page."""
 
@@ -63,43 +66,53 @@ def report_page() -> str:
 REPAIRS_HEAD = """
 ## Which layers can be rewritten?
 
-A repair changes nodes only where a target meets the hazard, and computes the same; it is proven like every other fix.
-Where channel counts help too, the model with fewer predicted instructions is taken. A Pad behind an input of the model
+A repair changes nodes only where a target meets the hazard, and computes the same, proven like every fix. Where channel
+counts help too, the model with fewer predicted instructions is taken. A Pad behind an input of the model
 (`--unsafe-fixes`) is added only for what no repair answers.
 
 Repairs with `--unsafe-fixes` are not exact: no output of the model, and no result of the layer, may change by more
-than one step of its quantization, the larger of before and after, with ONNX Runtime's optimisers off. `changes` has
-the largest change seen; a repair that would change more is left out, with the number. signed-integers is proven with
-these optimisers off. As ONNX Runtime is shipped it fuses other nodes for int8 than for uint8: where an output then
-differs on 200 more inputs, the repair needs `--unsafe-fixes` as well, and the proof says by how much.
+than one step of its quantization, the larger of before and after, with ONNX Runtime's optimisers off. signed-integers
+is proven with these off too. With its default optimisers ONNX Runtime fuses other nodes for int8 than for uint8: where
+an output then differs on 200 more inputs, the repair needs `--unsafe-fixes`, and the proof says by how much.
 
 """
 
 UNREPAIRED_HEAD = """
 ## What does no repair answer?
 
-Repairs are made for calls of s8, s16, s4 and of the legacy API; what functions for f32 and f16 do wrong stays as it is.
-
+* every hazard of functions for f32 and f16
+* every hazard of functions for q7 and q15: {legacy}
 """
 
 
 def repairs_section(repairs: Iterable[RepairRow]) -> str:
     """The table of repairs."""
     left: dict[str, list[str]] = {}
+    legacy = {hazard.id for hazard in hazards(LEGACY)}
     for name, why in UNREPAIRED.items():
-        left.setdefault(why, []).append(f"`{name}`")
+        if name not in legacy:
+            left.setdefault(why, []).append(f"`{name}`")
+    head = UNREPAIRED_HEAD.replace("{legacy}", UNREPAIRED[min(legacy)])
     reasons = "".join(f"* {', '.join(names)}: {why}\n" for why, names in left.items())
-    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs) + UNREPAIRED_HEAD + reasons
+    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs) + head + reasons
 
 
 def _repair(row: RepairRow) -> str:
-    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"none: the rule {row.rule}"
+    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"rule {row.rule}"
     name = row.name if row.exact else f"{row.name} (`--unsafe-fixes`)"
-    return f"* **{name}** {row.what}: {hazards}. Price: {row.price}\n"
+    return f"* **{name}** {row.what}: {hazards}. Cost: {row.price}\n"
 
 
 def _section(title: str, made_from: type[Any]) -> str:
-    rows = "".join(f"* `{name}`: {doc}\n" for name, doc in field_docs(made_from))
+    """An object with its fields; what holds before and after the fix is one line."""
+    fields = dict(field_docs(made_from))
+    rows = ""
+    for name, doc in fields.items():
+        later = "after" if name == "before" else "new_" + name.removeprefix("old_")
+        if later in fields:
+            rows += f"* `{name}`, `{later}`: {doc.replace('before', 'before and after', 1)}\n"
+        elif name != "after" and not name.startswith("new_"):
+            rows += f"* `{name}`: {doc}\n"
     return f"\n## {title}\n\n{rows}"
 
 

@@ -9,16 +9,15 @@ HEAD = f"""
 ## TVM: which patterns does it take?
 
 [RFC 0015]({RFC})
-plans patterns in Relay; TVM had them up to 0.18.0 (`{FILE}`, read at 513c2be0, not run). What is not right
-about them is in the next table.
+plans patterns in Relay; TVM had them up to 0.18.0 (`{FILE}`, read at 513c2be0, not run):
 
-| layer | pattern in Relay | functions called | taken | lines |
-|---|---|---|---|---|
+| layer | pattern in Relay | taken |
+|---|---|---|
 """
 REMARKS = """
 TVM's reader of TensorFlow Lite files writes these patterns. An ONNX model needs a pass to NHWC (`ConvertLayout`) and,
-for Q/DQ pairs, `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run: without it softmax alone
-matches, and with it an average pool becomes `qnn.avg_pool2d` and a Relu `maximum`, which no pattern has
+for Q/DQ pairs, `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run. Without it softmax alone
+matches; with it an average pool becomes `qnn.avg_pool2d` and a Relu `maximum`, which no pattern has
 (`python/tvm/relay/transform/fake_quantization_to_integer.py:153, 426`). A convolution with one input channel is
 called as a depthwise one (`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`); `one-channel = "depthwise"`
 judges it so.
@@ -31,7 +30,4 @@ def tvm_table() -> str:
 
 
 def _row(pattern: PartitionPattern) -> str:
-    called = ", ".join(f"`{name}`" for name in pattern.functions) or "none"
-    taken = pattern.taken or "never"
-    cells = (pattern.layer, pattern.relay or "none", called, taken, pattern.lines)
-    return f"| {' | '.join(cells)} |\n"
+    return f"| {pattern.layer} | {pattern.relay or 'none'} | {pattern.taken or 'never'} |\n"

@@ -360,12 +360,11 @@ class ValueChange(NamedTuple):
     largest: float
     """Largest change seen, as a real number."""
     step: float
-    """Scale of its quantization, the larger one of before and after; a 255th of its range where it has none."""
+    """Larger scale of the two; a 255th of the range of a value without one."""
     steps: float
     """The change in steps."""
     shipped_steps: float | None = None
-    """The change in steps of an output with the optimisers that ONNX Runtime is shipped with; the other numbers are
-    those with its optimisers off. Null for a value inside the model."""
+    """The change in steps with ONNX Runtime's default optimisers; other numbers are without. Null inside the model."""
 
 
 class Proof(NamedTuple):
@@ -376,18 +375,17 @@ class Proof(NamedTuple):
     reason: str
     """Why not, empty where it may."""
     ran: bool
-    """Whether the runtime runs the first model, and twice the same; if not, nothing is said of the second."""
+    """Whether the runtime runs the first model, twice the same."""
     differences: tuple[Difference, ...]
     """Each output of the model, in order, at the default level."""
     inputs: int
-    """Inputs tried; of a proof as the file is written those with the optimisers off."""
+    """Inputs tried; with `written`, those without optimisers."""
     inner: int = 0
     """Values inside the model that were compared as well."""
     unreached: tuple[IfBranch, ...] = ()
     """Branches of If that the change reaches into and no input leads into."""
     written: int = 0
-    """Inputs on which `differences` were measured with ONNX Runtime's default optimisers, where outputs were proven
-    equal with them off: a fix changes the type of integers, for which it has other kernels. 0 for any other proof."""
+    """Inputs of `differences` with ONNX Runtime's default optimisers, where outputs are equal without them; else 0."""
     runtime: str = "ONNX Runtime"
     """What ran both models."""
 
@@ -439,9 +437,9 @@ class TensorChange(NamedTuple):
     tensor: str
     """Name."""
     old_shape: tuple[int, ...] | None
-    """Sizes before; null for a new one."""
+    """Sizes before; null where there is none."""
     new_shape: tuple[int, ...] | None
-    """Sizes after; null for one that goes."""
+    """Sizes after; null where there is none."""
     old_bytes: int
     """Bytes of values before."""
     new_bytes: int
@@ -498,7 +496,7 @@ class Rewrite(NamedTuple):
     new_instructions: tuple[int | None, ...]
     """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
     steps: float | None = None
-    """Largest change seen of an output or of the layer's result, in its steps; null for a repair that is exact."""
+    """Largest change seen, in steps; null for an exact repair."""
 
 
 class SkippedRewrite(NamedTuple):
@@ -518,15 +516,15 @@ class TargetTotal(NamedTuple):
     target: str
     """Label."""
     measured_on: str
-    """CPU that the instructions of loops were measured on; the release too, where it is not the target's."""
+    """CPU that loops were measured on, and the release where it is not the target's."""
     instructions: int
-    """Predicted instructions before, of the layers whose cost is known before and after."""
+    """Predicted instructions before, of the layers of known cost."""
     new_instructions: int
     """The same layers after."""
     repair_price: int
     """Instructions that stepping around hazards alone adds."""
     unknown: int
-    """Layers whose cost is not known before or after, and that take no part in either sum."""
+    """Layers of unknown cost, in neither sum."""
     unknown_layers: tuple[str, ...] = ()
     """Those layers."""
 
@@ -568,9 +566,9 @@ class Numbers(NamedTuple):
     """A count before and after."""
 
     before: int
-    """Before."""
+    """Count before."""
     after: int
-    """After."""
+    """Count after."""
 
 
 class FixResult(NamedTuple):
@@ -599,11 +597,11 @@ class FixResult(NamedTuple):
     rewrites: tuple[Rewrite, ...] = ()
     """Layers that are rewritten."""
     unrewritten: tuple[SkippedRewrite, ...] = ()
-    """Layers that no repair rewrites, each with the reason."""
+    """Layers that no repair rewrites."""
     locked: tuple[Locked, ...] = ()
     """LOCKED classes of interest, largest possible gain first."""
     left: tuple[SkippedClass, ...] = ()
-    """Classes that stay although the policy would change them, each with the reason."""
+    """Classes that stay although the policy would change them."""
     macs: Numbers = Numbers(0, 0)
     """Multiply-accumulates of the layers where they are known."""
     bytes: Numbers = Numbers(0, 0)
@@ -613,7 +611,7 @@ class FixResult(NamedTuple):
     notes: tuple[str, ...] = ()
     """What else happens when the file is replaced, and searches that ended early, as clauses."""
     changes: tuple[ValueChange, ...] = ()
-    """Values that inexact repairs change, with the largest change seen; the proof is of all other changes."""
+    """Values that inexact repairs change; the proof is of all other changes."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""
 

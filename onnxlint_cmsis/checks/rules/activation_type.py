@@ -1,11 +1,11 @@
 """Activations are of a type that CMSIS-NN does not take.
 
-CMSIS-NN computes with int8 or int16 activations, the same for what a function reads and what it gives out. uint16,
-int4 and int32, or int8 in and int16 out, fit no function that the linter follows.
+Functions read and write int8, or read and write int16. uint16, int4, int32, and int8 in with int16 out fit none that
+the linter follows.
 
-**What to do.** Quantize all activations as int8, or all as int16 with zero-point 0. With ONNX Runtime's quantizer
-(tried with 1.31.1): `activation_type=QuantType.QInt8`, or `activation_type=QuantType.QInt16` with
-`extra_options={"ActivationSymmetric": True}`, and no `TensorQuantOverrides` with another `quant_type`.
+**What to do.** Quantize all activations as int8, or all as int16 with zero-point 0. ONNX Runtime:
+`activation_type=QuantType.QInt8`, or `QuantType.QInt16` with `extra_options={"ActivationSymmetric": True}`, and no
+`TensorQuantOverrides` with another `quant_type`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """A bias has another type, scale or zero-point than the sums it is added to.
 
-The kernels start each sum from the bias. It is int32 (in int16 layers int64, or int32 where the caller says so), its
-scale is the input's scale times the weights' scale, and its zero-point is 0. No function has an argument for another
-scale. A bias of another scale that is handed on as it stands gives wrong numbers with status SUCCESS; TensorFlow Lite
-Micro does not check it. A converter that reads the scale has to write the bias anew, which rounds it by at most half a
-unit of the sums. A bias in float is rounded the same way, which costs nothing.
+Each sum starts from the bias: int32 (in int16 layers int64, or int32 where the caller says so), of the input's scale
+times the weights' scale, with zero-point 0. Handed on as it stands, a bias of another scale gives wrong numbers with
+status SUCCESS; TensorFlow Lite Micro does not check it. A converter has to write it anew, which rounds it by at most
+half a unit of the sums. A float bias is rounded so too, at no cost.
 
-**What to do.** Quantize the bias with the product of both scales. ONNX Runtime's quantizer does (tried with 1.31.1)
-unless `extra_options={"QuantizeBias": False}` leaves it in float.
+**What to do.** Quantize the bias with the product of both scales, as ONNX Runtime does without
+`extra_options={"QuantizeBias": False}`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """A clamp stands behind a change of scale.
 
-Relu and Clip cost nothing where the function in front does the clamp, too. It can where the clamp's result has the
-scale that the function writes. The clamp runs alone where a QuantizeLinear of another scale stands between, or where
-the function in front has no clamp. arm_relu_q7 and arm_relu6_s8 know neither scale nor zero-point.
+Relu and Clip cost nothing where the function in front clamps: where the clamp's result has the scale that it writes.
+The clamp runs alone behind a QuantizeLinear of another scale, or a function that has no clamp. arm_relu_q7 and
+arm_relu6_s8 know neither scale nor zero-point.
 
-**What to do.** Give the tensor in front of the clamp the scale and zero-point of the clamp's result. With ONNX
-Runtime's quantizer (tried with 1.31.1): `ActivationSymmetric` off, so that it takes Relu into the layer in front, or
-`extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32), "zero_point": np.array(...,
-np.int8)}]}}`, with the tensor's name in the float model.
+**What to do.** Give the tensor in front of the clamp the clamp's scale and zero-point. ONNX Runtime:
+`ActivationSymmetric` off, or `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32),
+"zero_point": np.array(..., np.int8)}]}}`, with the tensor's name in the float model.
 """
 
 from __future__ import annotations

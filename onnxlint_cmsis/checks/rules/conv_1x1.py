@@ -1,16 +1,12 @@
 """A 1x1 convolution misses the 1x1 kernels.
 
-A convolution with a 1x1 filter is a matrix product over its input as it lies in memory. CMSIS-NN 4.0.0 and
-later run it as such (`arm_convolve_1x1_s8`, `arm_convolve_1x1_s4`) when there is no padding before and no
-dilation, and from 6.0.0 on (s4: main) only when the filter has as many channels as the input, that is, without
-groups. Otherwise the layer goes through `arm_convolve_s8` (`arm_convolve_s4`), which copies its input into a
-scratch buffer first.
+From 4.0.0 on `arm_convolve_1x1_s8` and `arm_convolve_1x1_s4` run a 1x1 convolution over its input as it lies in
+memory. They need no padding before and no dilation, and from 6.0.0 on (s4: main) no groups. Otherwise
+`arm_convolve_s8` (`arm_convolve_s4`) copies the input into a scratch buffer first. Before 6.0.0 the 1x1 kernel
+computes a grouped layer wrongly (CNN302).
 
-Before 6.0.0 a grouped layer takes the 1x1 kernel, which computes it wrongly: see CNN302.
-
-**What to do.** Move padding out of a 1x1 layer, into a Pad node in front of it; without padding it computes something
-else and has to be trained again. A grouped 1x1 layer can be written as several layers, or as one layer whose weights
-hold zeros between the groups.
+**What to do.** Move padding into a Pad node in front of the layer; without padding it computes something else. Write
+a grouped layer as several layers, or with zeros between the groups of its weights.
 """
 
 from __future__ import annotations

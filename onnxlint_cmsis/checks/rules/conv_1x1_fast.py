@@ -1,12 +1,11 @@
 """A 1x1 convolution misses the fast 1x1 kernel.
 
-`arm_convolve_1x1_s8_fast` treats all pixels as the rows of one matrix product. It needs stride 1; with another
-stride `arm_convolve_1x1_s8` makes one product per output row (4.0.0 and later). In CMSIS_5 (5.8.0, 5.9.0) there
-is only the fast kernel, and it also needs `input_dims.c % 4 == 0`: padding the input channels reaches it there.
+`arm_convolve_1x1_s8_fast` treats all pixels as the rows of one matrix product, and needs stride 1. With another
+stride `arm_convolve_1x1_s8` makes one product per output row (4.0.0 and later). CMSIS_5 (5.8.0, 5.9.0) has only the
+fast kernel, which there needs `input_dims.c % 4 == 0`; costs on CMSIS_5 were not measured.
 
-**What to do.** A stride in a 1x1 layer throws input pixels away; moving it into the layer before saves that layer's
-work too, and computes the same where the 1x1 layer alone reads that one. Costs on CMSIS_5 have not been measured, so a
-channel count is reported as a note there.
+**What to do.** A stride in a 1x1 layer throws input pixels away: move it into the layer before, which computes the
+same where the 1x1 layer alone reads that one. On CMSIS_5 pad the input channels.
 """
 
 from __future__ import annotations

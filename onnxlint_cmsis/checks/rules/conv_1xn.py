@@ -1,20 +1,15 @@
 """A one-dimensional convolution misses the 1xN kernel.
 
-`arm_convolve_1_x_n_s8` (s4: from 6.0.0) computes layers whose input and filter have height 1. Only its MVE build
-(Cortex-M52, M55, M85) differs from `arm_convolve_s8`; on all other CPUs it calls `arm_convolve_s8`, and nothing is
-missed. CMSIS_5 and 4.0.0 ask for an output width that is a multiple of 4; from 4.1.0 on `(stride.w *
-input_dims.c) % 4 == 0` is asked, and from 6.0.0 on also that the layer has no groups. No release takes a dilation along
-the width.
+`arm_convolve_1_x_n_s8` (s4: from 6.0.0) computes layers whose input and filter have height 1. Its MVE build
+(Cortex-M52, M55, M85) alone differs from `arm_convolve_s8`. CMSIS_5 and 4.0.0 ask for an output width that is a
+multiple of 4; 4.1.0 and later for `(stride.w * input_dims.c) % 4 == 0`, from 6.0.0 on also for no groups. None takes
+a dilation along the width.
 
-More input channels can reach this kernel, and cost work. On an emulated Cortex-M55 it was faster in every measured
-pair where the number of 16-byte blocks per filter row stayed the same and the output was at least ten times as wide
-as the padding before. Elsewhere some pairs got slower. So only those shapes are a warning, and only for s8: the s4
-kernel has not been measured.
+More input channels can reach the kernel, and cost work. It is a warning where that was faster in every measured pair
+on an emulated Cortex-M55: s8, the same number of 16-byte blocks per filter row, and an output at least ten times as
+wide as the padding before. Where the padded layer would give wrong values (CNN302), nothing is said.
 
-From 6.0.0 on this kernel returns wrong values for many geometries (CNN302). Where the padded layer would be one
-of them, nothing is said.
-
-**What to do.** Where the finding is a warning, pad the named channel count with zeros.
+**What to do.** Where it is a warning, pad the named channel count with zeros.
 """
 
 from __future__ import annotations

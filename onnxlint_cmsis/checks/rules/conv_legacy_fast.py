@@ -1,19 +1,13 @@
 """A q7 or q15 convolution misses the fast function of the legacy API.
 
-With `--api legacy` the application chooses between the functions of CMSIS 5 (cmsis5-5.6.0 to cmsis5-5.9.0). Each
-function checks its sizes. `arm_convolve_HWC_q7_fast` needs `input_dims.c % 4 == 0` and `output_dims.c % 2 == 0`.
-`arm_convolve_HWC_q15_fast` needs even channels on both sides (in 5.9.0 with DSP an even output side too).
-`arm_convolve_1x1_HWC_q7_fast_nonsquare` needs the channels of the first, a 1x1 filter, stride 1 and no padding. For
-other sizes they return ARM_MATH_SIZE_MISMATCH, and the application has to take the basic function. Here more channels
-reach the fast one. For square layers with three input channels there is `arm_convolve_HWC_q7_RGB`.
+With `--api legacy` the application chooses between functions of CMSIS 5, and [each checks its
+sizes](../legacy.md#which-function-takes-a-layer): for others it returns ARM_MATH_SIZE_MISMATCH. Here more channels
+reach the fast one. In scalar code (Cortex-M0, M3, and M55 from 5.9.0 on) both have the same loop, and the rule is
+silent. [Measured](../legacy.md#what-fast-is-worth): fast functions for q15 and 1x1 filters always pay; for larger
+filters of q7 where padding adds at most a seventh of the multiply-accumulates.
 
-The rule speaks of builds that run the code for DSP. In scalar code (Cortex-M0, M3, and M55 from 5.9.0 on) both
-functions have the same loop, and more channels only cost. With DSP the fast functions for q15 and for 1x1 filters took
-fewer instructions in every measured pair. The one for larger filters of q7 took fewer where padding adds no more than a
-seventh of the multiply-accumulates ([figures](../legacy.md#what-fast-is-worth)).
-
-**What to do.** Where the message says that it pays, give the layer the channel count in the message, in training or
-with `--fix --fix-policy route`.
+**What to do.** Where the message says that it pays, take its channel count, in training or with `--fix --fix-policy
+route`.
 """
 
 from __future__ import annotations

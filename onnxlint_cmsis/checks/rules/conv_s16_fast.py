@@ -1,10 +1,10 @@
 """An s16 convolution misses the fast s16 kernel.
 
-Up to 5.0.0 (and in 5.9.0 of CMSIS_5), builds with the DSP extension run `arm_convolve_fast_s16` when
-`filter_dims.h * filter_dims.w * input_dims.c < 512` and there is no dilation. `arm_convolve_s16` in those
-releases is a plain loop over single outputs. From 6.0.0 on there is one s16 kernel for all layers.
+Up to 5.0.0 (and in 5.9.0 of CMSIS_5), builds with the DSP extension run `arm_convolve_fast_s16` when `filter_dims.h *
+filter_dims.w * input_dims.c < 512` and there is no dilation, else a plain loop. From 6.0.0 on there is one s16
+kernel.
 
-**What to do.** Use 6.0.0 or later, or fewer input channels. Padding never helps here: it makes the sum longer.
+**What to do.** Use 6.0.0 or later, or fewer input channels. Padding never helps.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """An s4 convolution misses the kernel for even column counts.
 
-With MVE, 7.0.0 and later run `arm_convolve_even_s4` when `filter_dims.h * filter_dims.w * input_dims.c` is
-even; with an odd count every second output channel starts in the middle of a byte, and `arm_convolve_s4`
-unpacks it on the way. An even number of input channels always makes the count even.
+With MVE, 7.0.0 and later run `arm_convolve_even_s4` when `filter_dims.h * filter_dims.w * input_dims.c` is even. With
+an odd count every second output channel starts inside a byte, and `arm_convolve_s4` unpacks it on the way.
 
-**What to do.** The cost has not been measured; a channel count within reach is reported as a note.
+**What to do.** Take an even number of input channels. The gain was not measured.
 """
 
 from __future__ import annotations

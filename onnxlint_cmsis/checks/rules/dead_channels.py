@@ -1,19 +1,13 @@
 """Channels are constant or unread.
 
-A channel is constant when it holds the same value at every position for every input: all its weights are zero after
-quantization, or all it reads is constant. It is unread when every weight that reads it is zero. Such channels cost as
-much as any other, and taking them out is exact: what a constant adds to the sums goes into the int32 bias of the
-layers that read it. Sometimes it is cheaper to keep a few of them, because the kernels work in blocks; the finding
-names the count that `--fix` would choose.
+A channel is constant when it holds one value at every position for every input, under the kernels' rounding too. It
+is unread when every weight that reads it is zero. Taking it out is exact: a constant goes into the int32 bias of the
+layers that read it. The finding names the count that `--fix` would choose, since kernels work in blocks.
 
-A channel has to stay where the count is LOCKED, which is a note with the reason. It also has to stay where it is read
-together with zero padding, which makes its border differ.
+A channel stays where the count is LOCKED (a note with the reason), and where it is read together with zero padding.
+The rule reads weights: not above `size-checks-limit` or `size-checks-layers`, and not with `weights = false`.
 
-This rule reads weights, as sum-overflow does. It does not run on files larger than `size-checks-limit`, on models of
-more layers than `size-checks-layers`, or with `weights = false`.
-
-**What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it and proves that the outputs stay the
-same. Dead channels in a trained model often mean that it could have been trained narrower.
+**What to do.** `--diff` shows the plan, `--fix` applies and proves it. Or train the model narrower.
 """
 
 from __future__ import annotations

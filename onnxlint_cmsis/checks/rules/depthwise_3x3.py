@@ -1,11 +1,9 @@
 """A 3x3 depthwise layer misses the 3x3 kernel.
 
-Without MVE, `arm_depthwise_conv_3x3_s8` runs depthwise layers with a 3x3 filter, multiplier 1, batch 1, no
-dilation and padding before of at most 1. Other layers take `arm_depthwise_conv_s8_opt`, which on CPUs without
-the DSP extension is the generic loop. With MVE the kernel is never used, so nothing is missed.
+Without MVE, `arm_depthwise_conv_3x3_s8` runs 3x3 depthwise layers with multiplier 1, batch 1, no dilation and padding
+before of at most 1. Others take `arm_depthwise_conv_s8_opt`, on CPUs without DSP the generic loop.
 
-**What to do.** Padding before of 2 or more, dilation and batches are choices of the model's author; no channel
-count helps.
+**What to do.** No channel count helps; padding, dilation and batch are the author's choices.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """A depthwise multiplier misses the tile of four.
 
-Inside `arm_depthwise_conv_s8` a tile computes four output channels of one input channel at a time. It needs
-`ch_mult % 4 == 0`, batch 1 and, except in 5.8.0, no dilation. Any other multiplier greater than 1 takes a generic loop.
+`arm_depthwise_conv_s8` computes four output channels of one input channel at a time where `ch_mult % 4 == 0`, the
+batch is 1 and, except in 5.8.0, there is no dilation. Any other multiplier above 1 takes a generic loop. Padding to
+the next multiple of four was faster in every measured pair (4.0.0 to main; `--explain` has the numbers). On MVE from
+7.0.0 on, layers of one input channel become convolutions (CNN114) and gain nothing.
 
-Padding the multiplier to the next multiple of four was faster in every pair measured, on all three instruction sets
-(4.0.0 to main): `--explain` has the numbers. Depthwise layers of one input channel are different on MVE from 7.0.0
-on: they become convolutions (CNN114) and gain nothing.
-
-**What to do.** Pad the multiplier: the new channels sit inside each input channel's group of outputs, not at
-the end.
+**What to do.** Pad the multiplier: new channels sit inside each input channel's group of outputs, not at the end.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A depthwise layer misses the optimized kernel.
 
-`arm_depthwise_conv_s8_opt` (s4: `arm_depthwise_conv_s4_opt`, from 5.0.0) runs layers with multiplier 1, batch 1
-and no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses no SIMD instruction on any
-CPU.
+`arm_depthwise_conv_s8_opt` (s4: `arm_depthwise_conv_s4_opt`, from 5.0.0) runs layers with multiplier 1, batch 1 and
+no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses no SIMD instruction.
 
-**What to do.** Run the batch as single inferences. A layer without the dilation computes something else: retrain it.
+**What to do.** Run the batch as single inferences. Without the dilation the layer computes something else: retrain
+it.
 """
 
 from __future__ import annotations

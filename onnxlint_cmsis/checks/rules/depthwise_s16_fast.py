@@ -1,9 +1,9 @@
 """An s16 depthwise layer misses the fast s16 kernel.
 
-`arm_depthwise_conv_fast_s16` runs layers with multiplier 1, no dilation and fewer than 512 taps: filter height
-times width, in 4.0.0 also times the input channels. Others take `arm_depthwise_conv_s16`.
+`arm_depthwise_conv_fast_s16` runs layers with multiplier 1, no dilation and fewer than 512 taps: filter height times
+width, in 4.0.0 also times the input channels. Others take `arm_depthwise_conv_s16`.
 
-**What to do.** In 4.0.0 fewer channels help; use 4.1.0 or later. Padding never helps here.
+**What to do.** Use 4.1.0 or later, in 4.0.0 fewer channels. Padding never helps.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """A depthwise layer of one channel is not run as a convolution.
 
-With MVE, 7.0.0 and later transpose the weights of a depthwise layer with one input channel and run it as a
-convolution, when it has more output channels than a threshold: 1, or 8 in builds with armclang.
+With MVE, 7.0.0 and later run a depthwise layer of one input channel as a convolution when it has more output channels
+than 1, or 8 in builds with armclang. ONNX cannot tell such a layer from a convolution of one channel, and converters
+differ. The linter takes a convolution, unless the setting `one-channel` is "depthwise".
 
-ONNX cannot tell a depthwise layer of one input channel from a convolution of one (`group` is 1 in both), and
-converters differ in what they make of it. The linter takes it as a convolution unless `one-channel = "depthwise"`
-(or `one-channel` in the configuration) says that the converter makes a depthwise layer of it.
-
-**What to do.** Export such a layer as a convolution.
+**What to do.** Export the layer as a convolution.
 """
 
 from __future__ import annotations

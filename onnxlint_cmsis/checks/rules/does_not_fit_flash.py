@@ -1,11 +1,8 @@
 """The model's constants need more flash than the device has.
 
-This rule runs where flash is given: `--flash 1M`, `--board nucleo-l4r5zi`, or `flash` and `board` in the
-configuration.
-
-For an ONNX model it counts weights, biases, multipliers and shifts as CMSIS-NN reads them; a model in float counts as
-the s8 layers that it will become. For a `.tflite` file it counts the whole file, which firmware holds as it is. Code
-comes on top.
+The rule runs where `--flash` or `--board` is given. Of an ONNX model it counts weights, biases, multipliers and
+shifts as CMSIS-NN reads them, of a float model those of the s8 layers that it will become; of a `.tflite` file the
+whole file. Code comes on top.
 
 **What to do.** Make the layers that the finding names smaller, or take out channels that do nothing (`--fix`).
 """

@@ -1,17 +1,15 @@
 """The model needs more RAM than the device has.
 
-This rule runs where RAM is given: `--ram 256K`, `--board nucleo-l4r5zi`, or `ram` and `board` in the configuration.
+The rule runs where `--ram` or `--board` is given. Of an ONNX model it counts the arena of the firmware check's plan
+and the largest scratch buffer. Of a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: the
+larger of `arena_used_bytes()` and what AllocateTensors needs while it plans. Stack, variables and the application
+come on top.
 
-For an ONNX model it counts the arena of the plan that the firmware check builds, and the largest scratch buffer of a
-layer. For a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: the larger one of what
-`arena_used_bytes()` answers and what AllocateTensors needs while it plans. Stack, variables and the application come on
-top.
+The finding names the layer at which most bytes are alive, the tensors alive there, scratch, and one change that was
+tried: another order of layers, a layer that writes over its input, or fewer channels. It is the cheapest that makes
+the model fit, or else the one that saves most.
 
-The finding names the layer at which most bytes are alive, the tensors alive there, what scratch adds, and one change
-that was tried on the plan: another order of the layers, a layer that writes over its input, or fewer channels in one
-tensor. It names the change that makes the model fit at the least cost, or else the one that saves most.
-
-**What to do.** Make the change, or the input smaller. `onnxlint-cmsis memory` prints the whole plan.
+**What to do.** Make the change, or the input smaller. `onnxlint-cmsis memory` prints the plan.
 """
 
 from __future__ import annotations

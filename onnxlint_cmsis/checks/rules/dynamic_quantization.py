@@ -1,11 +1,10 @@
 """Scales are known only at run time.
 
-In dynamic (or hybrid) quantization the device looks for the range of an activation in every run, and computes in float
-between the layers. CMSIS-NN's functions take their offsets, multipliers and shifts as constants, and the scale of the
-result is among them. So none of these layers runs in CMSIS-NN.
+In dynamic (hybrid) quantization the device looks for an activation's range in every run. CMSIS-NN's functions take
+offsets, multipliers and shifts as constants, so none of these layers runs there.
 
-**What to do.** Quantize statically, with a few hundred typical inputs. With ONNX Runtime's quantizer (tried with
-1.31.1): `quantize_static(..., calibration_data_reader)` in place of `quantize_dynamic`.
+**What to do.** Quantize statically, with a few hundred typical inputs. ONNX Runtime: `quantize_static(...,
+calibration_data_reader)` in place of `quantize_dynamic`.
 """
 
 from __future__ import annotations

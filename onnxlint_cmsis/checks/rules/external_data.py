@@ -1,9 +1,8 @@
 """External data is missing, short or outside the model's folder.
 
-A tensor keeps its bytes in another file. ONNX allows a relative path below the model's folder only; absolute paths,
-`..` and symbolic links out of the folder are refused, and the file must hold as many bytes as the tensor claims.
-The model itself, or a file that is named like a model, is refused too: a fix of it would silently change the values.
-The graph is linted all the same; what depends on values that are not read stays open.
+A tensor keeps its bytes in another file. It must lie below the model's folder (no absolute path, `..`, symbolic link
+out of it, nor a file named like a model) and hold as many bytes as the tensor claims. The graph is linted all the
+same; what depends on values that are not read stays open.
 
 **What to do.** Commit the data file beside the model, or store the weights inside it.
 """

@@ -1,24 +1,18 @@
 """Numbers use few of the integers that their type has.
 
-The values are computed as the file says, but the file keeps little of what was trained. Three places are looked at.
+* Weights with one scale for the whole layer: a channel with at most 15 of 255 integers beside one with more than half
+  of them. Depthwise convolutions lose most by it. In fully connected layers it is a note, as not every runtime takes
+  a scale for each output.
+* An operand of Add, Sub or Concat that changes the result by no more than one step.
+* A note: a result that provably uses less than half of its integers, 0 counted in, or of which more than one channel
+  in 16 changes by at most 16 steps beside others that may use half.
 
-* Weights with one scale for the whole layer. The largest weight of all channels decides on the scale, and a channel of
-  small weights is left with a few integers: at most 15 of 255 (7 away from 0), beside a channel with more than half of
-  them. Depthwise convolutions lose most by it.
-* An operand of Add, Sub or Concat that is so small that all it can hold is no more than one step of the result.
-* A layer's result that provably uses less than half of its integers, 0 counted in, or of which channels change by at
-  most 16 steps beside others that may use half: bounds of the sums over all inputs say so.
+Scales per channel that differ by a lot are no loss, as each channel has all 255 integers. The rule reads weights, in
+files up to `size-checks-limit`, and not with `weights = false`.
 
-Scales per channel that differ by a lot are no loss by themselves: each channel has all 255 integers. They are one only
-where the channels of the result share a scale, which the third place shows.
-
-The first two are warnings. Weights of fully connected layers are a note, as not every runtime takes a scale for each of
-their outputs. So are results, which may be small because they say little; channels are told from more than one in 16.
-The rule reads weights, in files up to `size-checks-limit`, and not with `--no-weights`.
-
-**What to do.** Quantize the weights with one scale for each output channel. Where channels share the scale of a
-result, equalize them before: multiply the weights of a channel by a number, and divide what reads the channel by it.
-For a result or an operand, calibrate with data that the device will see, or quantize it in 16 bits.
+**What to do.** Give each output channel its own scale. Where channels share the scale of a result, multiply the
+weights of a channel by a number before, and divide what reads the channel by it. Else calibrate with data that the
+device will see, or quantize in 16 bits.
 """
 
 from __future__ import annotations

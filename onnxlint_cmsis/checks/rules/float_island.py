@@ -1,17 +1,12 @@
 """Layers compute in float in a quantized model.
 
-A layer computes in float where no QuantizeLinear stands behind it, or where it reads a float tensor. The device
-converts integers to floats, computes with the compiler's float routines (in software on a Cortex-M without an FPU),
-and converts back. A layer of int8 whose result is not quantized computes in float, too, since CMSIS-NN needs the
-scale of the result. The finding names where the part in float begins and ends.
+A layer computes in float where no QuantizeLinear stands behind it, or where it reads a float tensor: the device
+converts to floats, computes (in software on a Cortex-M without an FPU), and converts back. The finding names where
+the part begins and ends. At the end of a model it may be wanted: a Softmax of ten numbers costs little.
 
-A part at the end of a model may be wanted: a Softmax of ten numbers costs little.
-
-**What to do.** Quantize the layers in that part as well. With ONNX Runtime's quantizer (tried with 1.31.1): leave its
-nodes out of `nodes_to_exclude`, and their operators in `op_types_to_quantize`, which may name operators that it does
-not quantize otherwise; the operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not.
-ConvInteger and MatMulInteger give sums without a scale: quantize the float model with `quantize_static`, which makes
-none of them.
+**What to do.** Quantize these layers as well. ONNX Runtime: leave nodes out of `nodes_to_exclude`, and operators in
+`op_types_to_quantize`. The operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not. In
+place of ConvInteger and MatMulInteger, whose sums have no scale, quantize the float model with `quantize_static`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Per-channel fully connected weights have no kernel in the release.
 
-`arm_fully_connected_per_channel_s8` exists from 7.0.0 on. Earlier releases have only `arm_fully_connected_s8`,
-which takes one multiplier and shift for all outputs, so a layer with a scale per output channel cannot run in
-it.
+`arm_fully_connected_per_channel_s8` exists from 7.0.0 on. Earlier releases have one multiplier and shift for all
+outputs.
 
 **What to do.** Use 7.0.0 or later, or quantize the layer's weights per tensor.
 """

@@ -1,11 +1,10 @@
 """A float function is off by more than its type's own rounding.
 
-CMSIS-NN's functions for f32 and f16 return results that are right within an error, and a few of them within a large
-one: half precision adds up, and some curves are approximations. The message says what makes the error, and how large it
-was seen to be. Nothing at run time tells you.
+A few of CMSIS-NN's functions for f32 and f16 have a large error: half precision adds up, and some curves are
+approximations. The message says what makes the error, and how large it was seen to be. Nothing at run time tells you.
 
-**What to do.** Compare the model's results on the device with those of ONNX Runtime before you rely on them. Where they
-are off too far, compute the layer in f32, or in other code.
+**What to do.** Compare the results on the device with ONNX Runtime's. Where they are off too far, compute the layer
+in f32, or in other code.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """int16 activations have a zero-point.
 
-CMSIS-NN's s16 functions have no offset for input or output (arm_convolve_s16.c, arm_fully_connected_s16.c): int16 has
-zero-point 0. With another zero-point they compute wrong numbers and return SUCCESS.
+CMSIS-NN's s16 functions have no offset (arm_convolve_s16.c, arm_fully_connected_s16.c): with a zero-point other than
+0 they compute wrong numbers and return SUCCESS.
 
-**What to do.** Quantize int16 activations symmetrically. With ONNX Runtime's quantizer (tried with 1.31.1):
-`activation_type=QuantType.QInt16, extra_options={"ActivationSymmetric": True}`.
+**What to do.** Quantize symmetrically. ONNX Runtime: `activation_type=QuantType.QInt16,
+extra_options={"ActivationSymmetric": True}`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The model breaks a rule of ONNX.
 
-`onnx.checker` refuses the model, or a part of it contradicts itself: weights whose shape does not fit their
-operator, a scale that is not a positive finite number, a value that nothing produces, an impossible
-dimension. The rest of the model is linted all the same, since converters often accept what the checker refuses.
+`onnx.checker` refuses the model, or it contradicts itself: weights that do not fit their operator, a scale that is
+not positive and finite, a value that nothing produces, an impossible dimension. The rest is linted all the same.
 
 **What to do.** The message names the node and what is allowed there.
 """

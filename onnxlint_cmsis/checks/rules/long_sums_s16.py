@@ -1,10 +1,8 @@
 """An int16 layer adds more than 512 products at a time.
 
-The s16 kernels add 512 products in 32 bits, which cannot overflow. They add all further ones one by one in 64 bits,
-without SIMD and with two registers for each sum. That holds for arm_convolve_s16 from 6.0.0 on
-(arm_nn_mat_mult_kernel_s16.c, arm_nn_mat_mult_nt_t_s16.c) with a 64-bit bias, and for arm_fully_connected_s16
-(arm_nn_vec_mat_mult_t_s16.c). Until 5.0.0 arm_convolve_fast_s16 takes fewer than 512 columns, and arm_convolve_s16 is
-a plain loop.
+The s16 kernels add 512 products in 32 bits and all further ones one by one in 64 bits, without SIMD: arm_convolve_s16
+from 6.0.0 on (arm_nn_mat_mult_kernel_s16.c, arm_nn_mat_mult_nt_t_s16.c) with a 64-bit bias, and
+arm_fully_connected_s16 (arm_nn_vec_mat_mult_t_s16.c). Until 5.0.0 see CNN104.
 
 **What to do.** Split the layer, give the convolution fewer input channels or a smaller window, or compute it in int8.
 """

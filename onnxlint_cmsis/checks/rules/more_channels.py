@@ -1,22 +1,15 @@
 """The same kernel runs fewer instructions with more channels.
 
-Kernels work in blocks of 2, 4, 8 or 16 channels and compute the rest one by one. So a few more channels, all zero,
-can cost less. The good counts depend on kernel, instruction set and release, and several layers may share one channel
-count. The finding names the count that `--fix` would choose, together with all the others that it would change: the
-predicted instructions of the whole model fall by at least `min-gain` and rise on no target. Where more channels step
-around an error or a wrong result, the finding on that (CNN3xx) names them with their price, and this rule is silent.
+Kernels work in blocks of 2, 4, 8 or 16 channels and compute the rest one by one, so a few more channels of zeros can
+cost less. The finding names the counts that `--fix` would choose: the predicted instructions (not cycles) of the
+whole model fall by at least `min-gain` and rise on no target. Where more channels step around an error or a wrong
+result, that finding (CNN3xx) names them.
 
-The numbers are predicted instructions, not cycles: loops counted from the sizes, times instructions measured once for
-each loop on an emulated Cortex-M with gcc. Where a layer along the channels has no such prediction, more channels are
-never proposed, unless they step around an error or a wrong result.
+The rule is silent along layers of unknown cost, about channels inside a Loop or Scan, where no fix can be proven, and
+above `size-checks-limit` or `size-checks-layers`.
 
-The rule is silent about channels inside a Loop or Scan, since no fix can be proven there.
-
-A search of sizes takes time. So this rule does not run on files larger than `size-checks-limit` or on models of more
-layers than `size-checks-layers`.
-
-**What to do.** `onnxlint-cmsis --diff` shows the whole plan, `--fix` applies it with zeros and proves that the outputs
-stay the same. Or choose the count when the model is trained next.
+**What to do.** `--diff` shows the plan, `--fix` applies and proves it. Or choose the count when the model is trained
+next.
 """
 
 from __future__ import annotations

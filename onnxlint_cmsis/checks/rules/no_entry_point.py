@@ -1,16 +1,13 @@
 """The release has no kernel for a layer.
 
-The chosen CMSIS-NN release has no entry point for the operator with these data types, or the operator has a
-form that CMSIS-NN cannot express (three spatial dimensions, a grouped transpose convolution). The runtime has
-to bring another kernel: usually a plain reference loop, sometimes none.
+The release has no function for the operator with these data types, or the operator has a form that CMSIS-NN cannot
+express (three spatial dimensions, a grouped transpose convolution). Another kernel has to run, usually a plain loop.
 
-There is one finding for each operator and reason of a model, with the share of the model's work that these nodes do.
-Work is counted in multiply-accumulates; each element of a node without any counts as up to 20. From 5 % on the finding
-is a warning, below a note ([why](../cost.md#what-a-warning-is-worth)). It leaves out nodes that cost nothing, and those
-that measure a scale at run time (CNN507).
+There is one finding for each operator and reason, with the share of the model's work: from 5 % on a warning, below a
+note ([how it is counted](../cost.md#what-a-warning-is-worth)). Nodes that cost nothing and those of CNN507 are left
+out.
 
-**What to do.** Use a release that has the kernel (the message names the first), or another form of the
-operator.
+**What to do.** Use a release that has the kernel (the message names the first), or another form of the operator.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """The file is not a model of the format that its name tells.
 
-A file whose name ends in `.tflite` is read as a flatbuffer with the identifier `TFL3`, one that ends in `.pte` as a
-flatbuffer with the identifier `ET12`, and any other as a serialized ONNX `ModelProto`. This one is empty, truncated,
-text, of another format, or its offsets lead out of the file. The message says what was found. The exit code is 2; other
-files of the same run are still linted.
+`.tflite` is a flatbuffer with the identifier `TFL3`, `.pte` one with `ET12`, and any other name an ONNX `ModelProto`.
+This file is empty, truncated, text, of another format, or its offsets lead out of it. The exit code is 2; other files
+are still linted.
 
-**What to do.** Export, convert or copy the model again. A truncated file usually comes from an interrupted copy or
-upload.
+**What to do.** Export, convert or copy the model again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A kernel will read or write past a buffer.
 
-The shape of this layer makes the kernel use more scratch memory than the size function of the release answers,
-or write past the end of its output. The memory behind it is overwritten, and the inference may still look right.
+The kernel uses more scratch than the size function of the release answers, or writes past its output. The memory
+behind is overwritten, and the inference may still look right.
 
-**What to do.** The message names a way round where one is known. Where only the scratch buffer is too small, a
-runtime that adds the missing bytes is safe.
+**What to do.** The message names a way round where one is known. Where only scratch is too small, a runtime that adds
+the missing bytes is safe.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Padding that TensorFlow Lite cannot express becomes an operator.
 
-TensorFlow Lite knows two paddings: SAME, which follows from the sizes, and VALID, which is none. Other
-padding becomes a PAD in front of a layer with VALID: a copy of the input, and a layer without padding. The linter
-judges that layer.
+TensorFlow Lite knows SAME, which follows from the sizes, and VALID, which is none. Other padding becomes a PAD, which
+copies the input, in front of a layer with VALID.
 
-**What to do.** Where the copy matters: padding as SAME gives it (as much at the end as at the beginning, or one more).
+**What to do.** Where the copy matters, pad as SAME does: as much at the end as at the beginning, or one more.
 """
 
 from __future__ import annotations

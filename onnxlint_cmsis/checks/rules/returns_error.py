@@ -1,13 +1,10 @@
 """A kernel will return an error.
 
-CMSIS-NN kernels check some of their preconditions when they run and return `ARM_CMSIS_NN_ARG_ERROR` (-1),
-`ARM_CMSIS_NN_NO_IMPL_ERROR` (-2) or `ARM_CMSIS_NN_FAILURE` (-3). The layer's output is then not computed, and most
-runtimes abort the inference. The shape of this layer on this release and CPU is one of these cases.
+The kernel returns `ARM_CMSIS_NN_ARG_ERROR` (-1), `ARM_CMSIS_NN_NO_IMPL_ERROR` (-2) or `ARM_CMSIS_NN_FAILURE` (-3) for
+this shape on this release and CPU. The output is not computed, and most runtimes abort.
 
-**What to do.** The message gives the sizes that matter, what they would have to be and what avoids the case:
-often a channel count that takes another kernel, otherwise other padding, another release, or another form of the
-layer. Other padding, strides and sizes of the input change what the layer computes: the model has to be trained with
-them. A Pad node in front of the layer, and channels of zeros, change nothing.
+**What to do.** The message gives the sizes that matter and what avoids the case. A Pad node in front of the layer and
+channels of zeros change no result; after other padding, strides or sizes the model has to be trained again.
 """
 
 from __future__ import annotations

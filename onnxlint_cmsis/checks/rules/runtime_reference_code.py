@@ -1,11 +1,8 @@
 """The runtime uses its reference code for a layer, not CMSIS-NN.
 
-The runtime computes the layer in portable code that no instruction set speeds up. This is a warning where the runtime
-has a CMSIS-NN kernel for the operator, and the layer's types or shapes keep it from that kernel. It is a note where
-the runtime has no such kernel at all, and where the layer does little of the model's work. The cause stands behind the
-code: `CNN403[broadcast]`.
-
-Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
+It is a warning where the layer's types or shapes keep it from a CMSIS-NN kernel that the runtime has, and a note
+where there is no such kernel, or the layer does little of the model's work. The cause stands behind the code:
+`CNN403[broadcast]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks instead.
 
 **What to do.** Each cause says what brings the layer to CMSIS-NN, if something does:
 """

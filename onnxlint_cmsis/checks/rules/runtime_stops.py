@@ -1,10 +1,9 @@
 """The runtime stops at a layer: it refuses the model at the start, or halts.
 
-A runtime checks scales, zero-points, types and sizes before it runs a model. Where a check fails, it refuses the whole
-model at the start (TensorFlow Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks.
-The message names the check by file and line, and the cause stands behind the code: `CNN401[rank]`.
-
-Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
+A check of scales, zero-points, types or sizes fails: the runtime refuses the whole model at the start (TensorFlow
+Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks. The message names the check by
+file and line; the cause stands behind the code: `CNN401[rank]`. Where a rule on quantization (CNN5xx) knows the
+cause, that rule speaks instead.
 
 **What to do.** Give the layer what the check asks for. Each cause says what that is:
 """

@@ -1,9 +1,8 @@
 """The runtime computes a layer wrongly and reports success.
 
-The kernel of the runtime ignores something that the model says, and returns success. The message says what, and the
-cause stands behind the code: `CNN402[weight-zero-point]`.
-
-Where a rule on quantization (CNN5xx) knows the cause, that rule says what the runtime does, and this one is silent.
+The kernel ignores something that the model says, and returns success. The message says what; the cause stands behind
+the code: `CNN402[weight-zero-point]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks
+instead.
 
 **What to do.** Give the layer what the kernel takes for granted. Each cause says what that is:
 """

@@ -1,22 +1,19 @@
 """A scale cannot be computed with.
 
-A scale has to be finite and above 0. A function multiplies its sums by (input scale x weight scale / output scale),
-which converters write as an int32 multiplier and a shift. From 2^30 on TensorFlow Lite's QuantizeMultiplier takes the
-largest multiplier there is, and the result is wrong. Below 2^-32 it takes 0: the channel then gives out one number
-for every input. Softmax needs an input scale above 2^-26, since its multiplier, the input scale times 2^26, has to
-exceed 1 (QuantizeMultiplierGreaterThanOne).
+A scale is finite and above 0. Converters write (input scale x weight scale / output scale) as an int32 multiplier and
+a shift: from 2^30 on TensorFlow Lite's QuantizeMultiplier takes the largest multiplier, which is wrong, and below
+2^-32 it takes 0, so that the channel gives one number for every input. Softmax needs an input scale above 2^-26
+(QuantizeMultiplierGreaterThanOne).
 
-A quantizer that saw nothing but zeros in a tensor writes a scale that no data give, and the rule tells such tensors by
-it: in int8 7.84e-09 with zero-point 0 from TensorFlow's converter, in int16 3.59e-43, from AI Edge Quantizer 3.92e-12
-with zero-point -128, 7.87e-12 or 3.05e-14, and from ONNX Runtime's quantizer 1 with zero-point 0. What such a tensor
-holds on other data is cut off close to 0, or rounded to whole numbers.
+A quantizer that saw nothing but zeros writes a scale that no data give: TensorFlow's converter 7.84e-09 with
+zero-point 0 (int16 3.59e-43), AI Edge Quantizer 3.92e-12 with zero-point -128, 7.87e-12 or 3.05e-14, ONNX Runtime 1
+with zero-point 0. Other data are then cut off close to 0, or rounded to whole numbers.
 
-In a `.tflite` file every tensor of 16 bits or less that is quantized has as many scales as its type needs, all of them
-finite and above 0, and a zero-point that its type holds. TensorFlow Lite Micro takes a tensor of scales without a
-zero-point as one that is not quantized (micro_allocator.cc:275).
+A quantized tensor of a `.tflite` file needs as many scales as its type, and a zero-point that its type holds.
+TensorFlow Lite Micro takes scales without a zero-point as not quantized (micro_allocator.cc:275).
 
-**What to do.** Look at the layer's weights and at the data that it was calibrated with. A scale of 0 or NaN comes
-from a tensor that is constant or not finite, a tiny one from a tensor that was always zero.
+**What to do.** Look at the layer's weights and its calibration data: a scale of 0 or NaN comes from a tensor that is
+constant or not finite, a tiny one from a tensor that was always zero.
 """
 
 from __future__ import annotations

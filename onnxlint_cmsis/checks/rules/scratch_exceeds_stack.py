@@ -1,11 +1,10 @@
 """A layer's scratch buffer is larger than the stack that is left for it.
 
-This rule runs where a stack is given (the setting `stack`, `--config stack=2K` say) and the application calls CMSIS-NN
-itself: runtimes put scratch buffers into their arena. A function takes its buffer by `ctx.buf`, wherever that lies. A
-buffer on the stack comes on top of what the application's functions take.
+The rule runs where the setting `stack` is given (`--config stack=2K`) and the application calls CMSIS-NN itself:
+runtimes put scratch into their arena.
 
-**What to do.** Put one buffer for all layers into static memory, as large as the largest layer needs
-(`onnxlint-cmsis layers` has the bytes of each). Fewer input channels or a smaller kernel need less.
+**What to do.** Put one buffer for all layers into static memory, as large as the largest layer needs (`onnxlint-cmsis
+layers` has the bytes). Fewer input channels or a smaller kernel need less.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """Softmax's result has another scale or zero-point than CMSIS-NN gives it.
 
-arm_softmax_s8 writes integers of scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 of
-scale 1/32768 and zero-point 0, arm_softmax_s8_s16, for int8 input and int16 output, of scale 1/65536 and zero-point
--32768. They have no argument for either. In a model that reads them with another scale, every number is off: ONNX
-Runtime's quantizer takes 1/255, since the result lies between 0 and 1. TensorFlow Lite Micro refuses such a model at
-the start, which is an error; a generator that knows the difference computes reference code, which is a warning.
+arm_softmax_s8 writes scale 1/256 and zero-point -128 (arm_nn_softmax_common_s8.c), arm_softmax_s16 1/32768 and 0,
+arm_softmax_s8_s16 1/65536 and -32768, whatever the model says; ONNX Runtime's quantizer takes 1/255. TensorFlow Lite
+Micro refuses such a model at the start, which is an error; reference code for it is a warning.
 
-**What to do.** Give the result scale 1/256 and zero-point -128, in int16 1/32768 and 0, in int16 behind an input of
-int8 1/65536 and -32768. With ONNX Runtime's quantizer (tried with 1.31.1):
-`extra_options={"TensorQuantOverrides": {"name of the result": [{"scale": np.array(1 / 256, np.float32), "zero_point":
-np.array(-128, np.int8)}]}}`, with the tensor's name in the float model.
+**What to do.** Give the result these numbers. ONNX Runtime: `extra_options={"TensorQuantOverrides": {"name of the
+result": [{"scale": np.array(1 / 256, np.float32), "zero_point": np.array(-128, np.int8)}]}}`, with the tensor's name
+in the float model.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 """A layer's sums can overflow for some input.
 
-The s8 kernels add products in int32, and shift the sum to the left before they multiply it where the multiplier
-(input scale x weight scale / output scale) is 1 or more. A sum that leaves 32 bits wraps around, and the output is
-wrong with status SUCCESS. The bound is exact for the layer's weights, bias and zero-points: some integers of the
-input's type reach it. The linter cannot know whether the model ever sees such an input. int16 convolutions add in 64
-bits behind the 512th column, but not in the last of an odd number of output pixels without MVE (arm_convolve_s16.c of
-6.0.0 and later).
+The s8 kernels add products in int32, and shift the sum to the left where the multiplier is 1 or more. A sum that
+leaves 32 bits wraps around, with status SUCCESS. The bound is exact: some integers of the input's type reach it,
+whether the model ever sees them or not. int16 convolutions add in 64 bits behind the 512th column, but not in the
+last of an odd number of output pixels without MVE (arm_convolve_s16.c of 6.0.0 and later).
 
-Mostly the bias is too large. A channel whose weights are tiny has a tiny scale, and its bias in units of that scale
-fills the 32 bits.
-
-The rule reads weights only where sizes and bias leave the question open, in files up to `size-checks-limit`, and not
-with `weights = false`.
+Mostly the bias is too large: a channel of tiny weights has a tiny scale, and its bias in units of that scale fills
+the 32 bits. The rule reads weights in files up to `size-checks-limit`, and not with `weights = false`.
 
 **What to do.** Give the channel's weights a larger scale, or remove the channel where its weights are all zero.
 """

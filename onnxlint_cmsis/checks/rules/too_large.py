@@ -1,9 +1,8 @@
 """A dimension does not fit the kernel's variables.
 
-Some kernels keep sizes in 16-bit variables. A larger size is cut off, and the kernel computes something else. Where
-this concerns only the last of an odd number of output pixels, the finding says so; with an even number nothing is cut
-off. Most depthwise kernels keep the place where a window starts in a signed 16-bit variable, which does not reach
-rows and columns above 32,767.
+Some kernels keep sizes in 16-bit variables, cut a larger size off and compute something else; the finding says where
+this concerns only the last of an odd number of output pixels. Most depthwise kernels keep the start of a window in a
+signed 16-bit variable, which ends at 32,767.
 
 **What to do.** Split the layer, or make the named size smaller.
 """

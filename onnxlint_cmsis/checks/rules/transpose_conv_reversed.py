@@ -1,14 +1,10 @@
 """A transpose convolution misses the reversed-convolution route.
 
-From 7.0.0 on `arm_transpose_conv_wrapper_s8` runs layers with strides of at most 2 and more than 16 input
-channels as an ordinary convolution (`arm_convolve_s8`) over a spread-out input with reversed weights. Others
-take `arm_transpose_conv_s8`.
+From 7.0.0 on `arm_transpose_conv_wrapper_s8` runs layers with strides of at most 2 and more than 16 input channels
+with `arm_convolve_s8` over a spread-out input. Others take `arm_transpose_conv_s8`, which is wrong for everyday
+shapes in 7.0.0 (CNN302) and writes past some outputs (CNN303).
 
-The direct route of 7.0.0 is wrong for everyday shapes (CNN302), and both 7.0.0 and main write past the output
-for some (CNN303); 17 input channels step around both. Its cost has not been measured, so a miss alone is a
-note.
-
-**What to do.** See CNN302 and CNN303. Where neither is reported, no gain is known.
+**What to do.** See CNN302 and CNN303; 17 input channels step around both. Else no gain is known.
 """
 
 from __future__ import annotations

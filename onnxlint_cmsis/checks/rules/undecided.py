@@ -1,13 +1,11 @@
 """Symbolic sizes leave questions about layers open.
 
-A route, an error, a wrong result, an overrun or a size above 16 bits depends on a size that the model leaves symbolic.
-The linter does not guess. It says once per model how many layers are open and which inputs lack sizes. A symbolic first
-dimension of an input is taken as the batch and is 1.
+A route, an error, a wrong result, an overrun or a size above 16 bits depends on a symbolic size. The finding says
+once per model how many layers are open and which inputs lack sizes. A symbolic first dimension of an input is the
+batch, and 1. In a `.tflite` file it names what is not read: subgraphs that only another signature enters, and
+constants in an unknown form.
 
-In a `.tflite` file it names the parts that are not read: subgraphs that only another signature enters, and constants in
-an unknown form.
-
-**What to do.** Give the sizes: `--input-shape input=1,3,96,96`, or `input-shapes` in the configuration.
+**What to do.** Give the sizes: `--input-shape input=1,3,96,96`, or the setting `input-shapes`.
 """
 
 from __future__ import annotations

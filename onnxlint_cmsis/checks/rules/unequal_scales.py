@@ -1,16 +1,14 @@
 """Input and output have different scales where a function copies integers.
 
-`cmsis_nn_pool_params` has no scales: arm_avgpool_s8 and arm_max_pool_s8 give out integers of the scale that they
-read. So do arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and arm_minimum_s8. Where input
-and output have different scales or zero-points, their numbers would be wrong, and reference code that changes the scale
-has to run instead. A QuantizeLinear that changes the scale of integers is such reference code, too. Reference code is a
-warning where it does much of a model's work; TensorFlow Lite Micro refuses pools and concatenations of unequal scales
-at the start, which is an error.
+arm_avgpool_s8, arm_max_pool_s8, arm_concatenation_s8_[wxyz], arm_pad_s8, arm_transpose_s8, arm_maximum_s8 and
+arm_minimum_s8 know no scales. Where scales or zero-points differ, reference code has to run; a QuantizeLinear between
+integers is such code, too. It is a warning where it does much of a model's work. TensorFlow Lite Micro refuses pools
+and concatenations of unequal scales at the start, which is an error.
 
-**What to do.** Give input and output one scale and zero-point, with a range that holds all of them: that of the input
-of a pool, that of the output of a Concat. The message has it for all tensors that such functions join. With ONNX
-Runtime's quantizer (tried with 1.31.1): `extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(...,
-np.float32), "zero_point": np.array(..., np.int8)}]}}`, with tensors' names in the float model.
+**What to do.** Give input and output one scale and zero-point: that of the input of a pool, that of the output of a
+Concat. The message has it for all tensors that such functions join. ONNX Runtime:
+`extra_options={"TensorQuantOverrides": {"name": [{"scale": np.array(..., np.float32), "zero_point": np.array(...,
+np.int8)}]}}`, with tensors' names in the float model.
 """
 
 from __future__ import annotations

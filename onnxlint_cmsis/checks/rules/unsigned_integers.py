@@ -1,11 +1,11 @@
 """Activations or weights are uint8.
 
-CMSIS-NN's s8 functions take int8. A uint8 tensor becomes int8 when 128 is taken off each integer and off the
-zero-point; every real number stays what it was. The linter judges the model as it is after that. Firmware that hands
-on the uint8 integers as they are computes wrong numbers. TensorFlow Lite Micro has no uint8 convolution.
+CMSIS-NN's s8 functions take int8. The linter judges the model with 128 taken off each integer and zero-point, which
+keeps every real number. Firmware that hands on uint8 computes wrong numbers; TensorFlow Lite Micro has no uint8
+convolution.
 
-**What to do.** Quantize as int8, or let the converter take off 128. With ONNX Runtime's quantizer (tried with
-1.31.1): `activation_type=QuantType.QInt8, weight_type=QuantType.QInt8`, which are its defaults for QDQ models.
+**What to do.** Quantize as int8, or let the converter take off 128. ONNX Runtime: `activation_type=QuantType.QInt8,
+weight_type=QuantType.QInt8`, its defaults for QDQ models.
 """
 
 from __future__ import annotations

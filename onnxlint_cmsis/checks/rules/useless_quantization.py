@@ -1,9 +1,9 @@
 """A DequantizeLinear and QuantizeLinear pair does nothing.
 
-QuantizeLinear right behind DequantizeLinear, with the same type, scale and zero-point, gives back the same integers.
-The pair costs nothing if the converter takes it out, otherwise two passes over the tensor.
+With the same type, scale and zero-point it gives back the same integers. It costs two passes over the tensor, unless
+the converter takes it out.
 
-**What to do.** Take both out. The layers behind the pair can read the integers in front of it.
+**What to do.** Take both out.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Weights have other scales than one for each output channel.
 
-CMSIS-NN's convolutions have one multiplier and shift for each output channel (`cmsis_nn_per_channel_quant_params`). A
-fully connected layer has one for all outputs, in s8 from 7.0.0 on one for each output. Scales along another axis, or
-for blocks of weights, fit neither, and no function computes them.
+CMSIS-NN's convolutions have a multiplier and shift for each output channel (`cmsis_nn_per_channel_quant_params`),
+fully connected layers one for all outputs, in s8 from 7.0.0 on one for each. Scales along another axis, or for blocks
+of weights, fit no function.
 
-**What to do.** Give the weights one scale, or one for each output channel: axis 0 of the weights of Conv, axis 1 of
-ConvTranspose, the last axis of MatMul. A fully connected layer of int16 activations or 4-bit weights takes one scale.
-With ONNX Runtime's quantizer (tried with 1.31.1): `per_channel=True`, which takes these axes; one scale for the
-weights of one layer by `extra_options={"TensorQuantOverrides": {"name of the weights": [{"quant_type":
-QuantType.QInt8, "symmetric": True}]}}`. Its option `QDQOpTypePerChannelSupportToAxis` names the axis of MatMul (read,
-not tried).
+**What to do.** Give the weights one scale, or one for each output channel: axis 0 of Conv, axis 1 of ConvTranspose,
+the last axis of MatMul. A fully connected layer of int16 activations or 4-bit weights takes one. ONNX Runtime:
+`per_channel=True`; for one layer's weights one scale by `extra_options={"TensorQuantOverrides": {"name of the
+weights": [{"quant_type": QuantType.QInt8, "symmetric": True}]}}`; `QDQOpTypePerChannelSupportToAxis` names the axis
+of MatMul (read, not tried).
 """
 
 from __future__ import annotations

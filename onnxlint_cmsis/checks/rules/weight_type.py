@@ -1,12 +1,10 @@
 """Weights are of a type that CMSIS-NN does not take.
 
-CMSIS-NN multiplies by int8 weights, and by int4 ones of int8 activations from 5.0.0 on. Weights of 16 bits, of 4
+CMSIS-NN multiplies by int8 weights, and from 5.0.0 on by int4 ones of int8 activations. Weights of 16 bits, of 4
 unsigned bits, or in float beside quantized activations fit no function.
 
-**What to do.** Quantize the weights as int8. With ONNX Runtime's quantizer (tried with 1.31.1):
-`weight_type=QuantType.QInt8`, and no layer in `nodes_to_exclude`. Its operator format
-(`quant_format=QuantFormat.QOperator`) has no quantized ConvTranspose and leaves its weights in float;
-`quant_format=QuantFormat.QDQ` quantizes them.
+**What to do.** Quantize the weights as int8. ONNX Runtime: `weight_type=QuantType.QInt8`, and no layer in
+`nodes_to_exclude`; for ConvTranspose `quant_format=QuantFormat.QDQ`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Weights have a zero-point that CMSIS-NN does not take.
 
-`cmsis_nn_conv_params`, `cmsis_nn_dw_conv_params` and `cmsis_nn_transpose_conv_params` have an offset for the input
-and one for the output, none for the filter (Include/arm_nn_types.h). A convolution multiplies by the stored integers
-as if their zero-point were 0, and gives wrong numbers with status SUCCESS. `cmsis_nn_fc_params` has one
-`filter_offset` for all outputs, which the s8 functions read from 6.0.0 on; those for s16 and s4 take 0.
+Convolutions have no offset for the filter (Include/arm_nn_types.h): they take zero-point 0, and give wrong numbers
+with status SUCCESS. `cmsis_nn_fc_params` has one `filter_offset` for all outputs, which the s8 functions read from
+6.0.0 on; those for s16 and s4 take 0.
 
-**What to do.** Quantize the weights symmetrically: int8, zero-point 0. ONNX Runtime's quantizer (tried with 1.31.1)
-does so with `weight_type=QuantType.QInt8` and without `WeightSymmetric: False` in `extra_options`.
+**What to do.** Quantize symmetrically: int8, zero-point 0. ONNX Runtime: `weight_type=QuantType.QInt8`, without
+`WeightSymmetric: False` in `extra_options`.
 """
 
 from __future__ import annotations

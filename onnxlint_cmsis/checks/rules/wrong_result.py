@@ -1,14 +1,11 @@
 """A kernel will return wrong values with status SUCCESS.
 
-The shape of this layer hits a defect of the release: the kernel returns SUCCESS and the output is wrong.
-Nothing at run time tells you. The message gives the sizes that matter and what they would have to be. It also says how
-the defect is known (`known`): reproduced by running the real library against a plain reference, reported upstream, or
-read in the source.
+Nothing at run time tells you. The message gives the sizes that matter and what they would have to be, and how the
+defect is known (`known`): reproduced against a plain reference, reported upstream, or read in the source.
 
-**What to do.** The message names a way round where one is known: a channel count that takes another kernel,
-explicit padding in front of the layer, or a release without the defect. Other padding, strides and sizes of the
-input change what the layer computes: the model has to be trained with them. A Pad node in front of the layer, and
-channels of zeros, change nothing.
+**What to do.** The message names a way round where one is known: a channel count that takes another kernel, padding
+in a Pad node, or a release without the defect. These change no result; after other padding, strides or sizes the
+model has to be trained again.
 """
 
 from __future__ import annotations

@@ -61,11 +61,8 @@ _ODD_PIXEL = (
     "it would take one more output pixel that a Slice cuts off again, which is not done for layers of more than 65,535"
     " columns"
 )
-_CUT_UP = (
-    "the layer would have to be cut into parts that overlap, with a Slice for each and a Concat behind, which is not"
-    " done"
-)
-_REPEATED = "the operand's column would have to be repeated along the width in front of the layer, which is not done"
+_CUT_UP = "the layer would have to be cut into parts that overlap, which is not done"
+_REPEATED = "the operand's column would have to be repeated along the width, which is not done"
 _BEYOND_16_BIT = (
     "conv-16-bit-sizes",
     "conv-1xn-16-bit-sizes",
@@ -80,7 +77,7 @@ _BEYOND_16_BIT = (
     "dw-s4-opt-16-bit-windows",
     "dw-s4-opt-16-bit-windows-mve",
 )
-_CUT_CHANNELS = "the layer would have to be cut into groups of channels, with a Concat behind them, which is not done"
+_CUT_CHANNELS = "the layer would have to be cut into groups of channels, which is not done"
 _MANY_CHANNELS = (
     "conv-s4-16-bit-outputs",
     "dw-opt-16-bit-channels",
@@ -89,7 +86,7 @@ _MANY_CHANNELS = (
     "dw-s4-opt-16-bit-channels-mve",
 )
 _NO_VALUES = "the average of a window without values is not defined"
-_CUT_TENSOR = "the tensor would have to be cut into parts, with a Concat behind them, which is not done"
+_CUT_TENSOR = "the tensor would have to be cut into parts, which is not done"
 _STATE = "the function takes no initial state, and reference code would have to compute the layer"
 UNREPAIRED: Mapping[str, str] = MappingProxyType(
     {
