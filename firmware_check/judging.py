@@ -126,10 +126,9 @@ def added_up(check: TargetCheck) -> list[str]:
     if not check.agrees or len(layers) < len(check.layers):
         return []
     return [
-        f"output {number} differs from {check.runtime}'s by up to {differences.largest} (in"
-        f" {differences.count:,} of {differences.total:,} elements) although no layer, given the device's own input of"
-        f" the first set, differs by more than {max(layers)}: differences of rounding in a layer reach the layers"
-        " behind it and can add up"
+        f"output {number} differs from {check.runtime}'s by up to {differences.largest} (in {differences.count:,} of "
+        f"{differences.total:,} elements) although no layer, given the device's own input of the first set, differs by "
+        f"more than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
         for number, (differences, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
         if differences.largest > max(TOLERANCE[8 * output.itemsize], *layers)
     ]

@@ -33,7 +33,6 @@ def refuse_unknown(model: onnx.ModelProto) -> None:
             for (domain, op_type), count in unknown.items()
         )
         raise FirmwareError(
-            f"ONNX Runtime, which every layer is compared with, does not have {named}; check the model"
-            f" with ONNX's own operators in {'their' if len(unknown) > 1 else 'its'} place, quantized (QDQ or"
-            " QOperator format) or float"
+            f"ONNX Runtime, which every layer is compared with, does not have {named}; check the model with ONNX's own "
+            f"operators in {'their' if len(unknown) > 1 else 'its'} place, quantized (QDQ or QOperator format) or float"
         )

@@ -330,8 +330,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             when=all_of(equal(PACKED, 1), several),
             brief="takes packed weights for standard ones",
             what="The loop without a buffer, which also computes windows of fewer than 16 elements, fewer than 8 "
-            "output "
-            "channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
+            "output channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
             "weight_format says.",
             way_round=_STANDARD,
             breach=TRUE,
@@ -360,8 +359,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             when=outside,
             brief="reads past its input where there is padding behind",
             what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
-            "width of "
-            "the input.",
+            "width of the input.",
             way_round=_PAD_FIRST,
             seen=BOTH_CPUS,
         ),
@@ -373,9 +371,8 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             origin=kind.at(_ROW, "arm_convolve_1_x_n_pack_rows", (214, 247)),
             when=_row_overrun(kind),
             brief="writes zeros past its scratch buffer where padding is wider than the window",
-            what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
-            "than a "
-            "window has.",
+            what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more than "
+            "a window has.",
             way_round=_PAD_FIRST,
             breach=greater(PAD_W, FILTER_W),
             seen=BOTH_CPUS,
@@ -389,8 +386,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             when=unequal(FILTER_C, IN_C),
             brief="knows no groups and computes a dense layer",
             what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
-            "every "
-            "input channel, and the reads run past the weights.",
+            "every input channel, and the reads run past the weights.",
             way_round="Call it once for each group, or pad each group's weights with zeros to all input channels.",
             seen=BOTH_CPUS,
         ),
@@ -402,9 +398,8 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (252, 252)),
             when=beyond,
             brief="reads past its input where there is padding behind",
-            what="The kernel is chosen for its padding in front, which is 0, and never compares a position with "
-            "the size of "
-            "the input.",
+            what="The kernel is chosen for its padding in front, which is 0, and never compares a position with the "
+            "size of the input.",
             way_round=_PAD_FIRST,
             seen=BOTH_CPUS,
         ),
@@ -442,9 +437,8 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
         origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", (48, 48), MVE_ONLY),
         when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
         brief="leaves the last output channels of pairs of columns as they were",
-        what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
-        "channels that "
-        "are left; the code for f16 has.",
+        what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for channels "
+        "that are left; the code for f16 has.",
         way_round="Give this layer standard weights, or a multiple of 4 output channels.",
         breach=unequal(OUT_C % 4, 0),
         seen=("cortex-m55",),
@@ -463,10 +457,8 @@ def _transposed_hazard(kind: FloatType) -> tuple[Hazard, ...]:
             origin=kind.at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", (149, 154)),
             when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
             brief="moves its output by padding_offsets",
-            what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says "
-            "how large the "
-            "output is. "
-            "output_dims alone say so here.",
+            what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says how "
+            "large the output is. output_dims alone say so here.",
             way_round="Leave padding_offsets 0.",
             caller=True,
             seen=BOTH_CPUS,

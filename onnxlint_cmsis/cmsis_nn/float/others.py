@@ -251,8 +251,7 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
             when=all_of(equal(PACKED, 1), unequal(FILTER_C % kind.block, 0), greater(FILTER_N * FILTER_H, 1)),
             brief="steps to the next packed matrix as if it were not filled up",
             what=f"Packed matrices are filled up to a multiple of {kind.block} columns, and the function goes on by "
-            f"the "
-            "columns that they have: from the second matrix on all values are wrong.",
+            "the columns that they have: from the second matrix on all values are wrong.",
             way_round="Give this layer standard weights.",
             breach=unequal(FILTER_C % kind.block, 0),
             seen=BOTH_CPUS,
@@ -266,8 +265,7 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
             when=greater(OUT_W * FILTER_W, IN_W),
             brief="reads past its row where the last window does not fit",
             what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
-            "width of "
-            "the input.",
+            "width of the input.",
             way_round="Pad by arm_pad_* in front of the layer, with the lowest number.",
             seen=BOTH_CPUS,
         ),
@@ -280,9 +278,8 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
                 origin=kind.at(f"Source/BasicMathFunctions/arm_{name}", f"arm_{name}", (49, 49)),
                 when=SINGLE_COLUMNS,
                 brief="takes elements of the wrong rows, and elements behind the operand",
-                what="One operand has a single column and a single channel and is repeated along the width: after "
-                "each row "
-                "the function goes on by two of its elements in place of one, status SUCCESS.",
+                what="One operand has a single column and a single channel and is repeated along the width: after each "
+                "row the function goes on by two of its elements in place of one, status SUCCESS.",
                 way_round="Repeat that operand along the width in the model, so that it has as many columns as the "
                 "other one.",
                 breach=TRUE,
@@ -310,9 +307,8 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
             origin=kind.at("Source/SVDFunctions/arm_svdf", "arm_svdf", (112, 108)),
             when=at_most(CTX_SIZE, 0),
             brief="returns an error without its two buffers",
-            what="The buffer input_ctx holds one number for each image and feature, output_ctx one for each image "
-            "and unit; no "
-            "function answers their sizes.",
+            what="The buffer input_ctx holds one number for each image and feature, output_ctx one for each image and "
+            "unit; no function answers their sizes.",
             status=-1,
             caller=True,
             seen=BOTH_CPUS,
@@ -351,9 +347,8 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
             origin=kind.at("Source/PadFunctions/arm_pad", "arm_pad", (71, 71)),
             when=any_of(*(less(amount, 0) for pair in _PADS for amount in pair)),
             brief="takes a negative amount for one of 4,294,967,295 or less",
-            what="Amounts become uint32_t before they are multiplied: a Cortex-M4 stopped with a fault, a "
-            "Cortex-M55 wrote "
-            "past its output.",
+            what="Amounts become uint32_t before they are multiplied: a Cortex-M4 stopped with a fault, a Cortex-M55 "
+            "wrote past its output.",
             way_round="Cut off in other code.",
             caller=True,
             seen=BOTH_CPUS,
