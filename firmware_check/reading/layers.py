@@ -108,7 +108,7 @@ def _ranges(space: Workspace, node: Node, shape: tuple[int, ...]) -> list[range]
 
 
 def _ints(space: Workspace, node: Node, position: int) -> tuple[int, ...]:
-    if len(node.inputs) <= position or not node.inputs[position]:
+    if not node.has(position):
         return ()
     return tuple(int(number) for number in space.stored.array(node.inputs[position]).reshape(-1))
 
@@ -382,8 +382,7 @@ def build_pad(space: Workspace, record: LoweredLayer, reason: str) -> None:
 
 def _fill(space: Workspace, node: Node, quantization: Quantization) -> int:
     """The integer that the device pads with; between integers the file gives that itself, 128 more where unsigned."""
-    given = len(node.inputs) > 2 and node.inputs[2]
-    number = float(space.stored.real(node.inputs[2]).reshape(-1)[0]) if given else 0.0
+    number = float(space.stored.real(node.inputs[2]).reshape(-1)[0]) if node.inputs[2] else 0.0
     if space.graph.elem_type(node.inputs[0]) in STORED:
         return int(number) - (128 if quantization.unsigned else 0)
     return quantization.integer(number)

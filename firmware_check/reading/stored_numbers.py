@@ -93,7 +93,7 @@ class StoredNumbers:
     def _dequantized(self, node: Node) -> IntegerWeights:
         integers = self.array(node.inputs[0])
         scales = self.array(node.inputs[1]).astype(np.float64).reshape(-1)
-        zeros = self.array(node.inputs[2]).reshape(-1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+        zeros = self.array(node.inputs[2]).reshape(-1) if node.inputs[2] else np.zeros(1)
         if integers.dtype == np.uint8:
             integers, zeros = (integers.astype(np.int16) - 128).astype(np.int8), zeros.astype(np.int16) - 128
         narrow = integers.dtype.name == "int4"
@@ -105,7 +105,7 @@ class StoredNumbers:
     def _quantized(self, node: Node) -> np.ndarray:
         """Integers that a QuantizeLinear makes of a constant at run time."""
         real, scale = self.real(node.inputs[0]), self.array(node.inputs[1])
-        zero = self.array(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1, np.uint8)
+        zero = self.array(node.inputs[2]) if node.inputs[2] else np.zeros(1, np.uint8)
         shape = _along(scale, node, real.ndim)
         steps = np.rint(real.astype(np.float32) / scale.reshape(shape)) + zero.reshape(shape)
         limits = np.iinfo(zero.dtype)
@@ -117,7 +117,7 @@ class StoredNumbers:
         if node is None or not operator_of(node).dequantizes:
             return self.array(tensor).astype(np.float64)
         integers, scale = self.array(node.inputs[0]).astype(np.float64), self.array(node.inputs[1]).astype(np.float64)
-        zero = self.array(node.inputs[2]).astype(np.float64) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+        zero = self.array(node.inputs[2]).astype(np.float64) if node.inputs[2] else np.zeros(1)
         if scale.size > 1:
             shape = _along(scale, node, integers.ndim)
             scale, zero = scale.reshape(shape), zero.reshape(shape if zero.size > 1 else [1] * integers.ndim)
@@ -298,7 +298,7 @@ def clip_limits(space: Workspace, node: Node) -> tuple[float, float]:
     bounds = []
     for position, (name, missing) in enumerate((("min", -np.inf), ("max", np.inf)), start=1):
         given = node.attributes.get(name, missing)
-        if len(node.inputs) > position and node.inputs[position]:
+        if node.has(position):
             given = float(space.stored.real(node.inputs[position]).reshape(-1)[0])
         bounds.append(float(given) if isinstance(given, (int, float)) else missing)
     return bounds[0], bounds[1]

@@ -151,7 +151,7 @@ def _shape(graph: Graph, record: LoweredLayer) -> tuple[int, ...]:
     """Sizes of weights that lie in the file as the layer reads them; nothing for others."""
     tensor = record.node.inputs[_weights_position(record)]
     producer = graph.producers.get(tensor)
-    stored = graph.constants.get(producer.inputs[0] if producer and producer.inputs else tensor)
+    stored = graph.constants.get(producer.inputs[0] if producer else tensor)
     direct = stored is not None and stored is weights_behind(graph, tensor)
     return stored.shape if stored and direct and stored.shape == graph.shape(tensor) else ()
 

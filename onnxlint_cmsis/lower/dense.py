@@ -39,7 +39,7 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     Fully connected: input [rows, 1, 1, depth], filter [depth, 1, 1, out_c], output [rows, 1, 1, out_c].
     """
     roles = operator_of(node).roles
-    if len(node.inputs) <= roles.second or not node.inputs[roles.second]:
+    if not node.has(roles.second):
         return refused(Cause.ATTRIBUTE, "it has one operand")
     left, right = node.inputs[roles.first], node.inputs[roles.second]
     a, b = graph.shape(left), graph.shape(right)
@@ -139,7 +139,7 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     if wrong:
         return refused(Cause.ATTRIBUTE, wrong)
     features = shape[2]
-    recurrent = graph.shape(node.inputs[2]) if len(node.inputs) > 2 else None
+    recurrent = graph.shape(node.inputs[2])
     hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
     kind, assumed = activation_type(graph, node.inputs[0], assume)
     call = KernelCall(

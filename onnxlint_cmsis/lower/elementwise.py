@@ -60,7 +60,7 @@ def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
     """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
     position = 1 if canonical(node) == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
-    if len(node.inputs) > position and node.inputs[position]:
+    if node.has(position):
         numbers = _numbers(graph, node.inputs[position])
         if numbers is None:
             return False

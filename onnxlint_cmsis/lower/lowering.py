@@ -333,4 +333,4 @@ class _Lowering:
 
 def _complete(node: Node) -> bool:
     """A node without its inputs or outputs is the file's problem, reported as such."""
-    return bool(node.inputs and node.outputs and node.inputs[0] and node.outputs[0])
+    return bool(node.inputs[0] and node.outputs[0])

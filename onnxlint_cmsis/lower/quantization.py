@@ -59,7 +59,7 @@ def _shaped(graph: Graph, tensor: str, values: NDArray[np.float64]) -> NDArray[n
 
 def _dequantized(graph: Graph, read: Read, node: Node, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
     scale = real_values(graph, read, node.inputs[1], 1)
-    zero = real_values(graph, read, node.inputs[2], 1) if len(node.inputs) > 2 and node.inputs[2] else np.zeros(1)
+    zero = real_values(graph, read, node.inputs[2], 1) if node.inputs[2] else np.zeros(1)
     if scale is None or zero is None or node.int("block_size"):
         return None
     return dequantized(values, scale, zero, node.int("axis", 1))
@@ -131,8 +131,6 @@ def weights_behind(graph: Graph, tensor: str) -> Constant | None:
             return graph.constants[tensor]
         producer = graph.producers.get(tensor)
         if producer is None or operator_of(producer).elements not in _BEHIND:
-            return None
-        if not producer.inputs:
             return None
         tensor = producer.inputs[0]
     return None
@@ -339,7 +337,7 @@ def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
             carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
             if carried is not None and position == carried.value:
                 return _parameters(graph, reader, carried, name)
-            if keeps_scale(reader) and position == 0 and reader.outputs and reader.outputs[0] not in seen:
+            if keeps_scale(reader) and position == 0 and reader.outputs[0] not in seen:
                 waiting.append(reader.outputs[0])
                 seen.add(reader.outputs[0])
     return None
@@ -404,7 +402,7 @@ def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -
     producer = graph.producers.get(node.inputs[position])
     while producer is not None and operator_of(producer).elements in _REORDERS:
         producer = graph.producers.get(producer.inputs[0])
-    if producer is None or not dequantizes(producer) or len(producer.inputs) < 2:
+    if producer is None or not dequantizes(producer):
         return False
     return scale_count(graph, producer.inputs[1]) > 1 and channels != 1
 

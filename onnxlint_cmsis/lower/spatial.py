@@ -220,10 +220,8 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
 
 
 def _folds(graph: Graph, reader: Node, pad: Node) -> bool:
-    if operator_of(reader).roles.form is not Form.CONVOLUTION:
-        return False
     roles = operator_of(reader).roles
-    if len(reader.inputs) <= roles.second:
+    if roles.form is not Form.CONVOLUTION:
         return False
     weights = graph.shape(reader.inputs[roles.second])
     kernel = reader.ints("kernel_shape") or (weights or ())[2:]
@@ -266,7 +264,7 @@ def _equal_constants(graph: Graph, a: str, b: str) -> bool:
 
 
 def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
-    if node.text("mode", "constant") != "constant" or (len(node.inputs) > 3 and node.inputs[3]):
+    if node.text("mode", "constant") != "constant" or node.inputs[3]:
         return None
     pads = pad_amounts(graph, node)
     rank = axes + 2
@@ -281,7 +279,7 @@ def _zero_pads(graph: Graph, node: Node, axes: int) -> Sides | None:
 
 def pad_amounts(graph: Graph, node: Node) -> tuple[int, ...]:
     """Amounts before and after each axis; none where they are not fixed."""
-    stored = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    stored = graph.constants.get(node.inputs[1])
     amounts = node.ints("pads") or node.ints("paddings")
     return amounts or tuple(int(amount) for amount in (stored.values() if stored else None) or ())
 
@@ -293,7 +291,7 @@ def _fills_zero(graph: Graph, node: Node) -> bool:
     """
     if graph.elem_type(node.inputs[0]) not in ("float32", "float16", "bfloat16", "float64"):
         return False
-    if len(node.inputs) < 3 or not node.inputs[2]:
+    if not node.inputs[2]:
         return node.attributes.get("value", 0.0) == 0
     return is_zero(graph, node.inputs[2]) is True
 
@@ -356,7 +354,7 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
 
 def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decision:
     roles = operator_of(node).roles
-    if len(node.inputs) <= roles.second or not node.inputs[roles.second]:
+    if not node.has(roles.second):
         return refused(Cause.ATTRIBUTE, "it has no weights")
     tensor, weights = node.inputs[roles.first], node.inputs[roles.second]
     shape, filter_shape = graph.shape(tensor), graph.shape(weights)

@@ -239,7 +239,7 @@ class _Walk:
 
     def layout(self) -> MemoryLayout:
         for node in self._graph.nodes:
-            if not node.inputs or not node.outputs or self._shape(node.outputs[0]) is None:
+            if not node.inputs or self._shape(node.outputs[0]) is None:
                 continue
             result = self._result(node, self._records.get(node.index))
             if result is not None:

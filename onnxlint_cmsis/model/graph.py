@@ -320,8 +320,7 @@ def rounded_up(size: int, span: int, stride: int, before: int, after: int) -> in
 
 def node_location(path: str, node: Node) -> Location:
     """Place of a node; its tensor is the first output."""
-    tensor = node.outputs[0] if node.outputs else ""
-    return Location(path, node.label, node.op_type, tensor, node.graph, node.offset, node.length)
+    return Location(path, node.label, node.op_type, node.outputs[0], node.graph, node.offset, node.length)
 
 
 # Where in a PyTorch program a node was written, as PyTorch's exporter notes it in the node's metadata.

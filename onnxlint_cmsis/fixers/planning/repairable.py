@@ -574,7 +574,7 @@ def filled_with(node: Node) -> tuple[int, ...]:
 def _handed(node: Node) -> tuple[str, ...]:
     if operator_of(node).elements is Elements.JOINED:
         return tuple(node.inputs)
-    return (node.inputs[0],) if node.inputs else ()
+    return node.inputs[:1]
 
 
 def _has(node: Node, value: int) -> bool:

@@ -367,8 +367,7 @@ class Requantizing:
             self._edit.connect(node, scale, parameters.scale)
             self._edit.connect(node, zero_point, parameters.zero_point)
         elif operator_of(node).elements is Elements.PADDED:
-            graph, given = self._edit.graph, node.inputs[2] if len(node.inputs) > 2 else ""
-            constant = graph.constants.get(given)
+            given, constant = node.inputs[2], self._edit.graph.constants.get(node.inputs[2])
             values = (0,) if not given else constant.values() if constant else None
             if values is None or tuple(values) != (old.zero_points or (0,))[:1]:
                 raise NotAppliedError(f"{node.label} pads integers with another number than their zero-point")

@@ -56,7 +56,7 @@ def padded(edit: GraphEdit, record: LoweredLayer, pads: tuple[int, ...]) -> str:
     tensor, result = node.inputs[where], edit.fresh(f"{node.inputs[where]}_padded")
     inputs = [tensor, edit.add_integers(f"{result}_amounts", pads)]
     carried = parameters_of(node, where)
-    if carried is not None and len(node.inputs) > carried.zero_point and node.inputs[carried.zero_point]:
+    if carried is not None and node.has(carried.zero_point):
         inputs.append(node.inputs[carried.zero_point])
     edit.insert(node, PAD.name, inputs, [result])
     dequantizer = input_dequantizer(graph, record) if carried is None and record.inputs else None

@@ -180,7 +180,7 @@ def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[i
 
 def operator_range(graph: Graph, node: Node, target: Target, runtime: Runtime) -> tuple[int, int] | None:
     """Least and most instructions of the reference kernel of a `.tflite` operator; None where nothing is known."""
-    kind = graph.elem_type(node.inputs[0]) if node.inputs else ""
+    kind = graph.elem_type(node.inputs[0])
     if (node.op_type, kind) not in COSTS:
         return None
     data = node.inputs if node.op_type == "CONCATENATION" else node.inputs[: 2 if node.op_type in BROADCASTS else 1]
