@@ -142,8 +142,7 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The inputs that a proof draws, and the proof of models that no fix would make.
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
     "fixers.proof.prove": (
-        "fix_graphs", "test_fix_left", "test_fix_models", "test_fix_search", "test_proof_property", "test_proof_tflite",
-        "test_proof_verify", "test_rewrite_resize", "test_tflite_resize",
+        "proofs", "test_fix_left", "test_fix_search", "test_proof_tflite", "test_proof_verify", "test_tflite_resize",
     ),
     # Why hazards have no repair, which the docs tell.
     "fixers.repairs.table": ("test_repairs",),

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.fixers.proof.prove import prove
 from support import paths
 from support.linter import fixed
+from support.proofs import prove
 from support.versions import needs_right_products
 
 ROOT = paths.ROOT

@@ -12,11 +12,11 @@ from onnx import TensorProto, numpy_helper
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.results import Proof
 from onnxlint_cmsis.fixers.planning.problem import Plan
-from onnxlint_cmsis.fixers.proof.prove import prove
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph
 from support.linter import with_plan
+from support.proofs import prove
 
 Lanes = tuple[int | None, ...]
 

@@ -537,30 +537,24 @@ class ProofRuntime(NamedTuple):
 
     model: Callable[[bytes, Path | None], ProvenModel]
     """A model from its bytes; external data lie beside the path. Raises NotAppliedError, ModelError."""
-    whole: Callable[[Path], bytes]
-    """Bytes of a file, with external data inside. Raises NotAppliedError, OSError."""
     missing: Callable[[], str]
     """Why nothing can be proven here; empty where the runtime is installed."""
 
 
-ONNX_RUNTIME = ProofRuntime(lambda data, beside: OnnxModel(inlined(data, beside)), inlined, lambda: "")
-LITERT_RUNTIME = ProofRuntime(
-    lambda data, beside: TfliteProvenModel(str(beside), data), lambda path: path.read_bytes(), litert_missing
-)
-
-
-def runtime_of_file(path: Path | None) -> ProofRuntime:
-    """What runs a file; None is an ONNX model in memory. Raises NotAppliedError where nothing runs its format."""
-    form = ONNX if path is None else format_of(str(path))
-    if not form.prover:
-        raise NotAppliedError(f"nothing runs {form.suffix} files for a proof")
-    runtime: ProofRuntime = part(form.prover)
-    return runtime
+ONNX_RUNTIME = ProofRuntime(lambda data, beside: OnnxModel(inlined(data, beside)), lambda: "")
+LITERT_RUNTIME = ProofRuntime(lambda data, beside: TfliteProvenModel(str(beside), data), litert_missing)
 
 
 def proven_model(data: bytes, beside: Path | None) -> ProvenModel:
-    """A model; `beside` is its file, None for ONNX in memory. Raises NotAppliedError, ModelError."""
-    return runtime_of_file(beside).model(data, beside)
+    """A model; `beside` is its file, None for ONNX in memory.
+
+    Raises NotAppliedError where nothing runs the file's format, ModelError.
+    """
+    form = ONNX if beside is None else format_of(str(beside))
+    if not form.prover:
+        raise NotAppliedError(f"nothing runs {form.suffix} files for a proof")
+    runtime: ProofRuntime = part(form.prover)
+    return runtime.model(data, beside)
 
 
 # Ranges of a model's tensors, measured by running it on a user's inputs in ONNX Runtime.

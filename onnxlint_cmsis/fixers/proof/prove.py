@@ -24,8 +24,7 @@ from onnxlint_cmsis.fixers.proof.compare import (
     aligned,
 )
 from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting, UnfedError, feed_of, settings
-from onnxlint_cmsis.fixers.proof.models import proven_model, runtime_of_file
-from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import InputShapes
 
@@ -515,58 +514,20 @@ class Prover:
         return f"{self._model.runtime} ({level.value}): {error}"
 
 
-# A proof of two models, and a look at values inside one.
+# Constants of the lane analysis against the runtime.
 
 
-def prove(  # noqa: PLR0913
-    before: bytes | Path,
-    after: bytes | Path,
-    *,
-    seed: int = 0,
-    inputs: int = INPUTS,
-    input_shapes: InputShapes | None = None,
-    beside: Path | None = None,
-    same: ElementMap | None = None,
-    branches: Collection[IfBranch] = (),
-) -> Proof:
-    """Compare a model with the one that is to replace it.
-
-    onnx.checker and shape inference say of the second what they say of the first; inputs and outputs keep names,
-    types, shapes and order; in ONNX Runtime integers are equal bit for bit, floats differ by at most
-    `compare.TOLERANCE` of the output's range, and so do the values of `same` inside the models. A model that gives
-    other outputs when it is run again is not proven. `beside` is a file in whose folder external data of models given
-    as bytes lie; `branches` are those that the change is known to reach into, besides those whose text differs. Raises
-    NotAppliedError for external data that cannot be read, OSError for files.
-    """
-    old, path = (before, beside) if isinstance(before, bytes) else (before.read_bytes(), before)
-    new = after if isinstance(after, bytes) else runtime_of_file(after).whole(after)
-    return Prover(old, path, input_shapes or {}, seed).prove(new, inputs=inputs, same=same, branches=branches).proof
-
-
-def observe(
-    model: bytes | Path,
-    names: Sequence[str],
-    *,
-    seed: int = 0,
-    input_shapes: InputShapes | None = None,
-    beside: Path | None = None,
-) -> dict[str, Array]:
-    """Run-time values of named tensors of the main graph for one random input, with optimisation off.
-
-    Empty where the model does not run or external data cannot be read (`beside` as for `prove`); names that are no
-    tensors of the main graph are left out.
-    """
-    data, path = (model, beside) if isinstance(model, bytes) else (model.read_bytes(), model)
-    try:
-        return values_inside(proven_model(data, path), names, seed=seed, input_shapes=input_shapes)
-    except NotAppliedError:
-        return {}
+CLOSE = 1e-5
+"""Relative difference of real values that rounding may make; integers have to be equal."""
 
 
 def values_inside(
     model: ProvenModel, names: Sequence[str], *, seed: int = 0, input_shapes: InputShapes | None = None
 ) -> dict[str, Array]:
-    """Run-time values of a model's named tensors for one random input, as `observe` gives them."""
+    """Run-time values of named tensors of the main graph for one random input, with optimisation off.
+
+    Empty where the model does not run; names that are no tensors of the main graph are left out.
+    """
     computed = {*model.computed()}
     chosen = [name for name in dict.fromkeys(names) if name in computed]
     if not chosen:
@@ -577,13 +538,6 @@ def values_inside(
     except (UnfedError, RuntimeRefusalError):
         return {}
     return dict(zip(chosen, values, strict=True))
-
-
-# Constants of the lane analysis against the runtime.
-
-
-CLOSE = 1e-5
-"""Relative difference of real values that rounding may make; integers have to be equal."""
 
 
 def disproved(

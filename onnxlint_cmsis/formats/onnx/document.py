@@ -414,20 +414,18 @@ def packed(codes: Codes, bits: int) -> bytes:
 # A model's bytes with its external data inside.
 
 
-def inlined(model: bytes | Path, beside: Path | None = None) -> bytes:
-    """A model's bytes with external data, which lie beside the file or `beside`, made part of it.
+def inlined(data: bytes, beside: Path | None) -> bytes:
+    """A model's bytes with external data, which lie beside the file `beside`, made part of it.
 
     Raises NotAppliedError for external data that are refused or missing.
     """
     from onnx import ModelProto
 
-    data = model if isinstance(model, bytes) else model.read_bytes()
     if b"location" not in data:
         return data
-    model_path = beside if isinstance(model, bytes) else model
     parsed = ModelProto.FromString(data)
     for tensor in all_tensors(parsed):
         if tensor.data_location == tensor.EXTERNAL:
-            write(tensor, read(tensor, str(model_path or "-")))
+            write(tensor, read(tensor, str(beside or "-")))
     inlined_model: bytes = parsed.SerializeToString()
     return inlined_model

@@ -18,6 +18,7 @@ from support.dims_graphs import Builder
 from support.fix_graphs import arrays, case, input_of, unchanged
 from support.fix_random import models
 from support.linter import with_plan
+from support.proofs import prove
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 
 
@@ -427,9 +428,7 @@ def test_external_data_are_read_for_what_changes_and_stay_for_what_does_not(tmp_
     places = {one.name: one.data_location for one in after.graph.initializer}
     assert places == {"c0": 0, "c1": 0, "c2": 0, "c3": TensorProto.EXTERNAL}
     assert np.array_equal(input_of(after, "first", 1)[:3], input_of(model, "first", 1))
-    from onnxlint_cmsis.fixers.proof.prove import prove
-
-    assert prove(path, after.SerializeToString()).equal
+    assert prove(path.read_bytes(), after.SerializeToString(), beside=path).equal
     (tmp_path / "m.bin").unlink()
     with pytest.raises(NotAppliedError, match="not a file beside the model"):
         before.applied({"first_0": GROW})

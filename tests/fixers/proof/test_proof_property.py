@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
 from onnxlint_cmsis.fixers.proof.compare import Optimization
-from onnxlint_cmsis.fixers.proof.prove import prove
 from support.dims_graphs import check_shapes
 from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained
 from support.linter import with_plan
+from support.proofs import prove
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "2000"))
 PARTS = 4

@@ -13,11 +13,12 @@ import pytest
 from onnxlint_cmsis.analysis.results import Proof
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.compare import Held
-from onnxlint_cmsis.fixers.proof.prove import Prover, observe
+from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground import apart
 from support.goldens import Told
+from support.proofs import observe
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import operator_code, write

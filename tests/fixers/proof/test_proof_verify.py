@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.proof import prove as inner_tensors
 from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, Spread, aligned, element_map
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, model_inputs
 from onnxlint_cmsis.fixers.proof.models import OnnxModel
-from onnxlint_cmsis.fixers.proof.prove import Runner, observe, prove
+from onnxlint_cmsis.fixers.proof.prove import Runner
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from support import paths
@@ -28,6 +28,7 @@ from support.fix_graphs import Case, case, input_of
 from support.goldens import Told
 from support.lanes_checks import analysed
 from support.linter import fixed, with_plan
+from support.proofs import observe, prove
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 from support.versions import needs_right_products
 
@@ -481,7 +482,8 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
     if not kept:
         assert after.SerializeToString() == model.SerializeToString()
         return
-    proof = prove(SHARED / name, after.SerializeToString(), inputs=6)
+    path = SHARED / name
+    proof = prove(path.read_bytes(), after.SerializeToString(), beside=path, inputs=6)
     assert proof.equal is (name not in NOT_RUN), proof.reason
     assert proof.ran is proof.equal
     assert NOT_RUN.get(name, "") in proof.reason
@@ -498,7 +500,7 @@ def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inpu
     after = with_plan(model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
     assert sum(map(len, removed.values())) >= 971
     assert after.ByteSize() < 0.47 * model.ByteSize()
-    proof = prove(path, after.SerializeToString(), inputs=1000)
+    proof = prove(path.read_bytes(), after.SerializeToString(), beside=path, inputs=1000)
     assert proof.equal, proof.reason
     assert proof.inputs >= 1000
     assert {one.largest for one in proof.differences} == {0}
