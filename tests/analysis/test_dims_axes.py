@@ -78,7 +78,7 @@ def test_symbolic_sizes_have_no_indices() -> None:
 
 
 def axes() -> st.SearchStrategy[Axis]:
-    simple = st.builds(leaf, st.integers(1, 4), st.integers(0, 3)).map(lambda one: leaf(one.leaf % 3 + 2, one.leaf))
+    simple = st.builds(leaf, st.integers(1, 4), st.integers(0, 3)).map(lambda node: leaf(node.leaf % 3 + 2, node.leaf))
     return st.recursive(
         simple,
         lambda inner: st.lists(inner, min_size=2, max_size=3).flatmap(
@@ -96,16 +96,16 @@ def cells(axis: Axis) -> list[frozenset[tuple[int, int]]]:
     if axis.form is AxisForm.CONCAT:
         return [cell for part in inner for cell in part]
     grid = np.stack(np.meshgrid(*[np.arange(len(part)) for part in inner], indexing="ij"), -1).reshape(-1, len(inner))
-    return [frozenset().union(*(inner[place][index] for place, index in enumerate(row))) for row in grid]
+    return [frozenset().union(*(inner[part][index] for part, index in enumerate(row))) for row in grid]
 
 
 @given(axes())
 def test_lanes_are_the_cells_that_hold_them(axis: Axis) -> None:
-    found = cells(axis)
-    assert len(found) == axis.size
+    sets = cells(axis)
+    assert len(sets) == axis.size
     for number in leaves(axis):
         expected: dict[int, list[int]] = {}
-        for index, cell in enumerate(found):
+        for index, cell in enumerate(sets):
             for held, lane in sorted(cell):
                 if held == number:
                     expected.setdefault(lane, []).append(index)

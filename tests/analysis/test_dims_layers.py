@@ -16,9 +16,9 @@ def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
 
 
 def readers(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
-    found = dimensions.class_of(tensor, axis)
-    assert found is not None
-    return [reader.label for reader in found.readers]
+    group = dimensions.class_of(tensor, axis)
+    assert group is not None
+    return [reader.label for reader in group.readers]
 
 
 def stem(channels: int = 6, rank: int = 4) -> tuple[Builder, str]:
@@ -105,8 +105,8 @@ def test_one_channel_looks_like_a_plain_convolution() -> None:
 
 def test_transposed_convolution() -> None:
     build, data = stem(6)
-    made = build.op("ConvTranspose", data, build.weights(6, 5, 2, 2), build.weights(5), name="up", strides=[2, 2])
-    dimensions = prove(build, head(build, made, 5))
+    output = build.op("ConvTranspose", data, build.weights(6, 5, 2, 2), build.weights(5), name="up", strides=[2, 2])
+    dimensions = prove(build, head(build, output, 5))
     assert (labels(dimensions, "stem_0", 1), readers(dimensions, "stem_0", 1)) == (["stem"], ["up"])
     assert (labels(dimensions, "up_0", 1), readers(dimensions, "up_0", 1)) == (["up"], ["head"])
 
@@ -114,8 +114,10 @@ def test_transposed_convolution() -> None:
 @pytest.mark.parametrize(("share", "texts"), [(1, ["6", "6"]), (3, ["6", "18 = 6 x 3"])])
 def test_transposed_depthwise(share: int, texts: list[str]) -> None:
     build, data = stem(6)
-    made = build.op("ConvTranspose", data, build.weights(6, share, 2, 2), build.weights(6 * share), name="up", group=6)
-    dimensions = prove(build, head(build, made, 6 * share))
+    output = build.op(
+        "ConvTranspose", data, build.weights(6, share, 2, 2), build.weights(6 * share), name="up", group=6
+    )
+    dimensions = prove(build, head(build, output, 6 * share))
     assert [dimensions.channel_text(name, 1) for name in ("stem_0", "up_0")] == texts
     assert labels(dimensions, "stem_0", 1) == ["stem", "up"]
     assert (dimensions.multiplier_class(1) is None) == (share == 1)
@@ -123,8 +125,8 @@ def test_transposed_depthwise(share: int, texts: list[str]) -> None:
 
 def test_transposed_grouped() -> None:
     build, data = stem(6)
-    made = build.op("ConvTranspose", data, build.weights(6, 2, 2, 2), build.weights(4), name="up", group=2)
-    dimensions = prove(build, head(build, made, 4))
+    output = build.op("ConvTranspose", data, build.weights(6, 2, 2, 2), build.weights(4), name="up", group=2)
+    dimensions = prove(build, head(build, output, 4))
     assert [dimensions.channel_text(name, 1) for name in ("stem_0", "up_0")] == ["6 = 2 x 3", "4 = 2 x 2"]
 
 
@@ -187,10 +189,10 @@ def test_weights_computed_from_constants_decide() -> None:
     flat = build.op("Flatten", build.op("GlobalAveragePool", first))
     turned = build.op("Transpose", build.weights(2, 6), perm=[1, 0])
     dimensions = prove(build, build.op("MatMul", flat, turned, name="last"))
-    found = dimensions.class_of("first_0", 1)
-    assert found is not None
-    assert (found.freedom.value, labels(dimensions, "first_0", 1)) == ("FREE", ["first"])
-    assert {("c0", 0), ("c1", 0), ("c2", 0), ("c3", 1)} <= set(found.members)
+    group = dimensions.class_of("first_0", 1)
+    assert group is not None
+    assert (group.freedom.value, labels(dimensions, "first_0", 1)) == ("FREE", ["first"])
+    assert {("c0", 0), ("c1", 0), ("c2", 0), ("c3", 1)} <= set(group.members)
 
 
 def test_weights_made_at_run_time_decide_nothing() -> None:
@@ -229,24 +231,24 @@ def test_normalisation_per_channel() -> None:
     slopes = build.op("PRelu", normed, build.weights(6, 1, 1))
     scaled = build.op("InstanceNormalization", slopes, build.weights(6), build.weights(6))
     dimensions = prove(build, head(build, scaled, 6))
-    found = dimensions.class_of("stem_0", 1)
-    assert found.freedom.value == "FREE"
-    assert {(name, 0) for name in (*numbers, "c6", "c7", "c8")} <= set(found.members)
+    group = dimensions.class_of("stem_0", 1)
+    assert group.freedom.value == "FREE"
+    assert {(name, 0) for name in (*numbers, "c6", "c7", "c8")} <= set(group.members)
 
 
 def test_qlinear_conv() -> None:
     build = Builder()
     data = build.input("x", 1, 3, 4, 4, elem_type=TensorProto.UINT8)
-    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    scale, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
 
     def layer(data: str, columns: int, rows: int, name: str) -> str:
         weights = build.const(build.random.integers(-5, 5, (rows, columns, 1, 1)), np.int8)
         scales, zeros = build.const(np.full(rows, 0.1), np.float32), build.const(np.zeros(rows), np.int8)
         bias = build.const(build.random.integers(-5, 5, rows), np.int32)
-        return build.op("QLinearConv", data, one, zero, weights, scales, zeros, one, zero, bias, name=name)
+        return build.op("QLinearConv", data, scale, zero, weights, scales, zeros, scale, zero, bias, name=name)
 
     first = layer(data, 3, 6, "first")
-    summed = build.op("QLinearAdd", first, one, zero, first, one, zero, one, zero, domain="com.microsoft")
+    summed = build.op("QLinearAdd", first, scale, zero, first, scale, zero, scale, zero, domain="com.microsoft")
     dimensions = prove(build, layer(summed, 6, 2, "last"))
     assert freedom(dimensions, "first_0", 1) == "FREE"
     assert len(dimensions.class_of("first_0", 1).members) == 7
@@ -255,15 +257,19 @@ def test_qlinear_conv() -> None:
 def test_qlinear_where_ties_what_it_chooses_from() -> None:
     build = Builder()
     data = build.input("x", 1, 3, 4, 4, elem_type=TensorProto.UINT8)
-    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    scale, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
 
     def layer(data: str, columns: int, rows: int, name: str) -> str:
         weights = build.const(build.random.integers(-5, 5, (rows, columns, 1, 1)), np.int8)
-        return build.op("QLinearConv", data, one, zero, weights, one, build.const(0, np.int8), one, zero, name=name)
+        return build.op(
+            "QLinearConv", data, scale, zero, weights, scale, build.const(0, np.int8), scale, zero, name=name
+        )
 
     first, second = layer(data, 3, 6, "first"), layer(data, 3, 6, "second")
     condition = build.input("c", 1, 1, 4, 4, elem_type=TensorProto.BOOL)
-    where = build.op("QLinearWhere", condition, first, one, zero, second, one, zero, one, zero, domain="com.microsoft")
+    where = build.op(
+        "QLinearWhere", condition, first, scale, zero, second, scale, zero, scale, zero, domain="com.microsoft"
+    )
     dimensions = prove(build, layer(where, 6, 2, "last"))
     assert dimensions.class_of("first_0", 1) == dimensions.class_of("second_0", 1)
     assert freedom(dimensions, "first_0", 1) == "COUPLED"
@@ -293,21 +299,21 @@ def test_fused_layers_of_onnx_runtime() -> None:
 
 def quantized(build: Builder, data: str, columns: int, rows: int, name: str) -> str:
     """A QGemm with scales and zero-points per column."""
-    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    scale, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
     weights = build.const(build.random.integers(-5, 5, (columns, rows)), np.int8)
     scales, zeros = build.const(np.full(rows, 0.1), np.float32), build.const(np.zeros(rows), np.int8)
     bias = build.const(build.random.integers(-5, 5, rows), np.int32)
-    given = (data, one, zero, weights, scales, zeros, bias, one, zero)
+    given = (data, scale, zero, weights, scales, zeros, bias, scale, zero)
     return build.op("QGemm", *given, domain="com.microsoft", name=name)
 
 
 def test_quantized_operators_of_onnx_runtime() -> None:
     build = Builder()
-    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    scale, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
     first = quantized(build, build.input("x", 1, 5, elem_type=TensorProto.UINT8), 5, 6, "first")
     second = quantized(build, "x", 5, 4, "second")
-    curved = build.op("QLinearSigmoid", first, one, zero, one, zero, domain="com.microsoft")
-    parts = (one, zero, curved, one, zero, second, one, zero)
+    curved = build.op("QLinearSigmoid", first, scale, zero, scale, zero, domain="com.microsoft")
+    parts = (scale, zero, curved, scale, zero, second, scale, zero)
     both = build.op("QLinearConcat", *parts, axis=1, domain="com.microsoft", name="both")
     dimensions = prove(build, quantized(build, both, 10, 2, "last"))
     assert dimensions.channel_text("both_0", 1) == "[6 + 4]"
@@ -317,10 +323,10 @@ def test_quantized_operators_of_onnx_runtime() -> None:
 
 def test_quantized_pooling_of_onnx_runtime() -> None:
     build, data = stem()
-    one, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
-    data = build.op("QuantizeLinear", data, one, zero)
-    pooled = build.op("QLinearGlobalAveragePool", data, one, zero, one, zero, domain="com.microsoft", name="pool")
-    dimensions = prove(build, head(build, build.op("DequantizeLinear", pooled, one, zero), 6))
+    scale, zero = build.const(0.5, np.float32), build.const(3, np.uint8)
+    data = build.op("QuantizeLinear", data, scale, zero)
+    pooled = build.op("QLinearGlobalAveragePool", data, scale, zero, scale, zero, domain="com.microsoft", name="pool")
+    dimensions = prove(build, head(build, build.op("DequantizeLinear", pooled, scale, zero), 6))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 

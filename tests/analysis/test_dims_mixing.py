@@ -45,9 +45,9 @@ def test_one_input_goes_through(op_type: str) -> None:
 def test_constants_per_channel_or_for_all(op_type: str, shape: tuple[int, ...]) -> None:
     build, data = stem()
     dimensions = prove(build, head(build, build.op(op_type, data, build.weights(*shape))))
-    found = dimensions.class_of("stem_0", 1)
-    assert found.freedom.value == "FREE"
-    assert any(name == "c2" for name, _ in found.members) == (6 in shape)
+    group = dimensions.class_of("stem_0", 1)
+    assert group.freedom.value == "FREE"
+    assert any(name == "c2" for name, _ in group.members) == (6 in shape)
 
 
 def test_a_gate_per_channel_is_tied() -> None:
@@ -118,12 +118,12 @@ def test_last_axis_is_mixed(op_type: str) -> None:
 @pytest.mark.parametrize("keep", [0, 1])
 def test_reductions_lock_what_they_sum(axis: int, free: bool, keep: int) -> None:
     build, data = stem()
-    made = build.op("ReduceMean", data, axes=[axis], keepdims=keep, name="mean")
+    output = build.op("ReduceMean", data, axes=[axis], keepdims=keep, name="mean")
     plane = [1, 6, 4, 4]
     plane[axis] = 1
     if not keep:
         plane.pop(axis)
-    dimensions = prove(build, build.op("Conv", made, build.weights(2, plane[1], *[1] * (len(plane) - 2))))
+    dimensions = prove(build, build.op("Conv", output, build.weights(2, plane[1], *[1] * (len(plane) - 2))))
     assert (not reasons(dimensions, "stem_0", 1)) == free
 
 
@@ -146,8 +146,8 @@ def test_reduction_of_nothing_with_one_input() -> None:
 @pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
 def test_positions_count(op_type: str) -> None:
     build, data = stem()
-    found = build.op("Cast", build.op(op_type, data, axis=1, keepdims=0, name="where"), to=TensorProto.FLOAT)
-    dimensions = prove(build, build.op("MatMul", found, build.weights(4, 2)))
+    positions = build.op("Cast", build.op(op_type, data, axis=1, keepdims=0, name="where"), to=TensorProto.FLOAT)
+    dimensions = prove(build, build.op("MatMul", positions, build.weights(4, 2)))
     assert reasons(dimensions, "stem_0", 1) == [f"where: {op_type} mixes this axis"]
 
 
@@ -178,9 +178,9 @@ def test_group_normalization(told: Told) -> None:
 
 def test_quantization_per_tensor_and_per_axis() -> None:
     build, data = stem()
-    one, zero = build.const([0.1], np.float32), build.const([0], np.int8)
+    scale, zero = build.const([0.1], np.float32), build.const([0], np.int8)
     scales, zeros = build.const(np.full(6, 0.1), np.float32), build.const(np.zeros(6), np.int8)
-    data = build.op("DequantizeLinear", build.op("QuantizeLinear", data, one, zero), one, zero)
+    data = build.op("DequantizeLinear", build.op("QuantizeLinear", data, scale, zero), scale, zero)
     data = build.op("DequantizeLinear", build.op("QuantizeLinear", data, scales, zeros), scales, zeros)
     dimensions = prove(build, head(build, data))
     names = {name for name, _ in dimensions.class_of("stem_0", 1).members}

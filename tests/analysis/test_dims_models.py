@@ -24,9 +24,9 @@ from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs
 def test_growing_every_movable_class_changes_no_output(name: str) -> None:
     model = runnable(name)
     dimensions = analyse(read(model))
-    movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
-    changed = resize(model, dimensions, {one.id: (*range(one.size), None) for one in movable})
-    check_shapes(changed, dimensions, {one.id: one.size + 1 for one in movable})
+    movable = [group for group in dimensions.classes if group.freedom is not Freedom.LOCKED]
+    changed = resize(model, dimensions, {group.id: (*range(group.size), None) for group in movable})
+    check_shapes(changed, dimensions, {group.id: group.size + 1 for group in movable})
     inputs = feed(name, model)
     check_results(run(model, inputs), run(changed, inputs))
 
@@ -36,17 +36,17 @@ def test_every_model_is_analysed() -> None:
     for name in model_names():
         dimensions = analyse(load(SHARED / name))
         assert dimensions.classes, name
-        assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
-        for one in dimensions.classes:
-            assert (one.freedom is Freedom.LOCKED) == bool(one.locks)
-            if one.freedom is not Freedom.LOCKED:
-                assert (one.freedom is Freedom.FREE) == (len(one.deciders) == 1)
+        assert [group.id for group in dimensions.classes] == list(range(len(dimensions.classes)))
+        for group in dimensions.classes:
+            assert (group.freedom is Freedom.LOCKED) == bool(group.locks)
+            if group.freedom is not Freedom.LOCKED:
+                assert (group.freedom is Freedom.FREE) == (len(group.deciders) == 1)
 
 
 def summary(name: str) -> list[tuple[int, str, int, int]]:
     """Size, freedom, number of deciders and of readers of every class of a model."""
     classes = analyse(load(SHARED / name)).classes
-    return [(one.size, one.freedom.value, len(one.deciders), len(one.readers)) for one in classes]
+    return [(group.size, group.freedom.value, len(group.deciders), len(group.readers)) for group in classes]
 
 
 @needs_models
@@ -76,9 +76,9 @@ def test_keyword_spotting_couples_pointwise_and_depthwise() -> None:
 @needs_models
 def test_shuffles_with_group_2_of_even_halves_are_followed() -> None:
     dimensions = analyse(load(SHARED / "light_shufflenet_op9.onnx"))
-    movable = [one for one in dimensions.classes if one.freedom is Freedom.COUPLED]
+    movable = [group for group in dimensions.classes if group.freedom is Freedom.COUPLED]
     assert len(movable) == 12
-    assert all(len(one.deciders) == 2 for one in movable)
+    assert all(len(group.deciders) == 2 for group in movable)
 
 
 @needs_models
@@ -107,10 +107,10 @@ def branch(name: str, captured: str) -> onnx.GraphProto:
 def test_branches_of_if_are_tied_to_its_output() -> None:
     build, data = stem()
     condition = build.input("yes", elem_type=TensorProto.BOOL)
-    made = build.op("If", condition, then_branch=branch("a", data), else_branch=branch("b", data), name="if")
-    dimensions = build.analyse(build.conv(made, 6, 2, name="head"))
-    assert sorted(labels(dimensions, made, 1)) == ["a_conv", "b_conv"]
-    assert freedom(dimensions, made, 1) == "COUPLED"
+    output = build.op("If", condition, then_branch=branch("a", data), else_branch=branch("b", data), name="if")
+    dimensions = build.analyse(build.conv(output, 6, 2, name="head"))
+    assert sorted(labels(dimensions, output, 1)) == ["a_conv", "b_conv"]
+    assert freedom(dimensions, output, 1) == "COUPLED"
     assert freedom(dimensions, data, 1) == "FREE"
 
 
@@ -129,23 +129,23 @@ def test_what_a_loop_carries_is_locked(told: Told) -> None:
             helper.make_tensor_value_info("next", TensorProto.FLOAT, [1, 6, 4, 4]),
         ],
     )
-    made = build.op("Loop", build.const(3, np.int64), "", data, body=body, name="loop")
-    dimensions = build.analyse(build.conv(made, 6, 2))
+    output = build.op("Loop", build.const(3, np.int64), "", data, body=body, name="loop")
+    dimensions = build.analyse(build.conv(output, 6, 2))
     told(reasons(dimensions, data, 1))
 
 
 def test_recurrent_state_is_locked(told: Told) -> None:
     build = Builder()
     data = build.op("MatMul", build.input("x", 5, 1, 3), build.weights(3, 4), name="stem")
-    made = build.op("GRU", data, build.weights(1, 6, 4), build.weights(1, 6, 2), hidden_size=2, out=["y"], name="gru")
-    told(reasons(build.analyse(made), "stem_0", 2))
+    output = build.op("GRU", data, build.weights(1, 6, 4), build.weights(1, 6, 2), hidden_size=2, out=["y"], name="gru")
+    told(reasons(build.analyse(output), "stem_0", 2))
 
 
 def test_an_initializer_that_a_caller_may_replace_is_locked(told: Told) -> None:
     build, data = stem()
-    made = build.conv(data, 6, 2, name="head")
+    output = build.conv(data, 6, 2, name="head")
     build.inputs.append(helper.make_tensor_value_info("c0", TensorProto.FLOAT, [6, 3, 1, 1]))
-    dimensions = build.analyse(made)
+    dimensions = build.analyse(output)
     told(reasons(dimensions, "stem_0", 1))
 
 
@@ -168,10 +168,12 @@ def test_ids_have_no_gaps_where_a_size_is_symbolic() -> None:
     build = Builder()
     data = build.op("MatMul", build.input("x", 1, 3), build.input("w", 3, "n"), name="first")
     shaped = build.op("Reshape", build.weights(4, 6), build.ints(-1, 6))
-    made = build.op("MatMul", build.op("MatMul", data, build.op("Identity", shaped)), build.weights(6, 2), name="last")
-    dimensions = build.analyse(made)
-    assert [dimensions.class_with_id(one.id) for one in dimensions.classes] == list(dimensions.classes)
-    assert [one.id for one in dimensions.classes] == list(range(len(dimensions.classes)))
+    output = build.op(
+        "MatMul", build.op("MatMul", data, build.op("Identity", shaped)), build.weights(6, 2), name="last"
+    )
+    dimensions = build.analyse(output)
+    assert [dimensions.class_with_id(group.id) for group in dimensions.classes] == list(dimensions.classes)
+    assert [group.id for group in dimensions.classes] == list(range(len(dimensions.classes)))
 
 
 def test_tensors_that_are_not_there() -> None:

@@ -25,9 +25,9 @@ from support.stems import head, stem
 def chain(*steps: tuple[str, float | None], channels: int = 6) -> tuple[Builder, str]:
     """A layer, then operators, each with a number for all lanes or none, the last one `risky`."""
     build, data = stem(channels)
-    for place, (op_type, number) in enumerate(steps):
+    for index, (op_type, number) in enumerate(steps):
         operands = [] if number is None else [build.const(number, np.float32)]
-        data = build.op(op_type, data, *operands, name="risky" if place == len(steps) - 1 else "")
+        data = build.op(op_type, data, *operands, name="risky" if index == len(steps) - 1 else "")
     return build, data
 
 
@@ -86,8 +86,8 @@ def test_divisors(told: Told) -> None:
     dimensions = prove(build, head(build, build.op("Div", data, build.conv("x", 3, 6, name="other"), name="div")))
     told(reasons(dimensions, "stem_0", 1))
     build, data = stem()
-    one = build.op("Div", build.op("Sigmoid", data), build.conv("x", 3, 6, name="other"), name="div")
-    told(reasons(prove(build, head(build, one)), "other_0", 1))
+    quotient = build.op("Div", build.op("Sigmoid", data), build.conv("x", 3, 6, name="other"), name="div")
+    told(reasons(prove(build, head(build, quotient)), "other_0", 1))
 
 
 def test_a_constant_that_is_computed_holds_what_its_fill_becomes(told: Told) -> None:
@@ -167,8 +167,8 @@ def _quantized(zero: int, add: float) -> list[str]:
     data = build.input("x", 1, 3, 4, 4, elem_type=TensorProto.INT8)
     scale, point, weight_point = build.const(0.1, np.float32), build.const(zero, np.int8), build.const(0, np.int8)
     weights = build.const(build.random.integers(-9, 9, (6, 3, 1, 1)), np.int8)
-    made = build.op("QLinearConv", data, scale, point, weights, scale, weight_point, scale, point, name="stem")
-    real = build.op("DequantizeLinear", made, scale, point)
+    output = build.op("QLinearConv", data, scale, point, weights, scale, weight_point, scale, point, name="stem")
+    real = build.op("DequantizeLinear", output, scale, point)
     summed = build.op("Add", real, build.const(add, np.float32))
     return reasons(prove(build, head(build, build.op("Reciprocal", summed, name="risky"))), "stem_0", 1)
 
@@ -209,9 +209,9 @@ def test_a_model_of_many_operators_between_two_layers() -> None:
 
 
 def test_every_row_belongs_to_an_operator_that_lets_classes_through() -> None:
-    followed = [one for one in ONNX_RECORDS if callable(one.values) or one.movement is not None]
+    followed = [record for record in ONNX_RECORDS if callable(record.values) or record.movement is not None]
     assert len(followed) > 100
-    assert all(callable(one.axes) for one in followed)
+    assert all(callable(record.axes) for record in followed)
 
 
 NUMBERS = st.one_of(st.sampled_from([0.0, 1.0, -1.0, 0.5]), st.floats(-90, 90, width=32), st.floats(-2, 2, width=32))
@@ -235,26 +235,26 @@ def test_curves_hold_what_the_runtime_computes(op_type: str, first: float, secon
     node = load("t", data=_single(op_type)).nodes[0]
     span = between(min(first, second), max(first, second))
     with np.errstate(all="ignore"):
-        made = as_stored(bent(span, CURVES[op_type], node, 2.0**-20), "float32")
-    if made.fault is not None:
+        stored = as_stored(bent(span, CURVES[op_type], node, 2.0**-20), "float32")
+    if stored.fault is not None:
         return
     for value in (first, second):
         result = computed(op_type, value)
-        assert made.holds(result), (value, result, made)
+        assert stored.holds(result), (value, result, stored)
 
 
 @given(st.sampled_from(sorted(set(PAIRS) - {"Mod"})), NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 def test_pairs_hold_what_the_runtime_computes(op_type: str, a: float, b: float, c: float, d: float) -> None:
     spans = between(min(a, b), max(a, b)), between(min(c, d), max(c, d))
     with np.errstate(all="ignore"):
-        made = PAIRS[op_type](*spans, 2.0**-20)
-        made = as_stored(share(made, 2, 2.0**-20) if op_type == "Mean" else made, "float32")
-    if made.fault is not None:
+        stored = PAIRS[op_type](*spans, 2.0**-20)
+        stored = as_stored(share(stored, 2, 2.0**-20) if op_type == "Mean" else stored, "float32")
+    if stored.fault is not None:
         return
     for left in (a, b):
         for right in (c, d):
             result = computed(op_type, left, right)
-            assert made.holds(result), (left, right, made)
+            assert stored.holds(result), (left, right, stored)
 
 
 def _single(op_type: str) -> bytes:

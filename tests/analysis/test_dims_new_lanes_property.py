@@ -39,12 +39,12 @@ def outputs(model: onnx.ModelProto, feed: np.ndarray, level: str) -> list[np.nda
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**64 - 1), st.integers(1, 3))
 def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> None:
-    one = case(RandomModel(PARTIAL, seed=seed).model())
-    fixed = refused(one.graph, one.dimensions)
-    free = [cls for cls in one.dimensions.classes if cls.freedom is not Freedom.LOCKED and cls.id not in fixed]
+    drawn = case(RandomModel(PARTIAL, seed=seed).model())
+    fixed = refused(drawn.graph, drawn.dimensions)
+    free = [cls for cls in drawn.dimensions.classes if cls.freedom is not Freedom.LOCKED and cls.id not in fixed]
     plan = Plan({cls.id: (*range(cls.size), *[None] * more) for cls in free})
     try:
-        changed = with_plan(one.model, one.graph, one.dimensions, plan)
+        changed = with_plan(drawn.model, drawn.graph, drawn.dimensions, plan)
     except NotAppliedError as reason:
         event(f"not applied: {reason}")
         return
@@ -52,12 +52,12 @@ def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> 
         feed = (np.random.default_rng(seed % 2**32).normal(size=(1, 3, 4, 4)) * scale).astype(np.float32)
         for level in ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL"):
             try:
-                before = outputs(one.model, feed, level)
+                before = outputs(drawn.model, feed, level)
             except Fail:
                 event("ONNX Runtime's optimiser makes a pool of the model that it does not take")
                 continue
-            if layers_read_finite(one.model, feed):
-                compare(before, outputs(changed, feed, level), outputs(one.model, feed * NUDGE, level))
+            if layers_read_finite(drawn.model, feed):
+                compare(before, outputs(changed, feed, level), outputs(drawn.model, feed * NUDGE, level))
     event(f"{'some' if free else 'no'} class is free")
 
 

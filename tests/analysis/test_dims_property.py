@@ -19,10 +19,10 @@ from support.random_models import GEOMETRY, Feed, random_models
 def test_resized_classes_keep_shapes_and_results(drawn: tuple[onnx.ModelProto, Feed], data: st.DataObject) -> None:
     model, feed = drawn
     dimensions = analyse(read(model))
-    movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
-    added = {one.id: data.draw(st.integers(0, 2), label=f"class {one.id}") for one in movable}
-    kept = {one.id: (*range(one.size), *[None] * added[one.id]) for one in movable}
+    movable = [group for group in dimensions.classes if group.freedom is not Freedom.LOCKED]
+    added = {group.id: data.draw(st.integers(0, 2), label=f"class {group.id}") for group in movable}
+    kept = {group.id: (*range(group.size), *[None] * added[group.id]) for group in movable}
     noise = np.random.default_rng(2) if data.draw(st.booleans(), label="noise") else None
     resized_model = resize(model, dimensions, kept, noise)
-    check_shapes(resized_model, dimensions, {one.id: one.size + added[one.id] for one in movable})
+    check_shapes(resized_model, dimensions, {group.id: group.size + added[group.id] for group in movable})
     check_results(run(model, feed), run(resized_model, feed))

@@ -216,7 +216,7 @@ def test_gather_of_a_run_takes_a_piece() -> None:
     dimensions = prove(build, pointwise(build, build.op("Gather", data, build.ints(2, 3, 4), axis=1), 3))
     assert dimensions.channel_text("stem_0", 1) == "[2 + 3 + 3]"
     classes = [dimensions.class_with_id(leaf) for leaf in dimensions.leaves("stem_0", 1)]
-    assert [one.freedom.value for one in classes] == ["LOCKED", "LOCKED", "FREE"]
+    assert [group.freedom.value for group in classes] == ["LOCKED", "LOCKED", "FREE"]
 
 
 def test_gather_in_another_order_locks() -> None:
@@ -290,10 +290,10 @@ def test_resize_keeps_the_channels(by: str) -> None:
     build, data = stem(4)
     empty = build.const([], np.float32)
     if by == "scales":
-        made = build.op("Resize", data, empty, build.const([1, 1, 2, 2], np.float32), name="big")
+        output = build.op("Resize", data, empty, build.const([1, 1, 2, 2], np.float32), name="big")
     else:
-        made = build.op("Resize", data, "", "", build.ints(1, 4, 8, 8), name="big")
-    dimensions = prove(build, pointwise(build, made, 4))
+        output = build.op("Resize", data, "", "", build.ints(1, 4, 8, 8), name="big")
+    dimensions = prove(build, pointwise(build, output, 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     assert reasons(dimensions, "big_0", 2)[0].startswith("big: scaled by Resize")
 
@@ -308,8 +308,8 @@ def test_resize_to_sizes_from_shape() -> None:
 
 def test_upsample_before_opset_9() -> None:
     build, data = stem(4, opset=8)
-    made = build.op("Upsample", data, scales=[1.0, 1.0, 2.0, 2.0])
-    dimensions = prove(build, pointwise(build, made, 4))
+    output = build.op("Upsample", data, scales=[1.0, 1.0, 2.0, 2.0])
+    dimensions = prove(build, pointwise(build, output, 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 

@@ -145,17 +145,17 @@ def test_blocks_that_straddle_a_boundary_are_locked(world: World) -> None:
 
 
 def test_a_factor_of_one_that_is_dropped_is_locked(world: World, told: Told) -> None:
-    one, channels, plane, out = Dimension(1), Dimension(8), Dimension(4), (Dimension(8), Dimension(4))
-    world.tie(world.product(channels, one, plane), world.product(*out))
+    factor, channels, plane, out = Dimension(1), Dimension(8), Dimension(4), (Dimension(8), Dimension(4))
+    world.tie(world.product(channels, factor, plane), world.product(*out))
     assert find(out[0]) is find(channels)
-    told(world.locked(one))
+    told(world.locked(factor))
 
 
 def test_a_leaf_inside_its_own_structure_is_no_cycle(world: World) -> None:
-    leaf, one = Dimension(8), Dimension(1)
-    world.tie(leaf, world.product(leaf, one))
+    leaf, factor = Dimension(8), Dimension(1)
+    world.tie(leaf, world.product(leaf, factor))
     assert world.text(leaf) == "8"
-    assert world.locked(one)
+    assert world.locked(factor)
 
 
 def test_a_symbolic_leaf_inside_its_own_structure_is_locked(world: World) -> None:

@@ -55,9 +55,9 @@ def model_of(*tensors: onnx.TensorProto, nodes: tuple[onnx.NodeProto, ...] = ())
 def test_typed_lists_and_large_ones(name: str, copies: int) -> None:
     array = np.tile(wanted(name), (copies, 1))
     tensor = helper.make_tensor("w", NAMES[name], array.shape, array.reshape(-1).tolist())
-    found = reader(model_of(tensor).SerializeToString())("w")
-    assert found.shape == array.shape
-    assert np.array_equal(found, array)
+    loaded = reader(model_of(tensor).SerializeToString())("w")
+    assert loaded.shape == array.shape
+    assert np.array_equal(loaded, array)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("bfloat16", "int4", "uint4")])
@@ -66,9 +66,9 @@ def test_raw_data_from_a_file(tmp_path: Path, name: str, copies: int) -> None:
     array = np.tile(wanted(name), (copies, 1)).astype(name)
     path = tmp_path / "m.onnx"
     path.write_bytes(model_of(numpy_helper.from_array(array, "w")).SerializeToString())
-    found = reader(str(path))("w")
-    assert found.dtype == array.dtype
-    assert np.array_equal(found, array)
+    loaded = reader(str(path))("w")
+    assert loaded.dtype == array.dtype
+    assert np.array_equal(loaded, array)
 
 
 def test_four_bits_of_raw_data_start_with_the_low_half() -> None:

@@ -31,10 +31,10 @@ def axes(draw: st.DrawFn, depth: int = 2) -> Axis:
 def test_cells_are_the_indices_of_lanes(axis: Axis, leaf: int, data: st.DataObject) -> None:
     places = lanes(axis, leaf)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=axis.size, max_size=axis.size)), bool)
-    found = any_lane(axis, leaf, SIZES[leaf], mask)
-    assert found.tolist() == ([bool(mask[list(place)].any()) for place in places] or [False] * SIZES[leaf])
+    touched = any_lane(axis, leaf, SIZES[leaf], mask)
+    assert touched.tolist() == ([bool(mask[list(cells)].any()) for cells in places] or [False] * SIZES[leaf])
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=SIZES[leaf], max_size=SIZES[leaf])), bool)
-    wanted = {index for lane, place in enumerate(places) if chosen[lane] for index in place}
+    wanted = {index for lane, cells in enumerate(places) if chosen[lane] for index in cells}
     assert set(np.flatnonzero(indices_of(axis, leaf, chosen)).tolist()) == wanted
 
 

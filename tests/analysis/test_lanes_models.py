@@ -15,13 +15,13 @@ from support.third_party_models import NOT_RUN, SHARED, feed, model_names, needs
 @needs_models
 @pytest.mark.parametrize("name", [name for name in model_names() if name not in NOT_RUN])
 def test_what_is_said_of_a_model_is_what_is_observed(name: str) -> None:
-    one = analysed(runnable(name))
-    inputs = feed(name, one.model)
-    check_constants(one, inputs)
-    check_unread(one, inputs)
-    removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}
+    analysis = analysed(runnable(name))
+    inputs = feed(name, analysis.model)
+    check_constants(analysis, inputs)
+    check_unread(analysis, inputs)
+    removed = {lanes.leaf: lanes.exact for lanes in analysis.lanes.classes.values() if lanes.exact}
     if removed:
-        check_removal(one, removed, inputs)
+        check_removal(analysis, removed, inputs)
 
 
 @needs_models

@@ -31,33 +31,35 @@ def test_what_is_not_read_may_be_anything(drawn: Drawn) -> None:
 @RELAXED
 @given(random_models(LANES), st.data())
 def test_lanes_that_may_go_change_no_output(drawn: Drawn, data: st.DataObject) -> None:
-    one = analysed(drawn[0])
+    analysis = analysed(drawn[0])
     unsafe = data.draw(st.booleans(), label="unsafe")
     removed = {}
-    for lanes in one.lanes.classes.values():
+    for lanes in analysis.lanes.classes.values():
         able = sorted((*lanes.exact, *(lanes.unsafe if unsafe else ())))
         if able:
             removed[lanes.leaf] = sorted(data.draw(st.sets(st.sampled_from(able)), label=f"class {lanes.leaf}"))
     removed = {leaf: chosen for leaf, chosen in removed.items() if chosen}
     if removed:
-        check_removal(one, removed, drawn[1])
+        check_removal(analysis, removed, drawn[1])
 
 
 @RELAXED
 @given(random_models(EXACT))
 def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
-    one = analysed(drawn[0])
-    removed = {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}
-    check_removal(one, removed, drawn[1])
+    analysis = analysed(drawn[0])
+    removed = {lanes.leaf: lanes.exact for lanes in analysis.lanes.classes.values() if lanes.exact}
+    check_removal(analysis, removed, drawn[1])
 
 
 @RELAXED
 @given(random_models(LANES), st.integers(0, 200))
 def test_an_analysis_that_ends_early_is_right_in_what_it_says(drawn: Drawn, most: int) -> None:
     with patch("onnxlint_cmsis.analysis.lanes.MAX_KNOWN", most):
-        one = analysed(drawn[0])
-    check_constants(one, drawn[1])
-    check_unread(one, drawn[1])
-    check_removal(one, {lanes.leaf: lanes.exact for lanes in one.lanes.classes.values() if lanes.exact}, drawn[1])
-    if not one.lanes.view.ended:
-        assert one.lanes.classes == analysed(drawn[0]).lanes.classes
+        analysis = analysed(drawn[0])
+    check_constants(analysis, drawn[1])
+    check_unread(analysis, drawn[1])
+    check_removal(
+        analysis, {lanes.leaf: lanes.exact for lanes in analysis.lanes.classes.values() if lanes.exact}, drawn[1]
+    )
+    if not analysis.lanes.view.ended:
+        assert analysis.lanes.classes == analysed(drawn[0]).lanes.classes

@@ -35,16 +35,16 @@ def hollow(*shape: int) -> tuple[Analysed, str]:
     build = Builder()
     weights = build.op("ConstantOfShape", build.ints(*shape))
     data = build.op("Conv", build.input("x", 1, 3, 4, 4), weights, name="stem")
-    made = build.op("Conv", data, build.op("ConstantOfShape", build.ints(2, shape[0], 1, 1)), name="head")
-    return analysed(build.model(made)), data
+    output = build.op("Conv", data, build.op("ConstantOfShape", build.ints(2, shape[0], 1, 1)), name="head")
+    return analysed(build.model(output)), data
 
 
 def test_a_class_of_more_lanes_than_can_be_looked_at_is_locked() -> None:
-    one, data = hollow(HUGE, 3, 1, 1)
-    found = one.dimensions.class_of(data, 1)
-    assert found is not None
-    assert f"it has {HUGE} channels; followed are up to {MAX_LANES}" in [lock.reason for lock in found.locks]
-    lanes = one.lanes.classes[found.id]
+    analysis, data = hollow(HUGE, 3, 1, 1)
+    group = analysis.dimensions.class_of(data, 1)
+    assert group is not None
+    assert f"it has {HUGE} channels; followed are up to {MAX_LANES}" in [lock.reason for lock in group.locks]
+    lanes = analysis.lanes.classes[group.id]
     assert len(lanes.live) == HUGE
     assert not (lanes.exact or lanes.unsafe or lanes.constants or lanes.unread)
 
@@ -56,8 +56,8 @@ def test_a_class_of_usual_size_has_no_such_lock() -> None:
 
 @pytest.mark.parametrize("shape", [(6, 3, HUGE, HUGE), (MAX_LANES, 3, 1, 9), (6, 3, 2**13, 2**13)])
 def test_weights_that_claim_more_elements_than_an_array_holds_are_not_known(shape: tuple[int, ...]) -> None:
-    one, _data = hollow(*shape)
-    assert 1 not in one.lanes.view.weighted
+    analysis, _data = hollow(*shape)
+    assert 1 not in analysis.lanes.view.weighted
 
 
 def test_a_pad_of_more_elements_than_an_array_holds_keeps_nothing_apart() -> None:
@@ -73,9 +73,9 @@ def test_a_pad_of_more_elements_than_an_array_holds_keeps_nothing_apart() -> Non
 
 def test_operands_that_are_spread_out_across_each_other_are_not_followed() -> None:
     build = Builder()
-    one, other = build.weights(1, 2**13, 1, 1), build.weights(1, 1, 2**13, 1)
+    column, other = build.weights(1, 2**13, 1, 1), build.weights(1, 1, 2**13, 1)
     data = build.input("x", 1, 1, 1, 1)
-    crossed = build.op("Add", build.op("Relu", one), build.op("Relu", other), name="crossed")
+    crossed = build.op("Add", build.op("Relu", column), build.op("Relu", other), name="crossed")
     known = analysed(build.model(build.op("Mul", crossed, data))).lanes.view.known("crossed_0")
     assert known is not None
     assert known.varies.all()
@@ -98,15 +98,15 @@ def test_a_slice_of_an_axis_that_no_array_holds_needs_it_whole() -> None:
     build = Builder()
     data = build.input("x", 1, HUGE, elem_type=TensorProto.FLOAT)
     piece = build.op("Slice", data, build.ints(0), build.ints(4), build.ints(1), name="piece")
-    one = analysed(build.model(build.op("MatMul", piece, build.weights(4, 2))))
-    assert one.lanes.read is not None
-    assert one.lanes.read["x"].all()
+    analysis = analysed(build.model(build.op("MatMul", piece, build.weights(4, 2))))
+    assert analysis.lanes.read is not None
+    assert analysis.lanes.read["x"].all()
 
 
 def test_results_that_contradict_their_weights_say_nothing() -> None:
     build, data = stem()
     model = build.model(head(build, data))
     model.graph.value_info.append(helper.make_tensor_value_info(data, TensorProto.FLOAT, [1, 5, 4, 4]))
-    one = analysed(model)
-    known = one.lanes.view.known(data)
+    analysis = analysed(model)
+    known = analysis.lanes.view.known(data)
     assert known is None or known.varies.all()

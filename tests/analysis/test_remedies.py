@@ -39,8 +39,8 @@ def test_a_step_in_place_counts_its_place_once():
 
 
 def test_fewer_channels_in_the_one_tensor_that_is_large():
-    found = remedy(chain(64, 1600, 64, channels={1: 100}), 1024)
-    assert (found.text, found.bytes) == ("60 instead of 100 channels in 't1'", 1024)
+    saving = remedy(chain(64, 1600, 64, channels={1: 100}), 1024)
+    assert (saving.text, saving.bytes) == ("60 instead of 100 channels in 't1'", 1024)
 
 
 def test_inputs_and_outputs_keep_their_channels():
@@ -48,14 +48,14 @@ def test_inputs_and_outputs_keep_their_channels():
 
 
 def test_fewer_channels_everywhere_where_one_tensor_is_not_enough(told):
-    found = remedy(chain(16, 1600, 1600, 1600, 16, channels={1: 100, 2: 100, 3: 100}), 1600)
-    told(found.text)
-    assert found.bytes <= 1600
+    saving = remedy(chain(16, 1600, 1600, 1600, 16, channels={1: 100, 2: 100, 3: 100}), 1600)
+    told(saving.text)
+    assert saving.bytes <= 1600
 
 
 def test_a_copy_left_out_costs_nothing_and_goes_first():
-    found = remedy(chain(16, 512, 512, 16, channels={1: 8}, could=(1,)), 600)
-    assert (found.text, found.bytes, found.cut) == ("layer 1 left out", 528, 0.0)
+    saving = remedy(chain(16, 512, 512, 16, channels={1: 8}, could=(1,)), 600)
+    assert (saving.text, saving.bytes, saving.cut) == ("layer 1 left out", 528, 0.0)
 
 
 def test_another_order_of_two_branches():
@@ -69,9 +69,9 @@ def test_another_order_of_two_branches():
     )  # fmt: skip
     uses = ArenaUses(sizes, (0,), steps, (5,), names)
     assert [step.label for step in small_order(uses)] == ["grow a", "shrink a", "grow b", "shrink b", "add"]
-    found = remedy(uses, 1200)
-    assert found.text.startswith("shrink a before grow b")
-    assert found.bytes < size(uses) - 900
+    saving = remedy(uses, 1200)
+    assert saving.text.startswith("shrink a before grow b")
+    assert saving.bytes < size(uses) - 900
 
 
 def test_an_order_is_never_one_that_reads_before_it_writes():

@@ -25,21 +25,21 @@ def graph_of(chain, start, end):
 def chained(*steps, seed=3):
     """The graph of some steps behind each other, and what each made."""
     chain = Chain(seed)
-    made = [chain.activation([1, 6, 6, 4])]
+    tensors = [chain.activation([1, 6, 6, 4])]
     for step in steps:
-        made.append(step(chain, made[-1]))
-    return graph_of(chain, made[0], made[-1]), [f"t{one}" for one in made]
+        tensors.append(step(chain, tensors[-1]))
+    return graph_of(chain, tensors[0], tensors[-1]), [f"t{number}" for number in tensors]
 
 
 def test_weights_of_a_convolution_decide_its_rows_and_read_its_columns():
-    graph, made = chained(conv, conv, flat_dense)
+    graph, tensors = chained(conv, conv, flat_dense)
     dims = analyse(graph)
-    first = dims.class_of(made[1], 3)
+    first = dims.class_of(tensors[1], 3)
     assert first is not None
     assert first is dims.class_of(graph.nodes[0].inputs[1], 0)
     assert first is dims.class_of(graph.nodes[1].inputs[1], 3)
-    assert [each.label for each in first.deciders] == ["CONV_2D#0"]
-    assert [each.label for each in first.readers] == ["CONV_2D#1"]
+    assert [decider.label for decider in first.deciders] == ["CONV_2D#0"]
+    assert [reader.label for reader in first.readers] == ["CONV_2D#1"]
     assert first.freedom is Freedom.FREE
     bias = dims.input_axes(0, 2)
     assert bias is not None
@@ -54,7 +54,7 @@ def test_a_depthwise_layer_moves_with_the_layer_in_front():
     group = analyse(graph_of(chain, start, end)).class_of("t4", 3)
     assert group is not None
     assert group.freedom is Freedom.COUPLED
-    assert [each.op_type for each in group.deciders] == ["CONV_2D", "DEPTHWISE_CONV_2D"]
+    assert [decider.op_type for decider in group.deciders] == ["CONV_2D", "DEPTHWISE_CONV_2D"]
 
 
 def test_a_multiplier_is_a_class_and_an_option_names_it():
@@ -66,24 +66,24 @@ def test_a_multiplier_is_a_class_and_an_option_names_it():
     group = dims.multiplier_class(1)
     assert group is not None
     assert (group.size, group.freedom) == (2, Freedom.FREE)
-    (naming,) = [each for each in dims.size_names if each.attribute == "depth_multiplier"]
+    (naming,) = [size_name for size_name in dims.size_names if size_name.attribute == "depth_multiplier"]
     assert naming.parts[0].leaf == group.id
 
 
 def test_an_addition_couples_and_a_concatenation_joins():
-    graph, made = chained(conv, residual, concat, mean_and_dense)
+    graph, tensors = chained(conv, residual, concat, mean_and_dense)
     dims = analyse(graph)
-    group = dims.class_of(made[1], 3)
-    assert group is dims.class_of(made[2], 3)
+    group = dims.class_of(tensors[1], 3)
+    assert group is dims.class_of(tensors[2], 3)
     assert group is not None
     assert group.freedom is Freedom.COUPLED
-    assert dims.axis(made[3], 3).parts == (dims.axis(made[1], 3),) * 2
+    assert dims.axis(tensors[3], 3).parts == (dims.axis(tensors[1], 3),) * 2
 
 
 def test_a_reshape_to_a_row_keeps_the_channels_apart():
-    graph, made = chained(conv, flat_dense)
+    graph, tensors = chained(conv, flat_dense)
     dims = analyse(graph)
-    group = dims.class_of(made[1], 3)
+    group = dims.class_of(tensors[1], 3)
     (row,) = [node for node in graph.nodes if node.op_type == "RESHAPE"]
     assert group is not None
     assert group.freedom is Freedom.FREE
@@ -94,7 +94,7 @@ def test_a_reshape_to_a_row_keeps_the_channels_apart():
 
 def lock_of(op, shapes, options=None, axis=-1):
     """Reasons why the last axis of one operator's first input may not change."""
-    tensors = [tensor(f"x{place}", shape) for place, shape in enumerate(shapes)]
+    tensors = [tensor(f"x{index}", shape) for index, shape in enumerate(shapes)]
     graph = load_tflite("a.tflite", data=write(one_operator(op, tensors, options))).graph
     dims = analyse(graph)
     return [lock.reason for lock in dims.locks("x0", axis) if not lock.reason.startswith("graph ")]
@@ -113,14 +113,14 @@ def lock_of(op, shapes, options=None, axis=-1):
 )
 def test_what_locks_says_why_with_its_name(op, shapes, reason):
     axis = 0 if op == "UNPACK" else -1
-    assert any(found.startswith(reason) for found in lock_of(op, shapes, axis=axis))
+    assert any(lock.startswith(reason) for lock in lock_of(op, shapes, axis=axis))
 
 
 def test_scales_that_do_not_lie_along_an_axis_lock_the_tensor():
     chain = Chain(1)
     start = chain.activation([1, 4, 4, 4])
     end = flat_dense(chain, conv(chain, start))
-    weights = next(each for each in chain.tensors if each["buffer"] and len(each["shape"]) == 4)
+    weights = next(tensor for tensor in chain.tensors if tensor["buffer"] and len(tensor["shape"]) == 4)
     weights["quantization"]["quantized_dimension"] = 1
     dims = analyse(graph_of(chain, start, end))
     assert any("scales that do not lie along axis 1" in lock.reason for lock in dims.locks(weights["name"], 0))
@@ -130,7 +130,7 @@ def test_scales_of_a_vector_lie_along_it_whatever_axis_the_file_names():
     chain = Chain(1)
     start = chain.activation([1, 4, 4, 4])
     end = flat_dense(chain, conv(chain, start))
-    bias = next(each for each in chain.tensors if each["type"] == "INT32" and each["quantization"])
+    bias = next(tensor for tensor in chain.tensors if tensor["type"] == "INT32" and tensor["quantization"])
     bias["quantization"]["quantized_dimension"] = 3
     graph = graph_of(chain, start, end)
     assert graph.quantization[bias["name"]].axis == 0
@@ -149,9 +149,9 @@ def test_a_variable_tensor_is_locked():
 def test_new_elements_are_what_the_quantization_makes_of_zero():
     chain = Chain(1)
     start = chain.activation([1, 4, 4, 4])
-    made = conv(chain, start)
-    held = chain.constant(np.array([3] * chain.shape(made)[3], np.int8), [0.1], [-7])
-    summed = chain.add("ADD", [made, held], chain.activation(chain.shape(made)), ("AddOptions", {}))
+    output = conv(chain, start)
+    held = chain.constant(np.array([3] * chain.shape(output)[3], np.int8), [0.1], [-7])
+    summed = chain.add("ADD", [output, held], chain.activation(chain.shape(output)), ("AddOptions", {}))
     graph = graph_of(chain, start, flat_dense(chain, summed))
     constants = Constants(graph, derived_values(graph))
     assert fill(constants, graph.nodes[1], 1) == Fill(FillKind.NUMBER, -7)

@@ -15,21 +15,21 @@ interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs th
 
 def computed(data: bytes, feeds: int) -> list[dict[str, np.ndarray]]:
     """All tensors of some runs on random inputs, by name."""
-    made = interpreter.Interpreter(
+    model = interpreter.Interpreter(
         model_content=data,
         experimental_op_resolver_type=interpreter.OpResolverType.BUILTIN_REF,
         experimental_preserve_all_tensors=True,
     )
-    made.allocate_tensors()
-    (given_input,) = made.get_input_details()
-    found, rng = [], np.random.default_rng(1)
+    model.allocate_tensors()
+    (given_input,) = model.get_input_details()
+    tensors, rng = [], np.random.default_rng(1)
     for _ in range(feeds):
         limits = np.iinfo(given_input["dtype"])
         feed = rng.integers(limits.min, limits.max + 1, given_input["shape"]).astype(given_input["dtype"])
-        made.set_tensor(given_input["index"], feed)
-        made.invoke()
-        found.append({each["name"]: made.get_tensor(each["index"]) for each in made.get_tensor_details()})
-    return found
+        model.set_tensor(given_input["index"], feed)
+        model.invoke()
+        tensors.append({detail["name"]: model.get_tensor(detail["index"]) for detail in model.get_tensor_details()})
+    return tensors
 
 
 @given(st.integers(0, 2**31), st.integers(0, 6), st.booleans())
