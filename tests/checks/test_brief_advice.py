@@ -40,18 +40,20 @@ def repaired(want: int) -> Finding:
         wanted="arm_convolve_s8", properties={"hazard": "h"}, remedy=remedy,
     )  # fmt: skip
     group = DimensionClass(0, 12, (), (), (), Freedom.FREE, ())
-    place, targets = Location("m.onnx", "u1"), (target_of("m4", "7.0.0"),)
-    fact = ClassFact(group, want, place, targets, saved=(-100,), plan_saved=(-100,), bytes=5, repaired=(("h", "u1"),))
-    (found,) = priced([finding], [fact])
-    return found
+    location, targets = Location("m.onnx", "u1"), (target_of("m4", "7.0.0"),)
+    fact = ClassFact(
+        group, want, location, targets, saved=(-100,), plan_saved=(-100,), bytes=5, repaired=(("h", "u1"),)
+    )
+    (priced_finding,) = priced([finding], [fact])
+    return priced_finding
 
 
 def test_a_channel_count_that_fix_gives_is_told_once(told: Told) -> None:
-    found = repaired(17)
+    finding = repaired(17)
     price = "+100 predicted instructions on cortex-m4"
-    told(found.brief_remedy)
-    told(found.remedy)
-    assert found.remedy.endswith(f"{price} (not cycles), +5 bytes.")
+    told(finding.brief_remedy)
+    told(finding.remedy)
+    assert finding.remedy.endswith(f"{price} (not cycles), +5 bytes.")
 
 
 def test_a_channel_count_that_fix_does_not_give_stays(told: Told) -> None:

@@ -62,8 +62,8 @@ def test_every_rule_is_documented() -> None:
 def test_one_channel_taken_as_depthwise_is_told_its_multiplier() -> None:
     model = chain((6, 1, {"kernel": (3, 3)}), (4, 6, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
     assert codes(model, targets=["cortex-m4"]) == []
-    (found,) = lint(model, targets=["cortex-m4"], one_channel="depthwise")
-    assert (found.code, found.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
+    (finding,) = lint(model, targets=["cortex-m4"], one_channel="depthwise")
+    assert (finding.code, finding.resize) == ("CNN113", Resize("ch_mult", "w0", 0, 6, 8, Freedom.FREE, ("conv0",)))
 
 
 def test_nodes_without_a_kernel_are_told_once_for_each_operator_and_reason() -> None:
@@ -74,13 +74,13 @@ def test_nodes_without_a_kernel_are_told_once_for_each_operator_and_reason() -> 
         [helper.make_tensor_value_info("t0", 1, [1, 8])],
         [helper.make_tensor_value_info("t9", 1, None)],
     )
-    found, sigmoid = grouped(lint(finished(graph), targets=["cortex-m4", "cortex-m55"]))
+    tanh, sigmoid = grouped(lint(finished(graph), targets=["cortex-m4", "cortex-m55"]))
     why = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
     share = "all such nodes: 56 % of the model's work, 40 elements gone over"
     rest = "The same holds for 'n2', 'n4' and 2 more"
-    assert found.message == f"Tanh 'n0': reference code computes it ({share}): {why}. {rest}."
-    assert (found.code, found.level, found.location.node, found.targets) == ("CNN190", Level.WARNING, "n0", ())
-    assert [other.location.node for other in found.others] == [f"n{i}" for i in range(2, 9, 2)]
+    assert tanh.message == f"Tanh 'n0': reference code computes it ({share}): {why}. {rest}."
+    assert (tanh.code, tanh.level, tanh.location.node, tanh.targets) == ("CNN190", Level.WARNING, "n0", ())
+    assert [other.location.node for other in tanh.others] == [f"n{i}" for i in range(2, 9, 2)]
     assert [node.location.node for node in (sigmoid, *sigmoid.others)] == [f"n{i}" for i in range(1, 9, 2)]
 
 
@@ -99,16 +99,16 @@ def test_a_reason_weighs_as_much_as_its_share_of_the_work(
     """A table counts 3 multiply-accumulates an element, what is computed 20; 5 % is the limit."""
     last = helper.make_node(op_type, ["v0"], ["z"], "s")
     model = chain((64, 3, {"kernel": (kernel, kernel)}), shape=[1, 3, 32, 32], extra=[last])
-    (found,) = (each for each in lint(model, targets=["cortex-m4"]) if each.code == "CNN190")
-    assert (found.level, found.properties["share"]) == (level, round(share, 4))
-    told(found.text)
+    (finding,) = (finding for finding in lint(model, targets=["cortex-m4"]) if finding.code == "CNN190")
+    assert (finding.level, finding.properties["share"]) == (level, round(share, 4))
+    told(finding.text)
 
 
 def test_a_recurrent_layer_that_is_the_model_is_a_warning(told: Told) -> None:
     shapes = {"w": (1, 48, 8), "r": (1, 48, 16)}
-    (found,) = lint(one_node("GRU", [10, 1, 8], shapes, hidden_size=16), targets=["cortex-m4"])
-    assert (found.code, found.level, found.properties["share"]) == ("CNN190", Level.WARNING, 1.0)
-    told(found.text)
+    (finding,) = lint(one_node("GRU", [10, 1, 8], shapes, hidden_size=16), targets=["cortex-m4"])
+    assert (finding.code, finding.level, finding.properties["share"]) == ("CNN190", Level.WARNING, 1.0)
+    told(finding.text)
 
 
 def test_a_layer_with_a_problem_of_its_own_is_not_judged_further() -> None:
@@ -128,8 +128,8 @@ def test_the_advice_to_put_a_pad_before_a_layer_can_be_followed(kernel: int, gro
     after = {1: 1, 3: 2}[kernel]
     attributes = {"kernel": (kernel, kernel), "group": group}
     padded = chain((4, 4 // group, {**attributes, "pads": [0, 0, after, after]}), shape=[1, 4, 16, 16])
-    (found,) = lint(padded, targets=["cortex-m4"])
-    assert found.code == "CNN302"
+    (finding,) = lint(padded, targets=["cortex-m4"])
+    assert finding.code == "CNN302"
     explicit = chain((4, 4 // group, attributes), shape=[1, 4, 16, 16])
     explicit.graph.node[0].input[0] = "t"
     explicit.graph.node.insert(0, helper.make_node("Pad", ["x", "p"], ["t"], "pad"))
@@ -147,15 +147,15 @@ def test_multiplier_tile_is_a_warning_with_the_class_behind_it() -> None:
         shape=[1, 3, 8, 8],
     )
     for target in ("cortex-m0", "cortex-m4", "cortex-m55"):
-        (found,) = lint(model, targets=[target])
-        assert (found.code, found.level) == ("CNN113", Level.WARNING)
-        assert found.resize is not None
-        assert (found.resize.variable, found.resize.have, found.resize.want) == ("ch_mult", 3, 4)
-        assert found.resize.freedom is Freedom.FREE
-        assert found.resize.layers == ("conv1",)
-        assert found.wanted == "depthwise_conv_s8_mult_4"
-        assert "ch_mult % 4 == 0" in found.text
-        assert "arm_depthwise_conv_s8.c:" in found.complete
+        (finding,) = lint(model, targets=[target])
+        assert (finding.code, finding.level) == ("CNN113", Level.WARNING)
+        assert finding.resize is not None
+        assert (finding.resize.variable, finding.resize.have, finding.resize.want) == ("ch_mult", 3, 4)
+        assert finding.resize.freedom is Freedom.FREE
+        assert finding.resize.layers == ("conv1",)
+        assert finding.wanted == "depthwise_conv_s8_mult_4"
+        assert "ch_mult % 4 == 0" in finding.text
+        assert "arm_depthwise_conv_s8.c:" in finding.complete
 
 
 def test_what_was_not_measured_is_not_claimed() -> None:
@@ -166,9 +166,9 @@ def test_what_was_not_measured_is_not_claimed() -> None:
         shape=[1, 3, 8, 8],
     )
     for settings in ({"compiler": "armclang"}, {"release": "cmsis5-5.9.0"}):
-        (found,) = [one for one in lint(model, targets=["cortex-m4"], **settings) if one.code == "CNN113"]
-        assert found.level is Level.NOTE
-        assert "not been measured" in str(found.properties["measured.cortex-m4"])
+        (finding,) = [finding for finding in lint(model, targets=["cortex-m4"], **settings) if finding.code == "CNN113"]
+        assert finding.level is Level.NOTE
+        assert "not been measured" in str(finding.properties["measured.cortex-m4"])
 
 
 def one_dimensional(in_c: int, **attributes: object) -> onnx.ModelProto:
@@ -182,10 +182,10 @@ def one_dimensional(in_c: int, **attributes: object) -> onnx.ModelProto:
 
 def test_one_by_n_is_a_warning_on_mve_only() -> None:
     model = one_dimensional(7, pads=[2, 2])
-    (found,) = lint(model)
-    assert (found.code, found.level) == ("CNN103", Level.WARNING)
-    assert found.resize is not None
-    assert (found.resize.variable, found.resize.want, found.resize.freedom) == ("input_dims.c", 8, Freedom.FREE)
+    (finding,) = lint(model)
+    assert (finding.code, finding.level) == ("CNN103", Level.WARNING)
+    assert finding.resize is not None
+    assert (finding.resize.variable, finding.resize.want, finding.resize.freedom) == ("input_dims.c", 8, Freedom.FREE)
     for target in ("cortex-m0", "cortex-m4", "cortex-m55+nomve"):
         assert lint(model, targets=[target]) == []
 
@@ -196,27 +196,27 @@ def test_padding_onto_a_defective_kernel_is_no_remedy() -> None:
 
 
 def test_the_defective_kernel_is_an_error_with_the_count_that_repairs() -> None:
-    (found,) = lint(one_dimensional(8, pads=[1, 2], strides=[2]))
-    assert (found.code, found.level) == ("CNN302", Level.ERROR)
-    assert found.resize is not None
-    assert (found.resize.have, found.resize.want, found.resize.freedom) == (8, 9, Freedom.FREE)
-    assert "arm_convolve_s8" in found.wanted
+    (finding,) = lint(one_dimensional(8, pads=[1, 2], strides=[2]))
+    assert (finding.code, finding.level) == ("CNN302", Level.ERROR)
+    assert finding.resize is not None
+    assert (finding.resize.have, finding.resize.want, finding.resize.freedom) == (8, 9, Freedom.FREE)
+    assert "arm_convolve_s8" in finding.wanted
     assert codes(one_dimensional(8, pads=[1, 2], strides=[2]), release="5.0.0") == []
 
 
 def test_refused_geometry_is_an_error() -> None:
-    (found,) = lint(one_dimensional(8, pads=[3, 0]))
-    assert (found.code, found.level) == ("CNN301", Level.ERROR)
+    (finding,) = lint(one_dimensional(8, pads=[3, 0]))
+    assert (finding.code, finding.level) == ("CNN301", Level.ERROR)
     assert codes(one_dimensional(8, pads=[3, 0]), targets=["cortex-m4"]) == []
 
 
 def test_locked_by_the_interface() -> None:
     model = chain((16, 6, {"kernel": (5,), "pads": [2, 2]}), (4, 16, {"kernel": (1,)}), shape=[1, 6, 48])
-    (found,) = lint(model)
-    assert (found.code, found.level) == ("CNN103", Level.NOTE)
-    assert found.resize is not None
-    assert found.resize.freedom is Freedom.LOCKED
-    assert "graph input x" in found.resize.lock
+    (finding,) = lint(model)
+    assert (finding.code, finding.level) == ("CNN103", Level.NOTE)
+    assert finding.resize is not None
+    assert finding.resize.freedom is Freedom.LOCKED
+    assert "graph input x" in finding.resize.lock
 
 
 def test_coupled_by_a_residual_add(told: Told) -> None:
@@ -236,10 +236,10 @@ def test_coupled_by_a_residual_add(told: Told) -> None:
         [numpy_helper.from_array(np.zeros(size, np.float32), name) for name, size in shapes.items()],
     )
     model = finished(graph)
-    (found,) = lint(model)
-    assert found.resize is not None
-    assert (found.resize.freedom, found.resize.layers) == (Freedom.COUPLED, ("left", "right"))
-    told(found.text)
+    (finding,) = lint(model)
+    assert finding.resize is not None
+    assert (finding.resize.freedom, finding.resize.layers) == (Freedom.COUPLED, ("left", "right"))
+    told(finding.text)
 
 
 @pytest.mark.parametrize(
@@ -259,17 +259,17 @@ def test_coupled_by_a_residual_add(told: Told) -> None:
 def test_misses_for_other_reasons_are_notes(
     attributes: dict[str, object], weights: tuple[int, ...], code: str, settings: dict[str, object]
 ) -> None:
-    found = lint(one_node("Conv", [1, 8, 9, 9], {"w": weights}, **attributes), **settings)
-    assert code in [one.code for one in found]
-    assert all(one.level is Level.NOTE for one in found if one.code == code)
+    findings = lint(one_node("Conv", [1, 8, 9, 9], {"w": weights}, **attributes), **settings)
+    assert code in [finding.code for finding in findings]
+    assert all(finding.level is Level.NOTE for finding in findings if finding.code == code)
 
 
 def test_even_columns_of_s4() -> None:
     model = chain(
         (3, 4, {"kernel": (1, 1)}), (4, 3, {"kernel": (3, 3)}), (4, 4, {"kernel": (1, 1)}), shape=[1, 4, 8, 8]
     )
-    (found,) = lint(model, assume="s4")
-    assert (found.code, found.level, found.resize.want) == ("CNN105", Level.NOTE, 4)
+    (finding,) = lint(model, assume="s4")
+    assert (finding.code, finding.level, finding.resize.want) == ("CNN105", Level.NOTE, 4)
     assert lint(model, assume="s4", targets=["cortex-m4"]) == []
 
 
@@ -287,8 +287,8 @@ def test_transpose_convolution_of_every_day_is_wrong_and_padding_repairs_it() ->
         [numpy_helper.from_array(np.zeros(size, np.float32), name) for name, size in shapes.items()],
     )
     model = finished(graph)
-    found = lint(model, targets=["cortex-m4"])
-    wrong = [one for one in found if one.code == "CNN302"]
+    findings = lint(model, targets=["cortex-m4"])
+    wrong = [finding for finding in findings if finding.code == "CNN302"]
     assert len(wrong) == 1
     assert (wrong[0].resize.have, wrong[0].resize.want, wrong[0].resize.freedom) == (8, 17, Freedom.FREE)
     assert "CNN302" not in codes(model, targets=["cortex-m4"], release="main")
@@ -316,20 +316,25 @@ def test_grouped_convolution_before_6_is_wrong() -> None:
 def test_a_gain_measured_on_s8_is_not_claimed_for_s4() -> None:
     model = chain((3, 4, {"kernel": (1,)}), (8, 3, {"kernel": (3,), "pads": [1, 1]}), shape=[1, 4, 40])
     for release in ("6.0.0", "7.0.0", "main"):
-        found = [one for one in lint(model, assume="s4", release=release) if one.code == "CNN103"]
-        assert found and all(one.level is Level.NOTE for one in found)
-        told = [str(fact) for one in found for name, fact in one.properties.items() if name.startswith("measured.")]
-        assert len(told) >= len(found)
+        findings = [finding for finding in lint(model, assume="s4", release=release) if finding.code == "CNN103"]
+        assert findings and all(finding.level is Level.NOTE for finding in findings)
+        told = [
+            str(fact)
+            for finding in findings
+            for name, fact in finding.properties.items()
+            if name.startswith("measured.")
+        ]
+        assert len(told) >= len(findings)
         assert all("has not been measured" in text and "pairs" not in text for text in told)
-    assert [one.level for one in lint(model) if one.code == "CNN103"] == [Level.WARNING]
+    assert [finding.level for finding in lint(model) if finding.code == "CNN103"] == [Level.WARNING]
 
 
 def test_one_channel_taken_as_depthwise_may_become_a_convolution(told: Told) -> None:
     model = chain((5, 1, {"kernel": (3, 3)}), (4, 5, {"kernel": (1, 1)}), shape=[1, 1, 9, 9])
     settings = {"compiler": "armclang", "one_channel": "depthwise"}
-    (found,) = [one for one in lint(model, **settings) if one.code == "CNN114"]
-    assert (found.level, found.resize) == (Level.NOTE, Resize("ch_mult", "w0", 0, 5, 9, Freedom.FREE, ("conv0",)))
-    told(found.text)
+    (finding,) = [finding for finding in lint(model, **settings) if finding.code == "CNN114"]
+    assert (finding.level, finding.resize) == (Level.NOTE, Resize("ch_mult", "w0", 0, 5, 9, Freedom.FREE, ("conv0",)))
+    told(finding.text)
     assert "CNN114" not in codes(model, compiler="armclang")
     assert "CNN114" not in codes(model, one_channel="depthwise"), "with gcc two outputs are enough"
 
@@ -352,23 +357,23 @@ def test_one_channel_taken_as_depthwise_may_become_a_convolution(told: Told) -> 
 def test_a_hazard_that_symbolic_sizes_leave_open_is_told(
     attributes: dict[str, object], weights: tuple[int, ...], shape: list[object], expected: set[str]
 ) -> None:
-    found = codes(one_node("Conv", shape, {"w": weights}, **attributes), targets=["cortex-m4"])
-    assert {code for code in found if code in ("CNN005", "CNN302")} == expected
+    told = codes(one_node("Conv", shape, {"w": weights}, **attributes), targets=["cortex-m4"])
+    assert {code for code in told if code in ("CNN005", "CNN302")} == expected
 
 
 def test_what_symbolic_sizes_leave_open_is_counted_and_can_be_set() -> None:
-    one = one_node("Conv", [1, 4, "H", 8], {"w": (4, 4, 3, 3)})
-    (found,) = lint(one, targets=["cortex-m4"])
-    assert "1 layer (" in found.text and "CNN304" in found.text
-    assert "--input-shape: x=1,4,?,8" in found.text
+    model = one_node("Conv", [1, 4, "H", 8], {"w": (4, 4, 3, 3)})
+    (finding,) = lint(model, targets=["cortex-m4"])
+    assert "1 layer (" in finding.text and "CNN304" in finding.text
+    assert "--input-shape: x=1,4,?,8" in finding.text
     two = chain((4, 3, {"kernel": (3, 3)}), (4, 4, {"kernel": (3, 3)}), shape=[1, 3, "H", 9])
     assert "2 layers (" in lint(two, targets=["cortex-m4"])[0].text
 
 
 def test_no_repair_by_a_multiplier_that_the_layer_does_not_have() -> None:
     model = one_node("Conv", [1, 4, 16, 16], {"w": (4, 1, 3, 3)}, group=4, pads=[0, 0, 2, 2])
-    found = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
-    assert found and not any("ch_mult" in one.text for one in found)
+    findings = [finding for finding in lint(model, targets=["cortex-m4"]) if finding.code == "CNN302"]
+    assert findings and not any("ch_mult" in finding.text for finding in findings)
 
 
 WORKS = re.compile(r"padding=(\d)(?: before and (\d) after)? on width (\d+)(?: \([^)]*\))? works")
@@ -378,10 +383,10 @@ WORKS = re.compile(r"padding=(\d)(?: before and (\d) after)? on width (\d+)(?: \
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_a_hazard_names_a_padding_that_works(pads: tuple[int, int], stride: int) -> None:
     asked = chain((8, 8, {"kernel": (5,), "pads": pads, "strides": [stride]}), shape=[1, 8, 48])
-    for found in lint(asked):
-        assert found.resize is not None and found.resize.freedom is Freedom.LOCKED
-        works = WORKS.search(found.text)
-        assert works is not None, found.text
+    for finding in lint(asked):
+        assert finding.resize is not None and finding.resize.freedom is Freedom.LOCKED
+        works = WORKS.search(finding.text)
+        assert works is not None, finding.text
         before, after = int(works[1]), int(works[2] or works[1])
         attributes = {"kernel": (5,), "pads": [before, after], "strides": [stride]}
         assert not {"CNN301", "CNN302"} & set(codes(chain((8, 8, attributes), shape=[1, 8, int(works[3])])))
@@ -394,8 +399,8 @@ def test_advice_that_changes_what_a_layer_computes_says_so(told: Told) -> None:
     said = "changes what the layer computes: retrain the model."
     assert f"This {said}" in causal.remedy
     uneven = chain((8, 8, {"kernel": (2, 2), "pads": [0, 0, 1, 1]}), shape=[1, 8, 8, 8])
-    for found in lint(uneven, targets=["cortex-m4"], release="4.0.0"):
-        assert "retrain" in found.remedy or "Pad node" in found.remedy
+    for finding in lint(uneven, targets=["cortex-m4"], release="4.0.0"):
+        assert "retrain" in finding.remedy or "Pad node" in finding.remedy
 
 
 def test_another_padding_after_that_no_window_reaches_changes_nothing() -> None:
@@ -413,9 +418,9 @@ def test_every_way_round_with_another_padding_or_stride_says_that_it_changes_the
 
 def test_a_hazard_says_since_when_and_until_when(told: Told) -> None:
     padded = chain((8, 8, {"kernel": (5,), "pads": [3, 0]}), shape=[1, 8, 48])
-    (found,) = lint(padded)
-    told(found.text)
-    told(found.message)
+    (finding,) = lint(padded)
+    told(finding.text)
+    told(finding.message)
 
 
 GROUPED = {"w": (24, 6, 1, 1), "b": (24,)}
@@ -451,29 +456,33 @@ S16_COLUMNS = {"w": (33, 57, 3, 3), "b": (33,)}
     ids=["groups", "batch", "output channels", "stride"],
 )
 def test_a_hazard_speaks_in_the_words_of_the_models_author(model, options, words) -> None:
-    found = [one for one in lint(model, targets=["cortex-m4"], **options) if one.code in ("CNN301", "CNN302")]
-    assert words in " ".join(each.text for each in found)
-    assert not any(name in each.text for each in found for name in ("_dims", "stride.", "padding.", "total_pad"))
+    findings = [
+        finding for finding in lint(model, targets=["cortex-m4"], **options) if finding.code in ("CNN301", "CNN302")
+    ]
+    assert words in " ".join(finding.text for finding in findings)
+    assert not any(
+        name in finding.text for finding in findings for name in ("_dims", "stride.", "padding.", "total_pad")
+    )
 
 
 def test_no_impossible_way_round_for_a_stride_of_four() -> None:
     model = one_node("Conv", [1, 3, 64], {"w": (8, 3, 5)}, pads=[2, 2], strides=[4])
-    (found,) = [one for one in lint(model) if one.code == "CNN301"]
-    assert "% 4 != 0" not in found.text
-    assert found.resize is None
+    (finding,) = [finding for finding in lint(model) if finding.code == "CNN301"]
+    assert "% 4 != 0" not in finding.text
+    assert finding.resize is None
 
 
 def test_a_hazard_gives_its_numbers_and_the_tensors(told: Told) -> None:
     model = one_node("Conv", [1, 8, 8, 8], {"w": (8, 8, 1, 1)}, pads=[0, 0, 0, 1])
-    (found,) = [one for one in lint(model, targets=["cortex-m4"]) if one.code == "CNN302"]
-    sizes = str(found.properties["sizes"])
+    (finding,) = [finding for finding in lint(model, targets=["cortex-m4"]) if finding.code == "CNN302"]
+    sizes = str(finding.properties["sizes"])
     assert sizes.startswith("output_dims.w is 9, input_dims.w is 8; allowed: output_dims.w == input_dims.w")
     assert sizes.endswith("(input_dims of 'x', output_dims of 'y')")
     asked = "where there is padding after: pads=[0, 0, 0, 1] on 8x8"
-    assert asked in found.text
-    told(found.remedy)
+    assert asked in finding.text
+    told(finding.remedy)
     seen = "seen on an emulated Cortex-M3, Cortex-M4 and Cortex-M55 with CMSIS-NN 7.0.0"
-    assert found.properties["known"] == seen
+    assert finding.properties["known"] == seen
 
 
 def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
@@ -489,9 +498,9 @@ def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:
         [helper.make_tensor_value_info("y", 1, None)],
         [numpy_helper.from_array(value, name) for name, value in sizes.items()],
     )
-    (found,) = [one for one in lint(finished(graph), targets=["cortex-m55"]) if one.code == "CNN301"]
-    assert "input_dims of 'x'" in str(found.properties["sizes"])
-    assert "'t'" not in found.complete
+    (finding,) = [finding for finding in lint(finished(graph), targets=["cortex-m55"]) if finding.code == "CNN301"]
+    assert "input_dims of 'x'" in str(finding.properties["sizes"])
+    assert "'t'" not in finding.complete
 
 
 def test_no_odd_last_column_in_an_even_output() -> None:
@@ -501,8 +510,8 @@ def test_no_odd_last_column_in_an_even_output() -> None:
 
 def test_a_missing_kernel_says_where_it_can_be_read() -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)})
-    (found,) = [one for one in lint(model, assume="s4", release="4.1.0") if one.code == "CNN190"]
-    assert [(source.release, source.function) for source in found.sources] == [("5.0.0", "arm_convolve_wrapper_s4")]
+    (finding,) = [finding for finding in lint(model, assume="s4", release="4.1.0") if finding.code == "CNN190"]
+    assert [(source.release, source.function) for source in finding.sources] == [("5.0.0", "arm_convolve_wrapper_s4")]
 
 
 def test_an_lstm_is_right() -> None:
@@ -515,17 +524,17 @@ def test_an_lstm_is_right() -> None:
 
 def test_symbolic_sizes_are_told_once() -> None:
     model = chain((4, 3, {"kernel": (3,)}), (4, 4, {"kernel": (3,)}), (4, 4, {"kernel": (3,)}), shape=[1, 3, "width"])
-    (found,) = [one for one in lint(model) if one.code == "CNN005"]
-    assert "--input-shape" in found.text
-    assert "x=1,3,?" in found.text
+    (finding,) = [finding for finding in lint(model) if finding.code == "CNN005"]
+    assert "--input-shape" in finding.text
+    assert "x=1,3,?" in finding.text
     assert "CNN005" not in codes(model, input_shapes={"x": [1, 3, 40]})
 
 
 def test_the_same_finding_on_several_targets_is_one(told: Told) -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 1, 1)}, strides=[2, 2])
-    (found,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
-    assert len(found.targets) == 3
-    told(found.complete)
+    (finding,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
+    assert len(finding.targets) == 3
+    told(finding.complete)
 
 
 def test_targets_are_grouped_by_release(told: Told) -> None:
@@ -550,13 +559,13 @@ def test_a_float_model_says_what_it_was_taken_for() -> None:
 )
 def test_files_that_are_no_models(data: bytes, code: str) -> None:
     report = linted(data)
-    assert [one.code for one in report.findings] == [code]
+    assert [finding.code for finding in report.findings] == [code]
     assert not report.readable
 
 
 def test_missing_file(tmp_path) -> None:
     report = linted(tmp_path / "no.onnx")
-    assert [one.code for one in report.findings] == ["CNN001"]
+    assert [finding.code for finding in report.findings] == ["CNN001"]
 
 
 def test_rule_lookup_knows_only_what_exists() -> None:
@@ -585,21 +594,23 @@ def test_what_works_is_what_the_runtime_makes_of_it(pads: tuple[int, int]) -> No
     kernel = {"kernel": (5,), "strides": [2]}
     asked = chain((8, 8, {**kernel, "pads": pads}), shape=[1, 8, 128])
     options: dict[str, object] = {"targets": ["cortex-m55"], "release": "main", "runtime": "tflm"}
-    hazards = [one for one in lint(asked, **options) if one.code in ("CNN301", "CNN302")]
-    for found in hazards:
-        assert "on width 128" in found.message.partition(". ")[0]
-        works = WORKS.search(found.text)
-        assert works is not None, found.text
+    hazards = [finding for finding in lint(asked, **options) if finding.code in ("CNN301", "CNN302")]
+    for hazard in hazards:
+        assert "on width 128" in hazard.message.partition(". ")[0]
+        works = WORKS.search(hazard.text)
+        assert works is not None, hazard.text
         padded = {**kernel, "pads": [int(works[1]), int(works[2] or works[1])]}
         better = chain((8, 8, padded), shape=[1, 8, int(works[3])])
-        assert not {"CNN301", "CNN302"} & {one.code for one in lint(better, **options)}
+        assert not {"CNN301", "CNN302"} & {finding.code for finding in lint(better, **options)}
     assert hazards or pads != (2, 2)
 
 
 def test_a_padding_that_the_runtime_cannot_express_is_not_advised() -> None:
     weights = {"w": (4, 4, 3, 3)}
     model = one_node("ConvTranspose", [1, 4, 8, 8], weights, strides=[2, 2], pads=[1, 1, 1, 1])
-    (found,) = [
-        one for one in lint(model, targets=["cortex-m4"], release="7.0.0", runtime="tflm") if one.code == "CNN302"
+    (finding,) = [
+        finding
+        for finding in lint(model, targets=["cortex-m4"], release="7.0.0", runtime="tflm")
+        if finding.code == "CNN302"
     ]
-    assert "pads=[2, 2, 0, 0]" not in found.text
+    assert "pads=[2, 2, 0, 0]" not in finding.text

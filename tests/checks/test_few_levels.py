@@ -17,7 +17,7 @@ from support.tflite_writer import write
 HEAD = '<ir_version: 8, opset_import: ["" : 13]>'
 
 
-def found(model: object, name: str = "m.onnx", **more: object) -> list[Finding]:
+def few_levels(model: object, name: str = "m.onnx", **more: object) -> list[Finding]:
     told = linted(model, name, targets=["cortex-m4"], **more).told  # type: ignore[arg-type]
     return [finding for finding in told if finding.code == "CNN517"]
 
@@ -44,7 +44,7 @@ def layer(kind: str, weights: list[list[int]], scales: list[float]) -> object:
     ("kind", "level"), [("Conv", Level.WARNING), ("depthwise", Level.WARNING), ("MatMul", Level.NOTE)]
 )
 def test_channels_of_few_integers_beside_one_of_all(kind: str, level: Level) -> None:
-    (finding,) = found(layer(kind, [[1, -1], [127, 3], [-7, 2], [8, 0]], [0.01]))
+    (finding,) = few_levels(layer(kind, [[1, -1], [127, 3], [-7, 2], [8, 0]], [0.01]))
     assert finding.level is level
     assert "2 of 4 output channels" in finding.message
     assert "channel 0 those from -1 to 1, of channel 1 those from 3 to 127" in finding.message
@@ -62,7 +62,7 @@ def test_channels_of_few_integers_beside_one_of_all(kind: str, level: Level) -> 
 )
 def test_what_uses_its_integers_is_left_alone(kind: str, weights: list[list[int]], scales: list[float]) -> None:
     assert [
-        finding for finding in found(layer(kind, weights, scales)) if "integers, as one scale" in finding.message
+        finding for finding in few_levels(layer(kind, weights, scales)) if "integers, as one scale" in finding.message
     ] == []
 
 
@@ -71,13 +71,13 @@ def test_what_uses_its_integers_is_left_alone(kind: str, weights: list[list[int]
 def test_the_count_of_channels_is_that_of_the_definition(rows: list[list[int]]) -> None:
     reach = [max(map(abs, row)) for row in rows]
     few = sum(0 < most <= 7 for most in reach)
-    said = [finding for finding in found(layer("Conv", rows, [0.01])) if "output channels" in finding.message]
+    said = [finding for finding in few_levels(layer("Conv", rows, [0.01])) if "output channels" in finding.message]
     assert bool(said) == (few > 0 and max(reach) >= 64)
     assert all(finding.message.split(": ")[1].startswith(f"{few} of {len(rows)} ") for finding in said)
 
 
 def test_weights_are_not_read_where_that_is_forbidden() -> None:
-    assert found(layer("Conv", [[1, 1], [127, 3]], [0.01]), **{"size-checks-limit": 0}) == []
+    assert few_levels(layer("Conv", [[1, 1], [127, 3]], [0.01]), **{"size-checks-limit": 0}) == []
 
 
 def depthwise_in_a_tflite_file(reach: int) -> bytes:
@@ -92,10 +92,10 @@ def depthwise_in_a_tflite_file(reach: int) -> bytes:
 
 
 def test_a_depthwise_layer_of_a_tflite_file() -> None:
-    (finding,) = found(depthwise_in_a_tflite_file(2), "m.tflite")
+    (finding,) = few_levels(depthwise_in_a_tflite_file(2), "m.tflite")
     assert finding.level is Level.WARNING
     assert "1 of 2 output channels" in finding.message
-    assert found(depthwise_in_a_tflite_file(100), "m.tflite") == []
+    assert few_levels(depthwise_in_a_tflite_file(100), "m.tflite") == []
 
 
 def sum_of(small: float) -> object:
@@ -105,17 +105,17 @@ def sum_of(small: float) -> object:
 
 
 def test_an_operand_that_moves_a_sum_by_one_step_at_most() -> None:
-    (finding,) = found(sum_of(0.1 / 256))
+    (finding,) = few_levels(sum_of(0.1 / 256))
     assert finding.level is Level.WARNING
     assert "moves the result by one step at most" in finding.message
-    assert found(sum_of(0.1 / 128)) == []
+    assert few_levels(sum_of(0.1 / 128)) == []
 
 
 def test_an_operand_in_a_tflite_file() -> None:
     numbers = [tensor("x", [1, 4]), tensor("v", [1, 4], scale=(0.5 / 300,)), tensor("y", [1, 4])]
-    assert len(found(write(one_operator("ADD", numbers, ("AddOptions", {}))), "m.tflite")) == 1
+    assert len(few_levels(write(one_operator("ADD", numbers, ("AddOptions", {}))), "m.tflite")) == 1
     numbers[1] = tensor("v", [1, 4], scale=(0.4,))
-    assert found(write(one_operator("ADD", numbers, ("AddOptions", {}))), "m.tflite") == []
+    assert few_levels(write(one_operator("ADD", numbers, ("AddOptions", {}))), "m.tflite") == []
 
 
 def behind(scales: tuple[float, float], output: float) -> object:
@@ -128,52 +128,52 @@ def behind(scales: tuple[float, float], output: float) -> object:
 
 
 def test_a_result_that_provably_uses_less_than_half_of_its_integers() -> None:
-    (finding,) = found(behind((0.01, 0.01), 0.3))
+    (finding,) = few_levels(behind((0.01, 0.01), 0.3))
     assert finding.level is Level.NOTE
     assert "stays between -56 and 55 of -128 to 127" in finding.message
-    assert found(behind((0.01, 0.01), 0.2)) == []
+    assert few_levels(behind((0.01, 0.01), 0.2)) == []
 
 
 def test_scales_of_a_hundred_to_one_are_told_where_the_result_has_one_scale() -> None:
-    (finding,) = found(behind((0.0001, 0.01), 0.128))
+    (finding,) = few_levels(behind((0.0001, 0.01), 0.128))
     assert finding.level is Level.NOTE
     assert "results of 1 of 2 output channels change by few steps" in finding.message
     assert "those of channel 0 by 2.53 at most, those of channel 1 may lie between -128 and 127" in finding.message
-    assert found(behind((0.002, 0.01), 0.128)) == []
+    assert few_levels(behind((0.002, 0.01), 0.128)) == []
 
 
 def test_nothing_is_said_where_the_bounds_leave_it_open() -> None:
     """A channel that is always one number is dead, and no loss."""
-    assert found(behind((1e-6, 0.01), 0.128)) == []
+    assert few_levels(behind((1e-6, 0.01), 0.128)) == []
     model = text(f"""{HEAD} g (float[1, 4] x) => (int8[1, 4] y) <float s = {{0.1}}, int8 z = {{0}}> {{
         y = QuantizeLinear(x, s, z) }}""")
-    assert found(model) == []
+    assert few_levels(model) == []
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [float("inf"), float("nan"), 0.0, 3e38])
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_scales_of_damaged_files_are_no_reason_to_warn(scale: float, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_scales_of_damaged_files_are_no_reason_to_warn(scale: float, index: int) -> None:
     numbers = [tensor("x", [1, 4, 4, 2]), tensor("w", [1, 1, 1, 2], buffer=1), tensor("y", [1, 4, 4, 2])]
-    numbers[place]["quantization"]["scale"] = [scale]
+    numbers[index]["quantization"]["scale"] = [scale]
     options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
     model = one_operator("DEPTHWISE_CONV_2D", numbers, ("DepthwiseConv2DOptions", options))
-    said = found(write({**model, "buffers": [{}, {"data": [100, 127]}]}), "m.tflite")
+    said = few_levels(write({**model, "buffers": [{}, {"data": [100, 127]}]}), "m.tflite")
     assert all("output channels have few integers" not in finding.message for finding in said)
 
 
 @pytest.mark.parametrize("op", ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"])
 def test_a_damaged_layer_without_operands_is_no_error(op: str) -> None:
-    assert found(write(one_operator(op, [tensor("y", [1, 4])])), "m.tflite") == []
+    assert few_levels(write(one_operator(op, [tensor("y", [1, 4])])), "m.tflite") == []
 
 
 def test_a_damaged_shape_too_large_for_numpy_is_no_error() -> None:
     weights = tensor("w", [8, 262148, 4, 262148, 4, 1048594, 0, 524292], buffer=1, scale=(0.01,))
     model = one_operator("FULLY_CONNECTED", [tensor("x", [1, 4]), weights, tensor("y", [1, 8])])
-    assert found(write({**model, "buffers": [{}, {"data": [1]}]}), "m.tflite") == []
+    assert few_levels(write({**model, "buffers": [{}, {"data": [1]}]}), "m.tflite") == []
 
 
 @pytest.mark.parametrize("shape", [[0, 4], [8, 0]])
 def test_damaged_weights_without_elements_are_no_error(shape: list[int]) -> None:
     tensors = [tensor("x", [1, 4]), tensor("w", shape, buffer=1, scale=(0.01,)), tensor("y", [1, 8])]
-    assert found(write(one_operator("FULLY_CONNECTED", tensors, buffers=[{}, {"data": [1]}])), "m.tflite") == []
+    assert few_levels(write(one_operator("FULLY_CONNECTED", tensors, buffers=[{}, {"data": [1]}])), "m.tflite") == []

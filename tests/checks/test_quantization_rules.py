@@ -94,10 +94,10 @@ SOUND = ("ad01_toycar_int8_tf", "emza_ssd_slim_int8_tf", "kws_ds_cnn_int8_tf", "
 
 def of(model: Qdq, producer: str = "") -> list[Finding]:
     """Findings of the rules of quantization on a built model."""
-    made = model.model()
-    made.producer_name = producer
-    analysis = analysed(made, **M4)
-    return [found for found in model_findings(analysis, analysis.lowered) if found.code.startswith("CNN5")]
+    data = model.model()
+    data.producer_name = producer
+    analysis = analysed(data, **M4)
+    return [finding for finding in model_findings(analysis, analysis.lowered) if finding.code.startswith("CNN5")]
 
 
 def test_every_cause_and_every_other_kind_belongs_to_one_rule() -> None:
@@ -125,14 +125,14 @@ def test_models_that_tensorflow_lite_quantized_get_notes_at_most(name: str) -> N
     path = paths.SHARED / "models" / f"{name}.onnx"
     if not path.exists():
         pytest.skip(f"needs {path.name} in a folder `shared` beside the project")
-    assert [found.text for found in findings(str(path)) if found.level > Level.NOTE] == []
+    assert [finding.text for finding in findings(str(path)) if finding.level > Level.NOTE] == []
 
 
 def test_nodes_of_one_reason_have_one_cause_and_one_level() -> None:
-    found = of(convolution(convolution(zero=5), zero=3))
-    assert [one.code for one in found] == ["CNN501", "CNN501"]
-    assert len({(one.group, one.level) for one in found}) == 1
-    assert all("these 2 nodes (100 % of the model's" in one.text for one in found)
+    findings = of(convolution(convolution(zero=5), zero=3))
+    assert [finding.code for finding in findings] == ["CNN501", "CNN501"]
+    assert len({(finding.group, finding.level) for finding in findings}) == 1
+    assert all("these 2 nodes (100 % of the model's" in finding.text for finding in findings)
 
 
 def test_options_are_named_where_onnx_runtime_wrote_the_model() -> None:
@@ -163,7 +163,7 @@ def test_a_softmax_whose_input_has_a_vanishing_scale_is_refused() -> None:
         model.real = model.nodes[-3].output[0]
         del model.nodes[-2:]
         model.rounded(2.0**exponent).layer("Softmax", axis=-1).rounded(1 / 256, -128)
-        assert {one.code for one in of(model)} - {"CNN515"} == codes
+        assert {finding.code for finding in of(model)} - {"CNN515"} == codes
 
 
 @pytest.mark.parametrize(("factor", "zero", "level"), [(1.0, 0, None), (2.0, 0, "warning"), (1.0, 900, "warning")])
@@ -176,18 +176,18 @@ def test_a_bias_of_another_scale_is_told_with_what_it_does_to_results(
     scale = model.constant("b_scale", np.array(0.1 * 0.01 * factor, np.float32))
     model.constant("b_zero", np.array(zero, np.int32))
     model.nodes.append(helper.make_node("DequantizeLinear", ["b", scale, "b_zero"], ["b_real"]))
-    found = of(model.layer("Conv", weights, "b_real").rounded(0.2))
-    assert levels(found) == ({} if level is None else {"CNN508": level})
+    findings = of(model.layer("Conv", weights, "b_real").rounded(0.2))
+    assert levels(findings) == ({} if level is None else {"CNN508": level})
     if factor != 1.0:
-        told(found[0].text)
+        told(findings[0].text)
 
 
 def test_channels_whose_multiplier_counts_as_zero_are_counted() -> None:
     model = Qdq()
     weights = model.weights("w", (4, 4, 3, 3), zero=[0] * 4, scale=[0.01, 0.02, 1e-12, 0.01])
-    (found,) = of(model.layer("Conv", weights).rounded(0.2))
-    assert (found.code, found.level) == ("CNN512", Level.NOTE)
-    assert "1 of its 4 channels" in found.text
+    (finding,) = of(model.layer("Conv", weights).rounded(0.2))
+    assert (finding.code, finding.level) == ("CNN512", Level.NOTE)
+    assert "1 of its 4 channels" in finding.text
 
 
 def test_weights_are_left_unread_where_the_settings_say_so(tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_a_zero_point_that_only_old_releases_ignore_is_told_for_those(told: Told
     targets = tuple(target_of("cortex-m4", release, "gcc") for release in ("5.0.0", "6.0.0"))
     data = CASES["dense weights with a zero-point"]().model().SerializeToString()
     analysis = ModelAnalysis("-", AnalysisSettings(targets), data)
-    (found,) = [one for one in model_findings(analysis, analysis.lowered) if one.code == "CNN501"]
-    assert found.targets == (targets[0].label,)
-    assert found.level is Level.WARNING
-    told(found.text)
+    (finding,) = [finding for finding in model_findings(analysis, analysis.lowered) if finding.code == "CNN501"]
+    assert finding.targets == (targets[0].label,)
+    assert finding.level is Level.WARNING
+    told(finding.text)
 
 
 POOLS = [

@@ -23,25 +23,25 @@ SYMMETRIC = {"ActivationSymmetric": True}
 
 def options_of(finding: Finding) -> dict[str, Any]:
     """The value of `extra_options` in a message, or beside it; nothing where neither names it."""
-    _, found, rest = f"{finding.properties.get('option', finding.text)}".partition("extra_options=")
-    if not found:
+    _, separator, rest = f"{finding.properties.get('option', finding.text)}".partition("extra_options=")
+    if not separator:
         return {}
     end = max(
         index
-        for index, each in enumerate(rest)
-        if each == "}" and rest[: index + 1].count("{") == rest[: index + 1].count("}")
+        for index, character in enumerate(rest)
+        if character == "}" and rest[: index + 1].count("{") == rest[: index + 1].count("}")
     )
     expression = ast.parse(rest[: end + 1], mode="eval")
     return dict(eval(compile(expression, "message", "eval"), WORDS))
 
 
-def merged(found: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
+def merged(findings: list[Finding], options: dict[str, Any]) -> dict[str, Any]:
     """Options with those that messages name; tensors of several messages come together."""
-    made = {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
-    for finding in found:
+    options_so_far = {name: dict(value) if isinstance(value, dict) else value for name, value in options.items()}
+    for finding in findings:
         for name, value in options_of(finding).items():
-            made[name] = {**made.get(name, {}), **value} if isinstance(value, dict) else value
-    return made
+            options_so_far[name] = {**options_so_far.get(name, {}), **value} if isinstance(value, dict) else value
+    return options_so_far
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_extra_options_of_messages_make_their_findings_go(
     assert set(levels(before)) == codes
     better = merged(before, extra)
     after = quantized(tmp_path, **options, extra_options=better)
-    if "first" in " ".join(found.text for found in before):
+    if "first" in " ".join(finding.text for finding in before):
         after = quantized(tmp_path, **options, extra_options=merged(after, better))
     assert not codes & set(levels(after))
 
@@ -89,17 +89,17 @@ def test_extra_options_of_messages_make_their_findings_go(
 def test_arguments_of_messages_make_their_findings_go(
     options: dict[str, Any], code: str, text: str, better: dict[str, Any], tmp_path: Path
 ) -> None:
-    said = [found.text for found in quantized(tmp_path, **options) if found.code == code]
+    said = [finding.text for finding in quantized(tmp_path, **options) if finding.code == code]
     assert said
     assert text in said[0]
     assert code not in levels(quantized(tmp_path, **better))
 
 
 def test_dynamic_quantization_is_one_reason_and_static_quantization_mends_it(tmp_path: Path, told: Told) -> None:
-    found = quantized_dynamically(tmp_path)
-    assert levels(found) == {"CNN507": "error"}
-    told(found[0].text)
-    assert len({one.group for one in found}) == 1
+    findings = quantized_dynamically(tmp_path)
+    assert levels(findings) == {"CNN507": "error"}
+    told(findings[0].text)
+    assert len({finding.group for finding in findings}) == 1
     assert "CNN507" not in levels(quantized(tmp_path))
 
 
@@ -123,7 +123,9 @@ def test_what_has_a_scale_apart_behind_a_flatten_is_named_too(tmp_path: Path) ->
     model.graph.initializer[-1].name = "apart"
     quantizer.input[1] = "apart"
     onnx.save(model, path)
-    scales = options_of(next(one for one in findings(str(path)) if one.code == "CNN510"))["TensorQuantOverrides"]
+    scales = options_of(next(finding for finding in findings(str(path)) if finding.code == "CNN510"))[
+        "TensorQuantOverrides"
+    ]
     assert scales["f"] == scales["p"]
 
 
@@ -144,21 +146,23 @@ def test_integer_sums_of_a_fixed_scale_ask_for_layers_that_give_integers(tmp_pat
     }""")
     path = tmp_path / "sums.onnx"
     onnx.save(model, path)
-    (found,) = [each for each in findings(str(path)) if each.code == "CNN513"]
-    told(found.text)
+    (finding,) = [finding for finding in findings(str(path)) if finding.code == "CNN513"]
+    told(finding.text)
     assert "CNN513" not in levels(quantized(tmp_path, quant_format=QuantFormat.QDQ))
 
 
 def test_messages_are_short_and_options_whole(tmp_path: Path) -> None:
-    found = quantized(tmp_path, joined())
-    assert found
-    assert max(len(each.text) for each in found) < 300
-    assert options_of(found[0])["TensorQuantOverrides"]
+    told_findings = quantized(tmp_path, joined())
+    assert told_findings
+    assert max(len(finding.text) for finding in told_findings) < 300
+    assert options_of(told_findings[0])["TensorQuantOverrides"]
 
 
 def test_options_name_the_tensor_whose_scale_the_quantizer_hands_on(tmp_path: Path) -> None:
     """It gives results of Transpose and Reshape the scale of what they read, whatever an option says of them."""
-    before = [found for found in quantized(tmp_path, reshaped()) if found.code == "CNN510"]
+    before = [finding for finding in quantized(tmp_path, reshaped()) if finding.code == "CNN510"]
     options = merged(before, {})
     assert set(options["TensorQuantOverrides"]) <= {"a", "c", "k"}
-    assert not [found for found in quantized(tmp_path, reshaped(), extra_options=options) if found.code == "CNN510"]
+    assert not [
+        finding for finding in quantized(tmp_path, reshaped(), extra_options=options) if finding.code == "CNN510"
+    ]

@@ -29,26 +29,26 @@ HOSTILE = (
 """Scales and zero-points of a result, and what is said of them."""
 
 
-def convolution(scales: list[float], zero_points: list[int], elem_type: str = "INT8", place: int = 2) -> bytes:
+def convolution(scales: list[float], zero_points: list[int], elem_type: str = "INT8", index: int = 2) -> bytes:
     model = conv_model()
-    tensor = model["subgraphs"][0]["tensors"][place]
+    tensor = model["subgraphs"][0]["tensors"][index]
     tensor["type"] = elem_type
     tensor["quantization"] = {"scale": scales, "zero_point": zero_points}
     return write(model)
 
 
 def told(data: bytes, name: str = "m.tflite") -> list[Finding]:
-    found = linted(data, name, targets=["cortex-m4"])
-    assert not found.error
-    return [each for each in found.findings if each.code == "CNN512"]
+    result = linted(data, name, targets=["cortex-m4"])
+    assert not result.error
+    return [finding for finding in result.findings if finding.code == "CNN512"]
 
 
 @pytest.mark.parametrize(("scales", "zero_points", "text"), HOSTILE)
-@pytest.mark.parametrize("place", [0, 2])
-def test_what_cannot_be_computed_with_is_told_by_tensor(scales, zero_points, text, place):
-    (finding,) = told(convolution(scales, zero_points, place=place))
+@pytest.mark.parametrize("index", [0, 2])
+def test_what_cannot_be_computed_with_is_told_by_tensor(scales, zero_points, text, index):
+    (finding,) = told(convolution(scales, zero_points, index=index))
     assert text in finding.text
-    assert finding.location.tensor == "xwy"[place]
+    assert finding.location.tensor == "xwy"[index]
     assert finding.level is (Level.ERROR if text.startswith("scale") else Level.WARNING)
 
 
@@ -67,8 +67,8 @@ def test_no_command_breaks_on_such_a_scale(tmp_path, monkeypatch, capsys, elem_t
 
 
 def test_int16_with_an_infinite_scale_is_a_model():
-    found = linted(convolution([float("inf")], [0], "INT16"), "m.tflite", targets=["cortex-m4"])
-    codes = {finding.code for finding in found.findings}
+    result = linted(convolution([float("inf")], [0], "INT16"), "m.tflite", targets=["cortex-m4"])
+    codes = {finding.code for finding in result.findings}
     assert "CNN512" in codes
     assert "CNN002" not in codes
 
@@ -93,7 +93,7 @@ def test_a_tensor_that_was_always_zero_is_told_by_the_scale_of_its_quantizer(ele
 
 
 def test_a_tensor_inside_that_was_always_zero_is_a_warning():
-    (finding,) = told(convolution([CONVERTER_INT8], [0], place=0))
+    (finding,) = told(convolution([CONVERTER_INT8], [0], index=0))
     assert "in 'x': it was always zero" in finding.text
     assert "comes out" not in finding.text
     assert finding.level is Level.WARNING
@@ -110,14 +110,16 @@ def test_a_tensor_inside_that_was_always_zero_is_a_warning():
     ],
 )
 def test_a_scale_close_by_says_nothing_of_zeros(elem_type, scale, zero_point):
-    assert not [each for each in told(convolution([scale], [zero_point], elem_type)) if "always zero" in each.text]
+    assert not [
+        finding for finding in told(convolution([scale], [zero_point], elem_type)) if "always zero" in finding.text
+    ]
 
 
 class Images(CalibrationDataReader):
     """Some images of one value each, or of noise."""
 
     def __init__(self, data: list[np.ndarray]) -> None:
-        self.left = [{"x": each} for each in data]
+        self.left = [{"x": image} for image in data]
 
     def get_next(self):
         return self.left.pop() if self.left else None
