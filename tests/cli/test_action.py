@@ -98,7 +98,7 @@ def test_inputs_of_several_lines_are_read_to_the_end(tmp_path: Path) -> None:
     code, linted = workflow.run("Lint", **given, SARIF=str(sarif), CATEGORY="c")
     run = json.loads(sarif.read_text())["runs"][0]
     assert (code, linted["code"]) == (0, "0")
-    assert [one["location"]["uri"] for one in run["artifacts"]] == ["one.onnx", "two.onnx", "three.onnx"]
+    assert [artifact["location"]["uri"] for artifact in run["artifacts"]] == ["one.onnx", "two.onnx", "three.onnx"]
     assert {target["target"].partition(",")[0] for target in run["properties"]["summaries"][0]["targets"]} == {
         "cortex-m4"
     }

@@ -49,8 +49,10 @@ def lint(folder: Path, capsys: pytest.CaptureFixture[str]) -> Lint:
 
     def runs(*words: str) -> list[str]:
         main(["--runtime", "tflm", "--output-format", "json", *words, "m.onnx"])
-        found = json.loads(capsys.readouterr().out)["findings"]
-        return sorted(f"{one['code']}[{one['cause']}]" if one["cause"] else one["code"] for one in found)
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        return sorted(
+            f"{finding['code']}[{finding['cause']}]" if finding["cause"] else finding["code"] for finding in findings
+        )
 
     assert folder.is_dir()
     return runs
@@ -89,8 +91,8 @@ def test_a_level_is_given_to_a_cause(folder: Path, capsys: pytest.CaptureFixture
     table = 'select = ["CNN403"]\n[levels]\n"CNN403[broadcast]" = "note"\n'
     (folder / "onnxlint-cmsis.toml").write_text(table, encoding="utf-8")
     main(["--runtime", "tflm", "--output-format", "json", "m.onnx"])
-    found = json.loads(capsys.readouterr().out)["findings"]
-    assert {(one["cause"], one["level"]) for one in found} >= {("broadcast", "note")}
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {(finding["cause"], finding["level"]) for finding in findings} >= {("broadcast", "note")}
 
 
 def test_the_metadata_of_a_model_names_causes(lint: Lint, folder: Path) -> None:
@@ -138,8 +140,8 @@ def test_reports_show_the_cause(folder: Path, capsys: pytest.CaptureFixture[str]
     assert folder.is_dir()
     assert all(BROADCAST in shown(form) for form in ("full", "concise", "github", "junit", "gitlab", "rdjson"))
     (run,) = json.loads(shown("sarif"))["runs"]
-    assert {(one["ruleId"], one["properties"]["cause"]) for one in run["results"]} == {("CNN403", "broadcast")}
-    (row,) = [one for one in run["tool"]["driver"]["rules"] if one["id"] == "CNN403"]
+    assert {(result["ruleId"], result["properties"]["cause"]) for result in run["results"]} == {("CNN403", "broadcast")}
+    (row,) = [rule for rule in run["tool"]["driver"]["rules"] if rule["id"] == "CNN403"]
     assert "* `broadcast`: " in row["help"]["markdown"]
 
 

@@ -98,8 +98,8 @@ def test_bad_values_are_told_in_one_line(run, options, said):
 
 def ms(text):
     """The first range in a text: `284 to 362 ms`."""
-    found = re.search(r"predicted ([\d.,]+ to [\d.,]+ ms)", " ".join(text.split()))
-    return found[1] if found else ""
+    match = re.search(r"predicted ([\d.,]+ to [\d.,]+ ms)", " ".join(text.split()))
+    return match[1] if match else ""
 
 
 def test_compare_and_widths_and_the_report_tell_the_same_range(run, tmp_path):
@@ -135,9 +135,9 @@ def test_json_of_widths_has_a_range_for_every_width(tmp_path, capsys):
     path.write_bytes(text(TWO_LAYERS).SerializeToString())
     words = ["widths", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(path)]
     assert main([*words, "--clock", "1MHz"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["time"][0]["clock_hz"] == 1_000_000
-    steps = [step for each in found["classes"] for step in each["widths"]]
+    report = json.loads(capsys.readouterr().out)
+    assert report["time"][0]["clock_hz"] == 1_000_000
+    steps = [step for group in report["classes"] for step in group["widths"]]
     assert len(steps) == 13
     for step in steps:
         (bounds,) = step["predicted_ms"]

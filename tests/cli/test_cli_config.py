@@ -146,34 +146,48 @@ def settings(folder: Path, text: str, **options) -> Settings:
 
 
 def test_every_key_is_read(tmp_path):
-    found = settings(tmp_path, GOOD)
-    assert [(t.cpu, t.isa, t.release, t.compiler) for t in found.targets] == [
+    configured = settings(tmp_path, GOOD)
+    assert [(t.cpu, t.isa, t.release, t.compiler) for t in configured.targets] == [
         ("cortex-m4", Isa.DSP, "6.0.0", "armclang"),
         ("cortex-m55+nomve", Isa.DSP, "6.0.0", "armclang"),
     ]
     root = str(tmp_path)
-    assert found.one_channel == "depthwise"
-    assert (found.float_weights, found.float_scratch, found.float_build) == ("packed", "none", "no-specialization")
-    assert not any(target.specialized for target in found.targets)
-    assert (found.release, found.compiler, found.assume, found.output_format) == ("6.0.0", "armclang", "s16", "concise")
-    assert (found.select, found.extend_select) == (("CNN1", "CNN302"), ("CNN301",))
-    assert (found.fix_policy, found.align, found.min_gain, found.fix_budget_bytes) == ("align", 8, 2.5, 1000)
-    assert (found.unsafe_fixes, found.weights) == (True, False)
-    assert (found.size_checks_limit, found.size_checks_layers) == (None, 40)
-    assert (found.cmsis_nn_build, found.ram) == ("SIZE", {"*": 196608})
-    assert found.stack == {"*": 4096}
-    assert found.flash == {"*": 1048576, "cortex-m4": 512000}
-    assert [board.name for board in found.board.values()] == ["nucleo-l4r5zi"]
-    assert found.ignore + found.extend_ignore == ("CNN102", "CNN111")
-    assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
-    assert (found.fail_on, found.min_level) == (Level.ERROR, Level.WARNING)
-    assert found.exclude == (Glob("old", root), Glob("third/*.onnx", root))
-    assert not found.respect_gitignore
-    assert found.baseline == str(tmp_path / "base.json")
-    assert found.levels == {"CNN103": Level.NOTE}
-    assert found.per_file_ignores == ((Glob("demo/*", root), ("CNN1",)),)
-    assert found.input_shapes == {"x": (1, None, 96)}
-    (entry,) = found.suppress
+    assert configured.one_channel == "depthwise"
+    assert (configured.float_weights, configured.float_scratch, configured.float_build) == (
+        "packed",
+        "none",
+        "no-specialization",
+    )
+    assert not any(target.specialized for target in configured.targets)
+    assert (configured.release, configured.compiler, configured.assume, configured.output_format) == (
+        "6.0.0",
+        "armclang",
+        "s16",
+        "concise",
+    )
+    assert (configured.select, configured.extend_select) == (("CNN1", "CNN302"), ("CNN301",))
+    assert (configured.fix_policy, configured.align, configured.min_gain, configured.fix_budget_bytes) == (
+        "align",
+        8,
+        2.5,
+        1000,
+    )
+    assert (configured.unsafe_fixes, configured.weights) == (True, False)
+    assert (configured.size_checks_limit, configured.size_checks_layers) == (None, 40)
+    assert (configured.cmsis_nn_build, configured.ram) == ("SIZE", {"*": 196608})
+    assert configured.stack == {"*": 4096}
+    assert configured.flash == {"*": 1048576, "cortex-m4": 512000}
+    assert [board.name for board in configured.board.values()] == ["nucleo-l4r5zi"]
+    assert configured.ignore + configured.extend_ignore == ("CNN102", "CNN111")
+    assert (configured.fixable + configured.extend_fixable, configured.unfixable) == (("CNN2", "CNN302"), ("CNN202",))
+    assert (configured.fail_on, configured.min_level) == (Level.ERROR, Level.WARNING)
+    assert configured.exclude == (Glob("old", root), Glob("third/*.onnx", root))
+    assert not configured.respect_gitignore
+    assert configured.baseline == str(tmp_path / "base.json")
+    assert configured.levels == {"CNN103": Level.NOTE}
+    assert configured.per_file_ignores == ((Glob("demo/*", root), ("CNN1",)),)
+    assert configured.input_shapes == {"x": (1, None, 96)}
+    (entry,) = configured.suppress
     assert (entry.rule, entry.path, entry.node, entry.reason) == ("CNN302", Glob("a/*.onnx", root), "Conv_1", "known")
     assert set(tomllib.loads(GOOD)) == {key.name for key in KEYS}, "the example must use every key"
 
@@ -205,17 +219,17 @@ def test_schema_agrees_with_the_checks(schema):
 
 def test_schema_is_ready_for_schemastore(schema):
     """Its rules for a schema (CONTRIBUTING.md there), and the entry of the catalogue in docs/contributing.md."""
-    found = schema
-    assert found["$schema"] == "http://json-schema.org/draft-07/schema#"
-    assert (found["type"], found["additionalProperties"]) == ("object", False)
-    assert all(each["description"] for each in found["properties"].values())
+    published = schema
+    assert published["$schema"] == "http://json-schema.org/draft-07/schema#"
+    assert (published["type"], published["additionalProperties"]) == ("object", False)
+    assert all(field["description"] for field in published["properties"].values())
     page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
     entry = json.loads(page.partition("```json\n")[2].partition("```")[0])
     assert entry == {
         "name": "onnxlint-cmsis",
-        "description": found["description"],
+        "description": published["description"],
         "fileMatch": [OWN_FILE],
-        "url": found["$id"],
+        "url": published["$id"],
     }
     assert "schema" not in entry["description"].lower()
 
@@ -230,13 +244,13 @@ def fits(value, annotation):
     """Whether a value has the type that a field of Settings states."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return any(fits(value, one) for one in arguments)
+        return any(fits(value, argument) for argument in arguments)
     if origin is dict:
         return isinstance(value, dict) and all(
             fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
         )
     if origin is tuple and arguments[-1] is Ellipsis:
-        return type(value) is tuple and all(fits(one, arguments[0]) for one in value)
+        return type(value) is tuple and all(fits(item, arguments[0]) for item in value)
     if origin is tuple:
         return type(value) is tuple and len(value) == len(arguments) and all(map(fits, value, arguments))
     return type(value) is annotation
@@ -245,8 +259,8 @@ def fits(value, annotation):
 def test_every_key_makes_what_its_field_states(tmp_path):
     """The kind of a row and the type beside it say the same, of the default and of a value from a file."""
     types = get_type_hints(Settings)
-    for found in (make_settings(), settings(tmp_path, GOOD)):
-        wrong = {key.name for key in KEYS if not fits(getattr(found, key.attribute), types[key.attribute])}
+    for configured in (make_settings(), settings(tmp_path, GOOD)):
+        wrong = {key.name for key in KEYS if not fits(getattr(configured, key.attribute), types[key.attribute])}
         assert not wrong
     assert {key.attribute for key in KEYS} == set(types) - {"file", "origins", "raw"}
 
@@ -387,15 +401,15 @@ def test_other_commands_take_config(tmp_path, monkeypatch, capsys, command):
 
 
 def test_a_board_stands_for_cpu_ram_and_flash():
-    found = make_settings(board="NUCLEO_L4R5ZI", ram="96K")
-    (target,) = found.targets
-    assert (target.cpu, *found.room(target)) == ("cortex-m4", 98304, 2097152, "nucleo-l4r5zi", None)
+    settings = make_settings(board="NUCLEO_L4R5ZI", ram="96K")
+    (target,) = settings.targets
+    assert (target.cpu, *settings.room(target)) == ("cortex-m4", 98304, 2097152, "nucleo-l4r5zi", None)
 
 
 def test_figures_of_a_file_that_no_target_has_are_left_alone(tmp_path):
     text = "board = {cortex-m4 = 'nano-33-ble', 'cortex-m0+' = 'rpi-pico'}\nram = {cortex-m55 = '1M'}\n"
-    found = settings(tmp_path, text, options={"targets": ["m0+", "m55", "m7"]})
-    rooms = [tuple(found.room(target)[:2]) for target in found.targets]
+    configured = settings(tmp_path, text, options={"targets": ["m0+", "m55", "m7"]})
+    rooms = [tuple(configured.room(target)[:2]) for target in configured.targets]
     assert rooms == [(270336, 2097152), (1048576, None), (None, None)]
 
 
@@ -415,10 +429,15 @@ def test_sizes_of_memory(text, size):
 
 
 def test_defaults():
-    found = make_settings()
-    assert [target.cpu for target in found.targets] == ["cortex-m0", "cortex-m4", "cortex-m55"]
-    assert {target.release for target in found.targets} == {DEFAULT_RELEASE}
-    assert (found.select, found.ignore, found.fail_on, found.min_level) == (("CNN",), (), Level.WARNING, None)
+    settings = make_settings()
+    assert [target.cpu for target in settings.targets] == ["cortex-m0", "cortex-m4", "cortex-m55"]
+    assert {target.release for target in settings.targets} == {DEFAULT_RELEASE}
+    assert (settings.select, settings.ignore, settings.fail_on, settings.min_level) == (
+        ("CNN",),
+        (),
+        Level.WARNING,
+        None,
+    )
 
 
 def test_the_nearest_file_holds_and_the_own_file_goes_first(tmp_path):
@@ -430,8 +449,8 @@ def test_the_nearest_file_holds_and_the_own_file_goes_first(tmp_path):
     (tmp_path / "onnxlint-cmsis.toml").write_text("assume = 's16'\n")
     assert Configuration().settings_for(str(deep / "m.onnx")).assume == "s16"
     (deep / "pyproject.toml").write_text("[tool.onnxlint-cmsis]\n")
-    found = Configuration().settings_for(str(deep / "m.onnx"))
-    assert (found.assume, found.file) == ("s8", str(deep / "pyproject.toml"))
+    settings = Configuration().settings_for(str(deep / "m.onnx"))
+    assert (settings.assume, settings.file) == ("s8", str(deep / "pyproject.toml"))
 
 
 def test_a_path_with_dots_finds_the_file_of_its_own_folder(tmp_path, monkeypatch):
@@ -469,17 +488,17 @@ def test_named_and_isolated(tmp_path):
 
 def test_the_command_line_goes_before_the_file(tmp_path):
     given = {"targets": ["m0"], "levels": {"CNN104": "error"}, "extend-ignore": ["CNN302"], "input-shapes": {"y": [2]}}
-    found = settings(tmp_path, GOOD, options=given)
-    assert [target.cpu for target in found.targets] == ["cortex-m0"]
-    assert found.levels == {"CNN103": Level.NOTE, "CNN104": Level.ERROR}
-    assert found.ignore + found.extend_ignore == ("CNN102", "CNN111", "CNN302")
-    assert found.input_shapes == {"x": (1, None, 96), "y": (2,)}
-    assert found.release == "6.0.0"
+    configured = settings(tmp_path, GOOD, options=given)
+    assert [target.cpu for target in configured.targets] == ["cortex-m0"]
+    assert configured.levels == {"CNN103": Level.NOTE, "CNN104": Level.ERROR}
+    assert configured.ignore + configured.extend_ignore == ("CNN102", "CNN111", "CNN302")
+    assert configured.input_shapes == {"x": (1, None, 96), "y": (2,)}
+    assert configured.release == "6.0.0"
 
 
 def test_select_on_the_command_line_starts_afresh(tmp_path):
-    found = settings(tmp_path, GOOD, options={"select": ["CNN102"]})
-    assert (found.select, found.ignore) == (("CNN102",), ())
+    configured = settings(tmp_path, GOOD, options={"select": ["CNN102"]})
+    assert (configured.select, configured.ignore) == (("CNN102",), ())
 
 
 @pytest.mark.parametrize(
@@ -496,8 +515,8 @@ def test_select_on_the_command_line_starts_afresh(tmp_path):
     ],
 )
 def test_which_rules_run(values, expected):
-    found = make_settings(**values)
-    assert {code for code in ("CNN102", "CNN111", "CNN302") if enabled(code, found, "m.onnx")} == expected
+    settings = make_settings(**values)
+    assert {code for code in ("CNN102", "CNN111", "CNN302") if enabled(code, settings, "m.onnx")} == expected
 
 
 @pytest.mark.parametrize(
@@ -519,16 +538,19 @@ def test_which_rules_run(values, expected):
     ],
 )
 def test_which_findings_a_fix_may_act_on(values, expected):
-    found = make_settings(**values)
-    assert fixable(found, "m.onnx") & {"CNN102", "CNN201", "CNN202", "CNN301"} == expected
+    settings = make_settings(**values)
+    assert fixable(settings, "m.onnx") & {"CNN102", "CNN201", "CNN202", "CNN301"} == expected
 
 
 def test_fixable_on_the_command_line_starts_afresh_and_unfixable_adds(tmp_path):
-    found = settings(tmp_path, GOOD, options={"fixable": ["CNN3"]})
-    assert (found.fixable, found.unfixable) == (("CNN3",), ())
-    found = settings(tmp_path, GOOD, options={"unfixable": ["CNN302"]})
-    assert (found.fixable + found.extend_fixable, found.unfixable) == (("CNN2", "CNN302"), ("CNN202", "CNN302"))
-    assert found.origins["unfixable"] == f"{tmp_path / 'onnxlint-cmsis.toml'}, command line"
+    configured = settings(tmp_path, GOOD, options={"fixable": ["CNN3"]})
+    assert (configured.fixable, configured.unfixable) == (("CNN3",), ())
+    configured = settings(tmp_path, GOOD, options={"unfixable": ["CNN302"]})
+    assert (configured.fixable + configured.extend_fixable, configured.unfixable) == (
+        ("CNN2", "CNN302"),
+        ("CNN202", "CNN302"),
+    )
+    assert configured.origins["unfixable"] == f"{tmp_path / 'onnxlint-cmsis.toml'}, command line"
 
 
 def test_the_policy_route_acts_on_the_rules_that_channel_counts_answer():
@@ -589,6 +611,6 @@ def test_patterns(pattern, path, matches):
 def test_a_compiler_is_a_name_with_or_without_a_version(compiler, said, tmp_path):
     with pytest.raises(ConfigError, match=re.escape(said)):
         settings(tmp_path, f'compiler = "{compiler}"')
-    found = settings(tmp_path, 'compiler = "gcc@12.2"')
-    assert (found.targets[0].compiler, found.targets[0].compiler_version) == ("gcc", "12.2")
-    assert found.targets[0].label.endswith(", gcc@12.2")
+    configured = settings(tmp_path, 'compiler = "gcc@12.2"')
+    assert (configured.targets[0].compiler, configured.targets[0].compiler_version) == ("gcc", "12.2")
+    assert configured.targets[0].label.endswith(", gcc@12.2")

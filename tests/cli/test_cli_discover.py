@@ -24,8 +24,8 @@ def nothing(_path):
     return False
 
 
-def posix(found):
-    return [path.replace(os.sep, "/") for path in found.files]
+def posix(discovery):
+    return [path.replace(os.sep, "/") for path in discovery.files]
 
 
 def test_a_folder_is_searched_and_sorted():

@@ -96,8 +96,8 @@ def test_every_key_is_in_the_docs():
 
 def test_every_place_that_the_page_for_contributors_names_is_there():
     text = (paths.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    named = {place for place in re.findall(r"`([\w./]+)`", text) if place.endswith(("/", ".py", ".sh"))}
+    named = {path for path in re.findall(r"`([\w./]+)`", text) if path.endswith(("/", ".py", ".sh"))}
     assert len(named) > 25
     rooms = [paths.ROOT, paths.ROOT / "onnxlint_cmsis", paths.ROOT / "onnxlint_cmsis" / "cmsis_nn"]
-    unknown = {place for place in named if not any((room / place).exists() for room in rooms)}
+    unknown = {path for path in named if not any((room / path).exists() for room in rooms)}
     assert not unknown

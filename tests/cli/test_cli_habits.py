@@ -39,8 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main([*words])
-    found = capsys.readouterr()
-    return code, found.out, found.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str
     assert "--fix-policy" in out
     asked = (["--targ"], ["--target", "cortex-m5"], ["--release", "7"], ["layers", "--outp"], ["rule", "CNN20"])
     words = "COMP_WORDS=(onnxlint-cmsis {}); COMP_CWORD={}; COMPREPLY=(); $f; echo ${{COMPREPLY[*]}}"
-    tries = "\n".join(words.format(" ".join(each), len(each)) for each in asked)
+    tries = "\n".join(words.format(" ".join(arguments), len(arguments)) for arguments in asked)
     name = "f=$(complete -p onnxlint-cmsis | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
     check = subprocess.run(["bash"], input=f"{out}\n{name}\n{tries}\n", text=True, check=True, stdout=subprocess.PIPE)
     answers = ["--target", "cortex-m52 cortex-m55", "7.0.0", "--output-format", "CNN201 CNN202"]
@@ -115,9 +115,9 @@ def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str
 def test_rdjson_has_what_reviewdog_reads(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.onnx").write_bytes(b"no model")
     _, out, _ = said(capsys, "--isolated", "--output-format", "rdjson", "bad.onnx")
-    (found,) = json.loads(out)["diagnostics"]
-    assert found["location"] == {"path": "bad.onnx", "range": {"start": {"line": 1, "column": 1}}}
-    assert (found["severity"], found["code"]["value"]) == ("ERROR", "CNN002")
+    (diagnostic,) = json.loads(out)["diagnostics"]
+    assert diagnostic["location"] == {"path": "bad.onnx", "range": {"start": {"line": 1, "column": 1}}}
+    assert (diagnostic["severity"], diagnostic["code"]["value"]) == ("ERROR", "CNN002")
 
 
 def test_records_take_target_and_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_an_entry_point_is_known_by_its_function_too(capsys: pytest.CaptureFixtu
 def test_the_python_api_takes_a_model_of_onnx() -> None:
     model = text(NET)
     given = (model, model.SerializeToString())
-    first, second = ([one.text for one in lint(each, targets=["cortex-m55"]).findings] for each in given)
+    first, second = ([finding.text for finding in lint(model, targets=["cortex-m55"]).findings] for model in given)
     assert first == second != []
     assert layers(given[0]).rows == layers(given[1]).rows
 

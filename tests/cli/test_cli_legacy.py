@@ -64,7 +64,7 @@ def test_settings_of_the_legacy_api_need_it(options: list[str], model: str, caps
 
 
 def findings(out: str) -> list[tuple[str, str]]:
-    return [(found["code"], found["level"]) for found in json.loads(out)["findings"]]
+    return [(finding["code"], finding["level"]) for finding in json.loads(out)["findings"]]
 
 
 def test_a_miss_of_fast_is_told_for_the_code_for_dsp_alone(model: str, capsys: pytest.CaptureFixture[str]) -> None:

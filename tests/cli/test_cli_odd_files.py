@@ -48,15 +48,15 @@ def empty_device(path):
 
 
 def unix_socket(path):
-    with tempfile.TemporaryDirectory(dir="/tmp") as short, socket.socket(socket.AF_UNIX) as made:
-        made.bind(f"{short}/s")  # the address of a socket may have no more than 108 characters
+    with tempfile.TemporaryDirectory(dir="/tmp") as short, socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(f"{short}/s")  # the address of a socket may have no more than 108 characters
         Path(short, "s").rename(path)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
-@pytest.mark.parametrize("made", [pipe, endless_device, empty_device, unix_socket])
-def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, made, mode):
-    made(tmp_path / "x.onnx")
+@pytest.mark.parametrize("make", [pipe, endless_device, empty_device, unix_socket])
+def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, make, mode):
+    make(tmp_path / "x.onnx")
     (tmp_path / "other.onnx").write_bytes(nothing())
     done = at_once(tmp_path, *mode, "x.onnx", "other.onnx")
     assert done.returncode == 2
@@ -90,9 +90,9 @@ def test_a_search_meets_a_pipe_and_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["layers"])
-@pytest.mark.parametrize("made", [pipe, endless_device, unix_socket, Path.mkdir])
-def test_other_commands_do_not_wait_either(tmp_path, made, command):
-    made(tmp_path / "x.onnx")
+@pytest.mark.parametrize("make", [pipe, endless_device, unix_socket, Path.mkdir])
+def test_other_commands_do_not_wait_either(tmp_path, make, command):
+    make(tmp_path / "x.onnx")
     done = subprocess.run(
         [sys.executable, "-m", "onnxlint_cmsis", command, "x.onnx"], cwd=tmp_path, check=False, capture_output=True,
         timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -141,10 +141,10 @@ NAMED = (
 
 
 @pytest.mark.parametrize("words", NAMED, ids=" ".join)
-@pytest.mark.parametrize("made", [endless_device, pipe])
-def test_a_file_that_is_named_is_a_regular_one(tmp_path, made, words):
+@pytest.mark.parametrize("make", [endless_device, pipe])
+def test_a_file_that_is_named_is_a_regular_one(tmp_path, make, words):
     (tmp_path / "m.onnx").write_bytes(nothing())
-    made(tmp_path / "named")
+    make(tmp_path / "named")
     done = at_once_any(tmp_path, *(word.format("named") for word in words))
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1

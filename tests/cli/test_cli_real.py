@@ -62,7 +62,7 @@ def test_a_miss_is_found_and_explained(capsys):
     code, out, err = run(capsys, "miss.onnx", "--output-format", "json")
     assert (code, err) == (0, "")
     report = json.loads(out)
-    (finding,) = [each for each in report["findings"] if each["code"] == "CNN102"]
+    (finding,) = [finding for finding in report["findings"] if finding["code"] == "CNN102"]
     assert finding["level"] == "note"
     assert finding["location"]["node"] == "first"
     assert [label.split(",")[0] for label in finding["targets"]] == ["cortex-m0", "cortex-m4", "cortex-m55"]

@@ -136,14 +136,14 @@ def test_float_layers_are_answered_as_their_vectors_show(capsys, monkeypatch):
 
 def test_the_options_say_what_a_line_does_not(capsys, monkeypatch):
     text = json.dumps(LAYER).encode()
-    found = {
+    instructions = {
         (cpu, release): shape(capsys, monkeypatch, text, "--target", cpu, "--release", release)[1][0]["instructions"]
         for cpu in ("m3", "m4", "m55")
         for release in ("4.0.0", "7.0.0")
     }
-    assert found["m4", "7.0.0"] == pytest.approx(32560, rel=0.001)
-    assert found["m3", "7.0.0"] > found["m4", "7.0.0"] > found["m55", "7.0.0"]
-    assert found["m4", "4.0.0"] != found["m4", "7.0.0"]
+    assert instructions["m4", "7.0.0"] == pytest.approx(32560, rel=0.001)
+    assert instructions["m3", "7.0.0"] > instructions["m4", "7.0.0"] > instructions["m55", "7.0.0"]
+    assert instructions["m4", "4.0.0"] != instructions["m4", "7.0.0"]
 
 
 def test_what_is_unknown_is_null(capsys, monkeypatch):
@@ -154,10 +154,10 @@ def test_what_is_unknown_is_null(capsys, monkeypatch):
 
 
 def test_both_schemas_give_one_answer(capsys, monkeypatch):
-    one = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [8, 1, 1, 16], "out": [1, 8, 8, 8]}
-    text = "\n".join(json.dumps(record) for record in (one, LAYER)).encode()
+    layer = {"wrapper": "convolve_s8", "in": [1, 8, 8, 16], "filter": [8, 1, 1, 16], "out": [1, 8, 8, 8]}
+    text = "\n".join(json.dumps(record) for record in (layer, LAYER)).encode()
     _, (first, second), _ = shape(capsys, monkeypatch, text)
-    answers = [{name: each[name] for name in each if name not in {**one, **LAYER}} for each in (first, second)]
+    answers = [{name: answer[name] for name in answer if name not in {**layer, **LAYER}} for answer in (first, second)]
     assert answers[0] == answers[1]
     assert {"kernel", "hazards", "buffer_size", "instructions", "why"} <= set(answers[0])
 

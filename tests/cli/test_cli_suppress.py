@@ -186,16 +186,16 @@ def test_fingerprints_survive_what_does_not_change_the_finding():
 
 def test_fingerprints_tell_findings_apart():
     base = routing_miss()
-    place, resize = base.location, base.resize
+    location, resize = base.location, base.resize
     others = [
         replace(base, code="CNN103"),
-        replace(base, location=place._replace(node="Conv_2")),
-        replace(base, location=place._replace(graph="If_0")),
-        replace(base, location=place._replace(tensor="y")),
+        replace(base, location=location._replace(node="Conv_2")),
+        replace(base, location=location._replace(graph="If_0")),
+        replace(base, location=location._replace(tensor="y")),
         replace(base, resize=resize._replace(variable="ch_mult")),
-        replace(base, location=place._replace(node="", graph="Conv_1")),
+        replace(base, location=location._replace(node="", graph="Conv_1")),
     ]
-    assert len({identity(each) for each in [base, *others]}) == len(others) + 1
+    assert len({identity(finding) for finding in [base, *others]}) == len(others) + 1
 
 
 def test_equal_findings_are_numbered():

@@ -48,13 +48,15 @@ def test_a_finding_names_operator_tensor_and_bytes(run, tmp_path):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     code, out, _ = run("--output-format", "json", "a.tflite")
     report = json.loads(out)
-    (found,) = [each for each in report["findings"] if each["level"] != "note"]
+    (finding,) = [finding for finding in report["findings"] if finding["level"] != "note"]
     assert code == 1
-    assert (found["code"], found["cause"]) == ("CNN403", "broadcast")
-    assert (found["location"]["node"], found["location"]["tensor"]) == ("ADD#0", "sum")
+    assert (finding["code"], finding["cause"]) == ("CNN403", "broadcast")
+    assert (finding["location"]["node"], finding["location"]["tensor"]) == ("ADD#0", "sum")
     data = (tmp_path / "a.tflite").read_bytes()
-    assert 0 < found["location"]["offset"] < found["location"]["offset"] + found["location"]["length"] <= len(data)
-    assert found["targets"] == [f"cortex-m{cpu}, CMSIS-NN main, gcc" for cpu in (0, 4, 55)]
+    assert (
+        0 < finding["location"]["offset"] < finding["location"]["offset"] + finding["location"]["length"] <= len(data)
+    )
+    assert finding["targets"] == [f"cortex-m{cpu}, CMSIS-NN main, gcc" for cpu in (0, 4, 55)]
 
 
 def test_folders_are_searched_for_both_formats(run, tmp_path):
@@ -129,22 +131,22 @@ def test_a_tensor_of_fused_layers_has_one_short_name_everywhere(run, tmp_path):
             name = f"model/relu_{number}/Relu;model/{part}_{number}/BiasAdd;model/{part}_{number}/Inner1"
             chain.tensors[tensor_of["outputs"][0]]["name"] = name
     (tmp_path / "a.tflite").write_bytes(chain.model([start], [data]))
-    _, found, _ = run("--target", "cortex-m4", "--ram", "500", "a.tflite")
-    (alive,) = re.findall(r"Most are alive in (.*?);", " ".join(found.split()))
+    _, text, _ = run("--target", "cortex-m4", "--ram", "500", "a.tflite")
+    (alive,) = re.findall(r"Most are alive in (.*?);", " ".join(text.split()))
     names = re.findall(r"'([a-z0-9_]+)' [0-9]", alive)
     assert len(names) > 1
     _, memory, _ = run("memory", "--target", "cortex-m4", "a.tflite")
     assert {*names} <= {line.split()[0] for line in memory.splitlines() if line.strip()}
     assert {*names} & {"conv2d_0", "conv2d_1", "add_0"}
-    assert "Inner1" not in found + memory
+    assert "Inner1" not in text + memory
 
 
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
 def test_what_is_no_model_is_one_finding(run, tmp_path, data):
     (tmp_path / "a.tflite").write_bytes(data)
     code, out, err = run("--output-format", "json", "a.tflite")
-    (found,) = json.loads(out)["findings"]
-    assert (code, found["code"], err) == (2, "CNN002", "")
+    (finding,) = json.loads(out)["findings"]
+    assert (code, finding["code"], err) == (2, "CNN002", "")
     for command in ("layers", "memory"):
         code, out, err = run(command, "a.tflite")
         assert (code, out) == (2, "")
@@ -160,7 +162,7 @@ def test_damaged_files_end_in_findings():
     readable = 0
     for number in range(300):
         result = lint_file("a.tflite", settings, mutated(models[number % 2], chance, "both"))
-        assert result.readable or [found.code for found in result.findings] in (["CNN002"], ["CNN003"])
+        assert result.readable or [finding.code for finding in result.findings] in (["CNN002"], ["CNN003"])
         readable += result.readable
     assert 0 < readable < 300
 
@@ -169,7 +171,7 @@ def test_a_pointer_is_told_as_such(run, tmp_path):
     text = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
     (tmp_path / "a.tflite").write_text(text)
     code, out, _ = run("--output-format", "json", "a.tflite")
-    assert (code, [each["code"] for each in json.loads(out)["findings"]]) == (2, ["CNN003"])
+    assert (code, [finding["code"] for finding in json.loads(out)["findings"]]) == (2, ["CNN003"])
 
 
 def test_standard_input_is_read_by_its_name(run, monkeypatch):
@@ -218,9 +220,11 @@ def test_compare_pairs_a_tflite_file_with_an_onnx_model_by_cpu(run, tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     options = ["--target", "cortex-m4", "a.tflite", "a.onnx"]
     assert "CMSIS-NN main, gcc -> CMSIS-NN 7.0.0, gcc" in " ".join(run("compare", *options)[1].split())
-    found = json.loads(run("compare", "--output-format", "json", *options)[1])
-    figures = {each["metric"]: (each["before"], each["after"]) for each in found["figures"] if each["target"]}
-    assert len(figures) == len([each for each in found["figures"] if each["target"]])
+    report = json.loads(run("compare", "--output-format", "json", *options)[1])
+    figures = {
+        figure["metric"]: (figure["before"], figure["after"]) for figure in report["figures"] if figure["target"]
+    }
+    assert len(figures) == len([figure for figure in report["figures"] if figure["target"]])
     assert None not in figures["instructions"]
 
 
@@ -244,9 +248,9 @@ def test_memory_as_json_and_as_text(run, tmp_path, monkeypatch):
     assert f"arena_used {target['arena_used']:,} bytes" in " ".join(text.split())
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    table = lines[next(place for place, line in enumerate(lines) if line.startswith("buffer ")) + 1 :]
+    table = lines[next(index for index, line in enumerate(lines) if line.startswith("buffer ")) + 1 :]
     assert [int(line.split()[-1].replace(",", "")) for line in table] == sorted(
-        each["offset"] for each in target["plan"]
+        buffer["offset"] for buffer in target["plan"]
     )
 
 
@@ -273,7 +277,7 @@ def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path):
     assert target["scratch"] == [{"subgraph": 0, "op": 0, "node": "conv", "bytes": 288}]
     assert {(row["bytes"], row["first"], row["last"]) for row in target["plan"]} == {(648, 0, 1), (196, 1, 1)}
     text = run("memory", "--runtime", "tflm", "--output-format", "json", "a.onnx")[1]
-    assert {each["basis"] for each in json.loads(text)["targets"]} == {"lower bound"}
+    assert {target["basis"] for target in json.loads(text)["targets"]} == {"lower bound"}
 
 
 def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
@@ -293,12 +297,12 @@ def test_a_file_that_does_not_fit(run, tmp_path):
     options = ("--target", "m4", "--select", "CNN6", "--output-format", "json", "a.tflite")
     assert not json.loads(run("--ram", "64K", "--flash", "64K", *options)[1])["findings"]
     assert not json.loads(run(*options)[1])["findings"]
-    found = json.loads(run("--ram", "cortex-m4=512", "--flash", "256", *options)[1])["findings"]
-    assert [(each["code"], each["level"]) for each in found] == [("CNN601", "error"), ("CNN602", "error")]
+    findings = json.loads(run("--ram", "cortex-m4=512", "--flash", "256", *options)[1])["findings"]
+    assert [(finding["code"], finding["level"]) for finding in findings] == [("CNN601", "error"), ("CNN602", "error")]
     memory = run("memory", "--target", "m4", "--output-format", "json", "a.tflite")[1]
     needed = json.loads(memory)["targets"][0]["arena_needed"]
-    assert found[0]["properties"]["needed"] == needed
-    assert found[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
+    assert findings[0]["properties"]["needed"] == needed
+    assert findings[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
 
 
 def test_an_onnx_run_loads_nothing_of_it(tmp_path):
@@ -330,5 +334,5 @@ def test_what_is_not_looked_at_is_said(run, tmp_path, told):
     model["signature_defs"] = [*model["signature_defs"], {"signature_key": "train", "subgraph_index": 1}]
     (tmp_path / "a.tflite").write_bytes(write(model))
     options = ("--target", "m4", "--select", "CNN005", "--output-format", "json", "a.tflite")
-    (found,) = json.loads(run(*options)[1])["findings"]
-    told(found["message"])
+    (finding,) = json.loads(run(*options)[1])["findings"]
+    told(finding["message"])

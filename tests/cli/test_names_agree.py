@@ -82,13 +82,13 @@ def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], mo
             for line, name in zip(lines, names, strict=False)
         )
     findings = said.json("lint", "--min-level", "note")["findings"]
-    of_layers = [each["location"]["node"] for each in findings if each["location"]["node"]]
+    of_layers = [finding["location"]["node"] for finding in findings if finding["location"]["node"]]
     text = said.text("lint", "--min-level", "note")
-    quoted = {name for message in (each["message"] for each in findings) for name in QUOTED.findall(message)}
+    quoted = {name for message in (finding["message"] for finding in findings) for name in QUOTED.findall(message)}
     assert all(f"'{known.get(name) or cut(name, WIDEST)}'" in text for name in of_layers if name in quoted)
     results = said.json("lint", "--min-level", "note", form="sarif")["runs"][0]["results"]
-    places = [each["locations"][0].get("logicalLocations", [{}])[0] for each in results]
-    assert [each.get("name", "") for each in places if each.get("kind") == "node"] == of_layers
+    places = [result["locations"][0].get("logicalLocations", [{}])[0] for result in results]
+    assert [location.get("name", "") for location in places if location.get("kind") == "node"] == of_layers
     (memory,) = said.json("memory")["targets"]
     plan = memory.get("plan", [])
     assert {entry["node"] for entry in plan} - {""} <= layers
@@ -106,9 +106,9 @@ def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], mo
         short(entry["name"]) + (f", written by {short(entry['node'])}" if entry["node"] else "") for entry in plan
     )
     other = write_model(model.parent / "other.onnx", NET)
-    found = said.json("compare", str(other))
-    assert {row["node"] for each in found["layers"] if (row := each["after"])} <= layers
+    comparison = said.json("compare", str(other))
+    assert {row["node"] for layer in comparison["layers"] if (row := layer["after"])} <= layers
     lines = said.text("compare", str(other)).splitlines()
-    after = [each["after"]["node"] for each in found["layers"] if each["after"] and not each["before"]]
+    after = [layer["after"]["node"] for layer in comparison["layers"] if layer["after"] and not layer["before"]]
     assert after
     assert all(any(line.startswith(f"  {short(name)} on cortex-m55: ") for line in lines) for name in after)
