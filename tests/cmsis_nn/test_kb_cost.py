@@ -55,9 +55,9 @@ def sample() -> tuple[dict[str, object], ...]:
 def check(errors: dict[str, list[float]], limits: dict[str, tuple[float, float]]) -> None:
     for kind, (median, p95) in limits.items():
         if kind in errors:
-            found = np.percentile(errors[kind], [50, 95])
-            assert found[0] <= median, (kind, found)
-            assert found[1] <= p95, (kind, found)
+            percentiles = np.percentile(errors[kind], [50, 95])
+            assert percentiles[0] <= median, (kind, percentiles)
+            assert percentiles[1] <= p95, (kind, percentiles)
 
 
 @pytest.mark.parametrize(("release", "isa"), BUILDS)
@@ -106,9 +106,9 @@ def test_neighbours_left_out_of_the_fit_are_in_the_right_order(isa: str) -> None
     predicted = {id(row): number for row, number in left_out(f"v7.0.0-{isa}")}
     rows = [row for row, _ in left_out(f"v7.0.0-{isa}") if row.kind in DEMANDED]
     right = [
-        (predicted[id(other)] > predicted[id(one)]) == (other.instructions > one.instructions)
-        for one, other in fit_cost.neighbours(rows)
-        if abs(other.instructions / one.instructions - 1) > 0.02
+        (predicted[id(other)] > predicted[id(row)]) == (other.instructions > row.instructions)
+        for row, other in fit_cost.neighbours(rows)
+        if abs(other.instructions / row.instructions - 1) > 0.02
     ]
     assert len(right) > 5000
     assert sum(right) >= 0.97 * len(right)
@@ -145,18 +145,18 @@ def test_every_measured_build_has_a_table_with_its_provenance() -> None:
 def test_a_fit_finds_what_made_the_rows() -> None:
     rng = np.random.default_rng(1)
     counts, turns = rng.integers(0, 50, (200, 12)).astype(float), rng.integers(0, 9, 12).astype(float)
-    found = non_negative(counts, counts @ turns)
-    assert np.allclose(found, turns)
+    fitted = non_negative(counts, counts @ turns)
+    assert np.allclose(fitted, turns)
 
 
 def test_a_fit_is_never_negative() -> None:
     rng = np.random.default_rng(2)
     matrix, wanted = rng.normal(size=(60, 8)), rng.normal(size=60)
-    found = non_negative(matrix, wanted)
-    gradient = matrix.T @ (wanted - matrix @ found)
-    assert (found >= 0).all()
-    assert np.allclose(gradient[found > 0], 0)
-    assert (gradient[found == 0] <= 1e-6).all()
+    fitted = non_negative(matrix, wanted)
+    gradient = matrix.T @ (wanted - matrix @ fitted)
+    assert (fitted >= 0).all()
+    assert np.allclose(gradient[fitted > 0], 0)
+    assert (gradient[fitted == 0] <= 1e-6).all()
 
 
 @pytest.mark.parametrize(
@@ -221,19 +221,19 @@ def test_rows_so_small_that_it_matters_what_runs_once_for_each_have_no_known_cos
 
     assert cost(rows(1, 4), target) is not None
     assert cost(rows(2, 4), target) is None
-    one, many = cost(rows(1, 800), target), cost(rows(16, 800), target)
-    assert one is not None
+    single, many = cost(rows(1, 800), target), cost(rows(16, 800), target)
+    assert single is not None
     assert many is not None
-    assert 0.98 * 16 * one <= many <= 16 * one
+    assert 0.98 * 16 * single <= many <= 16 * single
 
 
 def test_images_are_worked_on_one_after_the_other() -> None:
     for target in (parse_isa(isa.value) for isa in Isa):
-        one, two, three = (
+        single, two, three = (
             cost(CONV._replace(input_dims=Dims(n, 8, 8, 16), output_dims=Dims(n, 8, 8, 8)), target) for n in (1, 2, 3)
         )
-        assert one < two < three
-        assert two - one == pytest.approx(three - two, abs=1)
+        assert single < two < three
+        assert two - single == pytest.approx(three - two, abs=1)
 
 
 @given(
@@ -246,17 +246,17 @@ def test_images_are_worked_on_one_after_the_other() -> None:
 )
 def test_an_axis_counts_every_tap(outputs, stride, padding, size, dilation, inputs) -> None:
     axis = AxisSizes(outputs, stride, padding, size, dilation, inputs)
-    found = plane(axis, axis).h
+    counted = plane(axis, axis).h
     taps = [[x * stride - padding + t * dilation for t in range(size)] for x in range(outputs)]
     every = [tap for window in taps for tap in window]
-    assert found.before == sum(tap < 0 for tap in every)
-    assert found.inside == sum(0 <= tap < inputs for tap in every)
-    assert found.after == sum(tap >= inputs for tap in every)
+    assert counted.before == sum(tap < 0 for tap in every)
+    assert counted.inside == sum(0 <= tap < inputs for tap in every)
+    assert counted.after == sum(tap >= inputs for tap in every)
     ends = [(window[0] >= 0, window[-1] < inputs) for window in taps]
-    assert found.whole == ends.count((True, True))
-    assert found.cut_before == ends.count((False, True))
-    assert found.cut_after == ends.count((True, False))
-    assert found.cut_both == ends.count((False, False))
+    assert counted.whole == ends.count((True, True))
+    assert counted.cut_before == ends.count((False, True))
+    assert counted.cut_after == ends.count((True, False))
+    assert counted.cut_both == ends.count((False, False))
 
 
 AXES = st.builds(AxisSizes, *[st.integers(*bounds) for bounds in ((1, 9), (1, 3), (0, 3), (1, 4), (1, 2), (1, 12))])
@@ -305,7 +305,7 @@ def test_any_convolution_has_a_cost_that_grows_with_its_outputs(channels, output
         cost(call._replace(output_dims=out._replace(c=c), filter_dims=Dims(c, filter_h, filter_w, channels)), target)
         for c in (outputs, outputs + 4, outputs + 8)
     ]
-    assert all(one < other for one, other in pairwise(wider))
+    assert all(less < other for less, other in pairwise(wider))
 
 
 def records() -> Iterator[tuple[dict[str, object], str]]:
@@ -330,9 +330,12 @@ def test_a_record_that_cannot_be_answered(record: dict[str, object], says: str) 
 
 def test_records_have_defaults_and_keep_what_they_had() -> None:
     record = {"kind": "add", "in_c": 64, "reps": 3, "instructions": 1.5, "version": "v7.0.0", "isa": "mve"}
-    found = shape_answer(record, target_of("m4"))
-    assert {name: found[name] for name in record} == {**record, "instructions": cost(call_of(record), parse_isa("mve"))}
-    assert shape_answer({"kind": "add", "in_c": 64}, target_of("m4"))["instructions"] != found["instructions"]
+    answer = shape_answer(record, target_of("m4"))
+    assert {name: answer[name] for name in record} == {
+        **record,
+        "instructions": cost(call_of(record), parse_isa("mve")),
+    }
+    assert shape_answer({"kind": "add", "in_c": 64}, target_of("m4"))["instructions"] != answer["instructions"]
 
 
 def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:
@@ -343,5 +346,5 @@ def test_a_softmax_on_mve_has_the_cost_of_the_gcc_that_was_measured() -> None:
         for cpu, release in (("cortex-m55", "7.0.0"), ("cortex-m4", "7.0.0"), ("cortex-m55", "main")):
             target = target_of(cpu, release, compiler)
             taken = route(rows, target)
-            found = instructions_range(rows, target, taken) or cost(rows, target)
-            assert bool(found) is (known or cpu == "cortex-m4"), target.label
+            priced = instructions_range(rows, target, taken) or cost(rows, target)
+            assert bool(priced) is (known or cpu == "cortex-m4"), target.label

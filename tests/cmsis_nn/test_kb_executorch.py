@@ -29,7 +29,7 @@ def module_file() -> Path | None:
     """The compiled module: under ONNXLINT_EXECUTORCH, or in an installed executorch."""
     folders = [Path(os.environ["ONNXLINT_EXECUTORCH"]) / INSIDE] if "ONNXLINT_EXECUTORCH" in os.environ else []
     spec = importlib.util.find_spec("executorch")
-    folders += [Path(place).parent / INSIDE for place in (spec.submodule_search_locations or [] if spec else [])]
+    folders += [Path(folder).parent / INSIDE for folder in (spec.submodule_search_locations or [] if spec else [])]
     return next((file for folder in folders for file in sorted(folder.glob("cmsis_nn*.so"))), None)
 
 
@@ -119,7 +119,7 @@ def test_transposed_convolution(oracle: Any, isa: str) -> None:
         filter_dims = Dims(out, draw.randint(1, 5), draw.randint(1, 5), channels)
         stride, padding = Pair(draw.randint(1, 4), draw.randint(1, 4)), Pair(draw.randint(0, 2), draw.randint(0, 2))
         out_dims = Dims(1, draw.randint(1, 30), draw.randint(1, 30), out)
-        found = ours(KernelCall("transpose_conv_s8", in_dims, filter_dims, out_dims, stride, padding), isa)
+        kernel = ours(KernelCall("transpose_conv_s8", in_dims, filter_dims, out_dims, stride, padding), isa)
         sizes = {
             "input_nhwc": shape(in_dims),
             "filter_nhwc": shape(filter_dims),
@@ -129,8 +129,8 @@ def test_transposed_convolution(oracle: Any, isa: str) -> None:
         }
         where, kind = backend(oracle, isa), oracle.DataType.A8W8
         first = oracle.transpose_conv_buffer_size(where, kind, **sizes, output_nhwc=shape(out_dims))
-        assert found.buffer_size == first
-        assert found.reverse_buffer_size == oracle.transpose_conv_reverse_conv_buffer_size(where, kind, **sizes)
+        assert kernel.buffer_size == first
+        assert kernel.reverse_buffer_size == oracle.transpose_conv_reverse_conv_buffer_size(where, kind, **sizes)
 
 
 @pytest.mark.parametrize("isa", ["scalar", "dsp", "mve"])

@@ -56,13 +56,13 @@ def asked(in_w: int, k: int, s: int, p: int, out_w: int) -> list[list[int | str]
 
 def geometries() -> list[tuple[int, int, int, int, int]]:
     """All (in_w, k, s, p, out_w) of the range whose right padding is any that the kernel accepts or just not."""
-    found = []
+    drawn = []
     for k, s, p, in_w in product(range(1, 9), range(1, 6), range(5), range(1, 41)):
         for after in range(-s, p + 3):
             steps, rest = divmod(in_w + p + after - k, s)
             if rest == 0 and steps >= 0:
-                found.append((in_w, k, s, p, steps + 1))
-    return found
+                drawn.append((in_w, k, s, p, steps + 1))
+    return drawn
 
 
 def sizes(geometry: tuple[int, int, int, int, int]) -> dict[str, int | None]:
@@ -109,8 +109,8 @@ def run(call: KernelCall, cpu: str, release: str = "7.0.0") -> Route:
     return route(call, target_of(cpu, release))
 
 
-def ids(found: Route) -> list[str]:
-    return [item.id for item in found.hazards]
+def ids(answer: Route) -> list[str]:
+    return [item.id for item in answer.hazards]
 
 
 @pytest.mark.parametrize(("width", "k", "before", "after"), [(32, 3, 0, 0), (32, 5, 1, 2), (33, 5, 2, 2)])
@@ -127,9 +127,9 @@ def test_one_by_n_examples_with_4_channels_are_wrong_and_with_3_right(
 
 @pytest.mark.parametrize("release", ["4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"])
 def test_symmetric_padding_with_an_even_width_is_refused(release: str) -> None:
-    found = run(convolution(32, 3, 2, 1, 1, 8), "cortex-m55", release)
-    assert (found.status, ids(found)) == (-3, ["conv-1xn-geometry-refused"])
-    assert found.chain == ("arm_convolve_1_x_n_s8",)
+    answer = run(convolution(32, 3, 2, 1, 1, 8), "cortex-m55", release)
+    assert (answer.status, ids(answer)) == (-3, ["conv-1xn-geometry-refused"])
+    assert answer.chain == ("arm_convolve_1_x_n_s8",)
 
 
 def transposed(size: int, k: int, stride: int, pad: int, channels: int) -> KernelCall:
@@ -246,8 +246,8 @@ def test_known_sizes_decide_whatever_the_padding_after_says(name: str) -> None:
 
 def test_numbers_name_only_what_makes_the_hazard(told: Told) -> None:
     call = convolution(32, 3, 2, 1, 1, 8)
-    found = run(call, "cortex-m55")
-    told(found.hazards[0].numbers(found.seen))
+    answer = run(call, "cortex-m55")
+    told(answer.hazards[0].numbers(answer.seen))
     wrong = run(convolution(32, 3, 2, 0, 0, 4), "cortex-m55")
     assert wrong.hazards[0].numbers(wrong.seen).startswith("right_pad_num is 1, inputs_left is 4, ")
     assert hazard("fc-null-context").numbers(call.variables()) == ""
@@ -261,8 +261,8 @@ def test_a_padding_of_minus_one_in_all_is_accepted() -> None:
 
 def test_no_row_speaks_of_the_lstm_gates() -> None:
     # input_gate and forget_gate of arm_nn_lstm_step_s8 and _s16 are one buffer, so that naming the other is no defect
-    found = {item.id for item in hazards(INTEGER) if any("lstm" in entry for entry in item.entries)}
-    assert found == {"lstm-initial-state-dropped", "lstm-s16-initial-state-dropped"}
+    rows = {item.id for item in hazards(INTEGER) if any("lstm" in entry for entry in item.entries)}
+    assert rows == {"lstm-initial-state-dropped", "lstm-s16-initial-state-dropped"}
 
 
 def depthwise(pad: int, width: int = 9, out_w: int = 9) -> KernelCall:
@@ -277,8 +277,8 @@ def depthwise(pad: int, width: int = 9, out_w: int = 9) -> KernelCall:
 
 
 def test_3x3_with_wide_padding_fails_in_5_8() -> None:
-    found = run(depthwise(2, out_w=11), "cortex-m4", "cmsis5-5.8.0")
-    assert (found.kernel, found.status) == ("arm_depthwise_conv_3x3_s8", -1)
+    answer = run(depthwise(2, out_w=11), "cortex-m4", "cmsis5-5.8.0")
+    assert (answer.kernel, answer.status) == ("arm_depthwise_conv_3x3_s8", -1)
     assert run(depthwise(2, out_w=11), "cortex-m4", "cmsis5-5.9.0").kernel == "arm_depthwise_conv_s8_opt"
 
 
@@ -351,8 +351,8 @@ def deep(channels: int, pixels: int) -> KernelCall:
 def test_columns_are_cut_off_where_the_source_counts_in_16_bits(
     release: str, cpu: str, channels: int, pixels: int, cut: bool
 ) -> None:
-    found = run(deep(channels, pixels), cpu, release).hazards
-    assert [item.kind for item in found] == (["too-large"] if cut else [])
+    hazards_met = run(deep(channels, pixels), cpu, release).hazards
+    assert [item.kind for item in hazards_met] == (["too-large"] if cut else [])
 
 
 def test_the_odd_column_of_a_grouped_layer_has_the_columns_of_one_group() -> None:
@@ -428,9 +428,9 @@ def steps(call: KernelCall) -> list[tuple[int, int]]:
     ones, twos = n1 * h1 * w1 * c1, n2 * h2 * w2 * c2
     out: list[tuple[int, int]] = []
 
-    def block(first: int, second: int, one: int, other: int) -> None:
-        for place in range(max(one, other)):
-            out.append((first + (place if one > 1 else 0), second + (place if other > 1 else 0)))
+    def block(first: int, second: int, rows: int, other: int) -> None:
+        for index in range(max(rows, other)):
+            out.append((first + (index if rows > 1 else 0), second + (index if other > 1 else 0)))
 
     if dims[0] == dims[1] or ones == 1 or twos == 1:
         block(0, 0, ones, twos)
@@ -461,11 +461,11 @@ def steps(call: KernelCall) -> list[tuple[int, int]]:
 def broadcast(call: KernelCall) -> list[tuple[int, int]]:
     """Which element of each operand each output is made of, by the definition of a broadcast."""
     indices = []
-    for place in product(*map(range, call.output_dims)):
+    for indices_of_output in product(*map(range, call.output_dims)):
         pair = []
         for sizes in (call.input_dims, call.filter_dims):
             index = 0
-            for position, size in zip(place, sizes, strict=True):
+            for position, size in zip(indices_of_output, sizes, strict=True):
                 index = index * size + (position if size > 1 else 0)
             pair.append(index)
         indices.append((pair[0], pair[1]))
@@ -482,8 +482,8 @@ def test_an_extreme_is_flagged_exactly_where_its_pointers_leave_the_broadcast(en
         first, second = zip(*axes, strict=True)
         call = KernelCall(entry, Dims(*first), Dims(*second), Dims(*map(max, axes)))
         wrong = steps(call) != broadcast(call)
-        found = ids(run(call, "cortex-m4", release))
-        assert found == ([f"{entry.removesuffix('_s8')}-single-columns"] if wrong else []), call
+        names = ids(run(call, "cortex-m4", release))
+        assert names == ([f"{entry.removesuffix('_s8')}-single-columns"] if wrong else []), call
         flagged += wrong
     assert flagged == 336
 
@@ -496,17 +496,17 @@ def test_an_extreme_is_flagged_exactly_where_its_pointers_leave_the_broadcast(en
 def test_a_defect_of_gcc_is_known_for_one_version_and_open_for_some(compiler: str, sure: bool | None) -> None:
     call = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
     target = target_of("cortex-m55", "7.0.0", compiler)
-    found = [row for row in route(call, target).hazards if row.compiler]
-    assert [row.id for row in found] == ([] if sure is False else ["dw-s4-opt-gcc-predicate"])
-    assert all(row.on(target) is sure for row in found)
+    rows = [row for row in route(call, target).hazards if row.compiler]
+    assert [row.id for row in rows] == ([] if sure is False else ["dw-s4-opt-gcc-predicate"])
+    assert all(row.on(target) is sure for row in rows)
 
 
 def test_a_defect_of_gcc_is_of_the_4_bit_depthwise_kernel_on_mve_alone() -> None:
     call = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
-    one = call._replace(input_dims=Dims(1, 6, 6, 1), filter_dims=Dims(1, 3, 3, 1), output_dims=Dims(1, 4, 4, 1))
+    layer = call._replace(input_dims=Dims(1, 6, 6, 1), filter_dims=Dims(1, 3, 3, 1), output_dims=Dims(1, 4, 4, 1))
     dense = KernelCall("convolve_s4", Dims(1, 6, 6, 8), Dims(8, 3, 3, 8), Dims(1, 4, 4, 8))
     assert ids(run(call, "cortex-m55")) == ["dw-s4-opt-gcc-predicate"]
-    for other in (one, dense, call._replace(entry="depthwise_s8"), call._replace(dilation=Pair(2, 2))):
+    for other in (layer, dense, call._replace(entry="depthwise_s8"), call._replace(dilation=Pair(2, 2))):
         assert ids(run(other, "cortex-m55")) == []
     assert ids(run(call, "cortex-m4")) == ids(run(call, "cortex-m55", "5.0.0")) == []
 

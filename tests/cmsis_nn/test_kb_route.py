@@ -18,24 +18,24 @@ LINE = KernelCall("convolve_s8", Dims(1, 1, 32, 8), Dims(8, 1, 3, 8), Dims(1, 1,
 
 def test_what_is_unknown_and_not_needed_does_not_matter() -> None:
     call = LINE._replace(input_dims=Dims(None, 8, 32, 8), output_dims=Dims(None, 8, None, 8))
-    found = route(call, M55)
-    assert (found.kernel, found.status, found.undecided) == ("arm_convolve_s8", 0, frozenset())
-    assert found.buffer_size == 4 * 32
+    answer = route(call, M55)
+    assert (answer.kernel, answer.status, answer.undecided) == ("arm_convolve_s8", 0, frozenset())
+    assert answer.buffer_size == 4 * 32
 
 
 def test_what_is_unknown_and_needed_is_named() -> None:
-    found = route(LINE._replace(input_dims=Dims(1, None, 32, 8)), M55)
-    assert (found.kernel, found.chain, found.effective, found.status) == ("", (), "", None)
-    assert found.undecided == {"input_dims.h"}
-    assert found.candidates == ("arm_convolve_1_x_n_s8", "arm_convolve_s8")
-    assert found.buffer_size is None
+    answer = route(LINE._replace(input_dims=Dims(1, None, 32, 8)), M55)
+    assert (answer.kernel, answer.chain, answer.effective, answer.status) == ("", (), "", None)
+    assert answer.undecided == {"input_dims.h"}
+    assert answer.candidates == ("arm_convolve_1_x_n_s8", "arm_convolve_s8")
+    assert answer.buffer_size is None
 
 
 def test_an_unknown_width_leaves_the_status_open_but_not_the_kernel() -> None:
-    found = route(LINE._replace(input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), M55)
-    assert (found.kernel, found.chain, found.status) == ("arm_convolve_1_x_n_s8", ("arm_convolve_1_x_n_s8",), None)
-    assert found.undecided == {"input_dims.w", "output_dims.w"}
-    assert "conv-1xn-wrong-values" in [row.id for row in found.open_hazards]
+    answer = route(LINE._replace(input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), M55)
+    assert (answer.kernel, answer.chain, answer.status) == ("arm_convolve_1_x_n_s8", ("arm_convolve_1_x_n_s8",), None)
+    assert answer.undecided == {"input_dims.w", "output_dims.w"}
+    assert "conv-1xn-wrong-values" in [row.id for row in answer.open_hazards]
     on_m4 = route(LINE._replace(input_dims=Dims(1, 1, None, 8), output_dims=Dims(1, 1, None, 8)), parse_target("m4"))
     assert (on_m4.effective, on_m4.status) == ("arm_convolve_s8", 0)
 
@@ -57,9 +57,9 @@ def test_a_decided_route_is_the_route_of_every_size(hidden: str) -> None:
 def test_what_was_tried_speaks_of_the_outer_call() -> None:
     """Depthwise as convolution swaps the filter's n and c; the explanation must not."""
     call = KernelCall("depthwise_s8", Dims(1, 8, 8, 1), Dims(1, 1, 1, 8), Dims(1, 4, 4, 8), Pair(2, 2), ch_mult=8)
-    found = route(call, M55)
-    assert found.kernel == "arm_convolve_1x1_s8"
-    outer, fast, taken = found.tried
+    answer = route(call, M55)
+    assert answer.kernel == "arm_convolve_1x1_s8"
+    outer, fast, taken = answer.tried
     assert (outer[0].kernel, outer[1]) == ("arm_convolve_wrapper_s8", ())
     assert [part.explain_with(call.variables()) for part in fast[1]] == [
         "stride.w == 1 (stride.w is 2)",

@@ -27,17 +27,17 @@ TARGETS = [parse_isa(isa.value, release, compiler) for isa, release, compiler in
 
 
 def wrapper(entry: str) -> Wrapper:
-    found = wrapper_for(entry)
-    assert found is not None
-    return found
+    row = wrapper_for(entry)
+    assert row is not None
+    return row
 
 
 def origins() -> list[Origin]:
     rows: list[Origin] = []
     for entry in (*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES):
-        found = wrapper(entry)
-        rows += [branch.origin for branch in found.branches]
-        rows += [case.origin for case in (*found.sizes, *found.reverse_sizes)]
+        row = wrapper(entry)
+        rows += [branch.origin for branch in row.branches]
+        rows += [case.origin for case in (*row.sizes, *row.reverse_sizes)]
     rows += [row.origin for family in FAMILIES for row in delegations(family)]
     rows += [row.origin for row in all_hazards()]
     return rows
@@ -117,25 +117,25 @@ def test_cmsis_5_lies_in_its_own_folder() -> None:
     ],
 )
 def test_releases_without_an_entry_point_give_a_reason_and_no_kernel(entry: str, first: str) -> None:
-    one = Dims(1, 1, 1, 1)
+    dims = Dims(1, 1, 1, 1)
     for release in RELEASES:
-        found = route(KernelCall(entry, one, one, one, ch_mult=1, per_channel=False), parse_isa("dsp", release))
+        answer = route(KernelCall(entry, dims, dims, dims, ch_mult=1, per_channel=False), parse_isa("dsp", release))
         there = RELEASES.index(release) >= RELEASES.index(first)
-        assert bool(found.kernel) is there
-        assert bool(found.reason) is not there
-        assert (found.status is None) is not there
+        assert bool(answer.kernel) is there
+        assert bool(answer.reason) is not there
+        assert (answer.status is None) is not there
 
 
 def test_per_channel_dense_layers_came_with_7_0() -> None:
-    one = Dims(1, 1, 1, 1)
-    call = KernelCall("fully_connected_s8", one, one, one, per_channel=True)
+    dims = Dims(1, 1, 1, 1)
+    call = KernelCall("fully_connected_s8", dims, dims, dims, per_channel=True)
     assert "7.0.0" in route(call, parse_isa("dsp", "6.0.0")).reason
     assert route(call, parse_isa("dsp", "7.0.0")).kernel == "arm_fully_connected_per_channel_s8"
 
 
 def test_an_unknown_entry_point_gives_a_reason() -> None:
-    one = Dims(1, 1, 1, 1)
-    assert "arm_maximum_s16" in route(KernelCall("maximum_s16", one, one, one), parse_isa("dsp")).reason
+    dims = Dims(1, 1, 1, 1)
+    assert "arm_maximum_s16" in route(KernelCall("maximum_s16", dims, dims, dims), parse_isa("dsp")).reason
 
 
 def test_entry_points_do_not_overlap() -> None:
@@ -188,8 +188,8 @@ def test_the_multiplier_tile_is_the_effective_kernel(
         dilation=Pair(dilation, dilation),
         ch_mult=multiplier,
     )
-    found = route(call, parse_isa("dsp", release))
-    assert (found.chain, found.effective) == (("arm_depthwise_conv_s8",), effective)
+    answer = route(call, parse_isa("dsp", release))
+    assert (answer.chain, answer.effective) == (("arm_depthwise_conv_s8",), effective)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)

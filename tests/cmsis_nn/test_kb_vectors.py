@@ -55,8 +55,8 @@ def vectors(path: Path) -> Iterator[dict[str, object]]:
 def disagreements(path: Path) -> list[str]:
     wrong = []
     for vector in vectors(path):
-        found = shape_answer(vector, DEFAULT)
-        wrong += [f"{name}: {found[name]} for {vector}" for name in CHECKED if found[name] != vector[name]]
+        answer = shape_answer(vector, DEFAULT)
+        wrong += [f"{name}: {answer[name]} for {vector}" for name in CHECKED if answer[name] != vector[name]]
     return wrong
 
 

@@ -33,10 +33,10 @@ def file_of(release: str, isa: Isa) -> dict[str, Any]:
 @pytest.mark.parametrize(("release", "isa"), BUILDS)
 def test_shapes_held_apart_are_predicted_as_published(release: str, isa: Isa) -> None:
     rows = fit_later_costs.later_rows(parse_isa(isa.value, release), (fit_later_costs.APART,))
-    found = fit_later_costs.published(rows, table_of(release, isa) or {})
+    predictions = fit_later_costs.published(rows, table_of(release, isa) or {})
     told = file_of(release, isa)["later"]["apart_error_percent"]
-    assert found == told
-    assert sum(error["rows"] for error in found.values()) > (2500 if release in ("7.0.0", "main") else 100)
+    assert predictions == told
+    assert sum(error["rows"] for error in predictions.values()) > (2500 if release in ("7.0.0", "main") else 100)
 
 
 def test_every_published_error_is_small() -> None:
@@ -58,11 +58,11 @@ def test_the_later_numbers_are_what_the_measurements_say() -> None:
     known, table = data["instructions"], data["later"]["instructions"]
     kinds = ("transpose_conv", "fc_s16", "pad")
     rows = list(fit_later_costs.later_rows(target, kinds=kinds))
-    found = fit_later_costs.fit_later(rows, known)
-    assert len(found) > 80
+    fitted = fit_later_costs.fit_later(rows, known)
+    assert len(fitted) > 80
     for row in rows:
         again, before = (
-            sum(n * {**known, **each}.get(name, 0) for name, n in row.counts.items()) for each in (found, table)
+            sum(n * {**known, **numbers}.get(name, 0) for name, n in row.counts.items()) for numbers in (fitted, table)
         )
         assert again == pytest.approx(before, rel=fit_later_costs.TOLERANCE)
 
@@ -83,12 +83,12 @@ def test_softmax_on_random_data_lies_in_its_range() -> None:
         for build, measured in record["instructions"].items():
             release, _, isa = build.rpartition("-")
             target = parse_isa(isa, release)
-            found = instructions_range(call, target, route(call, target))
-            if found is None:
+            span = instructions_range(call, target, route(call, target))
+            if span is None:
                 assert (release, isa) == ("4.0.0", "mve") or record["in_c"] == 1
                 continue
             checked += 1
-            assert 0.995 * found[0] <= measured <= 1.005 * found[1], (record, build, found)
+            assert 0.995 * span[0] <= measured <= 1.005 * span[1], (record, build, span)
     assert checked > 200
 
 
@@ -125,7 +125,7 @@ def test_only_data_make_a_range() -> None:
 
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(-3, 4), st.integers(1, 6), st.sampled_from((1, 2)))
 def test_taps_on_an_input_of_which_some_places_are_empty(outputs, size, padding, inputs, factor) -> None:
-    values = [place % factor == 0 for place in range(inputs * factor)]
+    values = [index % factor == 0 for index in range(inputs * factor)]
     taps = [output - padding + tap for output in range(outputs) for tap in range(size)]
     assert copied_taps(outputs, size, padding, len(values), factor) == sum(
         values[tap] for tap in taps if 0 <= tap < len(values)
@@ -150,7 +150,7 @@ def test_a_transposed_convolution_costs_more_with_more_outputs(shape, in_c, out_
         )
         for channels in (out_c, out_c + 4, out_c + 8)
     ]  # fmt: skip
-    assert all(one < other for one, other in pairwise(costs))
+    assert all(less < other for less, other in pairwise(costs))
 
 
 @given(st.permutations(range(4)), st.tuples(SIZES, SIZES, SIZES, SIZES), st.sampled_from(list(Isa)))
@@ -174,10 +174,10 @@ def test_a_pad_costs_more_than_a_smaller_one(sizes, amounts, isa) -> None:
             KernelCall("pad_s8", Dims(*sizes), NO_DIMS, Dims(n, h + more, w, c), pad_front=Dims(*front)), target
         )
 
-    one, other = padded(0), padded(16)
-    assert one is not None
+    less, other = padded(0), padded(16)
+    assert less is not None
     assert other is not None
-    assert one < other
+    assert less < other
 
 
 @pytest.mark.parametrize("isa", list(Isa))
@@ -216,8 +216,8 @@ def test_int16_convolutions_with_an_odd_number_of_channels_are_predicted_as_well
         for row in fit_later_costs.later_rows(target, (fit_later_costs.APART,), ("conv_s16",)):
             image, stride = row.call.input_dims, row.call.stride
             if image.c % 2 and stride.h > 1 and stride.w > 1 and row.instructions > 1000:
-                found = sum(times * table[name] for name, times in row.counts.items() if times)
-                assert found == pytest.approx(row.instructions, rel=0.005), row
+                total = sum(times * table[name] for name, times in row.counts.items() if times)
+                assert total == pytest.approx(row.instructions, rel=0.005), row
                 checked += 1
     assert checked > 120
 
@@ -248,8 +248,8 @@ def test_a_dense_layer_with_a_scale_per_output_costs_a_little_more_than_with_one
     target = parse_isa(isa.value, release)
     for depth, outputs in ((64, 10), (400, 120), (84, 10)):
         layer = weighted("fully_connected_s8", depth, outputs)
-        alone, each = (cost(layer._replace(per_channel=choice), target) or 0 for choice in (False, True))
-        assert 0 < 0.9 * alone < each < 1.15 * alone, (alone, each)
+        alone, apart = (cost(layer._replace(per_channel=choice), target) or 0 for choice in (False, True))
+        assert 0 < 0.9 * alone < apart < 1.15 * alone, (alone, apart)
 
 
 def weighted(entry: str, in_c: Any, out_c: Any) -> KernelCall:
@@ -284,12 +284,12 @@ def test_many_calls_at_once_cost_what_each_costs(entry: str, isa: Isa) -> None:
     for members in routes.values():
         inputs = np.array(members, np.int64)
         taken = route(weighted(entry, members[0], 5), target)
-        found = predicted(weighted(entry, inputs, np.full(len(members), 5)), target, taken)
-        each = [cost(weighted(entry, in_c, 5), target) for in_c in members]
-        known = np.broadcast_to(found.known, inputs.shape).tolist()
-        assert known == [number is not None for number in each]
+        together = predicted(weighted(entry, inputs, np.full(len(members), 5)), target, taken)
+        alone = [cost(weighted(entry, in_c, 5), target) for in_c in members]
+        known = np.broadcast_to(together.known, inputs.shape).tolist()
+        assert known == [number is not None for number in alone]
         compared += sum(known)
-        for number, at_once in zip(each, np.broadcast_to(found.instructions, inputs.shape), strict=True):
+        for number, at_once in zip(alone, np.broadcast_to(together.instructions, inputs.shape), strict=True):
             assert number is None or abs(number - at_once) <= 0.51
     assert compared == 12
 

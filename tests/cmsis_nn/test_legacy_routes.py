@@ -39,8 +39,8 @@ def taken(call: KernelCall, cpu: str, release: str = NEWEST) -> Route:
     return route(call, target_of(cpu, release))
 
 
-def ids(found: Route) -> list[str]:
-    return [hazard.id for hazard in found.hazards]
+def ids(answer: Route) -> list[str]:
+    return [hazard.id for hazard in answer.hazards]
 
 
 @pytest.mark.parametrize("release", LEGACY)
@@ -68,9 +68,9 @@ def ids(found: Route) -> list[str]:
 def test_the_most_special_function_that_takes_a_layer_runs_it(
     call: KernelCall, kernel: str, cpu: str, release: str
 ) -> None:
-    found = taken(call, cpu, release)
-    assert (found.kernel, bool(found.reason), found.hazards) == (kernel, not kernel, ())
-    assert found.status == (0 if kernel else None)
+    answer = taken(call, cpu, release)
+    assert (answer.kernel, bool(answer.reason), answer.hazards) == (kernel, not kernel, ())
+    assert answer.status == (0 if kernel else None)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_the_most_special_function_that_takes_a_layer_runs_it(
     ],
 )
 def test_an_odd_output_of_sixteen_bits(cpu: str, release: str, kernel: str, hazards: list[str]) -> None:
-    found = taken(square("q15", 2, 2, size=9), cpu, release)
-    assert (found.kernel, ids(found)) == (kernel, hazards)
+    answer = taken(square("q15", 2, 2, size=9), cpu, release)
+    assert (answer.kernel, ids(answer)) == (kernel, hazards)
 
 
 def test_one_padding_for_both_sides() -> None:
@@ -127,8 +127,8 @@ def test_depthwise_takes_one_output_for_each_input_channel(in_c: int, out_c: int
 )
 @pytest.mark.parametrize(("out_c", "end"), [(4, "_opt"), (3, "")])
 def test_four_rows_are_interleaved(entry: str, function: str, out_c: int, end: str) -> None:
-    found = taken(KernelCall(entry, Dims(1, 1, 1, 1), Dims(1, 1, 1, out_c), Dims(1, 1, 1, out_c)), "m4")
-    assert (found.kernel, ids(found)) == (function + end, [])
+    answer = taken(KernelCall(entry, Dims(1, 1, 1, 1), Dims(1, 1, 1, out_c), Dims(1, 1, 1, out_c)), "m4")
+    assert (answer.kernel, ids(answer)) == (function + end, [])
 
 
 def test_pools_are_square() -> None:
@@ -154,8 +154,8 @@ def test_releases_by_api() -> None:
     old = target_of("m4", "cmsis5-5.7.0")
     with pytest.raises(ValueError, match="has no wrappers"):
         shape_answer(record, old)
-    found = shape_answer({**record, "wrapper": "convolve_q7"}, old)
-    assert (found["kernel"], found["buffer_size"]) == ("arm_convolve_1x1_HWC_q7_fast_nonsquare", 16)
+    answer = shape_answer({**record, "wrapper": "convolve_q7"}, old)
+    assert (answer["kernel"], answer["buffer_size"]) == ("arm_convolve_1x1_HWC_q7_fast_nonsquare", 16)
 
 
 def test_every_row_of_the_legacy_api_is_told_apart_from_the_others() -> None:

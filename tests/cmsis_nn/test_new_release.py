@@ -127,8 +127,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def records(path: Path) -> list[dict[str, object]]:
     """Records of 7.0.0, without what was measured."""
     with gzip.open(path, "rt") as lines:
-        found = [json.loads(line) for line in lines]
-    return [record for record in found if record.get("version") in ("v7.0.0", "7.0.0")]
+        recorded = [json.loads(line) for line in lines]
+    return [record for record in recorded if record.get("version") in ("v7.0.0", "7.0.0")]
 
 
 def answers(copy: Copy, rows: list[dict[str, object]], release: str) -> list[dict[str, object]]:
@@ -154,11 +154,11 @@ def test_an_added_release_routes_as_the_one_before_but_for_its_changed_s8_branch
     old, new = (answers(added, rows, release) for release in ("7.0.0", "7.1.0"))
     changed = [left_the_s8_branch(row) for row in rows]
     assert 3 < sum(changed) < len(rows) / 4
-    for one, other, apart in zip(old, new, changed, strict=True):
+    for before, other, apart in zip(old, new, changed, strict=True):
         if apart:
             assert other["kernel"] == "arm_convolve_s8"
         else:
-            assert [one[name] for name in ANSWERS] == [other[name] for name in ANSWERS]
+            assert [before[name] for name in ANSWERS] == [other[name] for name in ANSWERS]
     assert any(answer["hazard_ids"] and answer["buffer_size"] for answer in new)
 
 
@@ -174,9 +174,9 @@ def test_an_added_release_costs_what_its_file_says(added: Copy) -> None:
         rows = [json.loads(line) for line in lines][:400]
     rows = [{name: value for name, value in row.items() if name not in ("version", "cpu")} for row in rows]
     old, new = (answers(added, rows, release) for release in ("7.0.0", "7.1.0"))
-    numbers = [(one["instructions"], other["instructions"]) for one, other in zip(old, new, strict=True)]
-    assert sum(one is not None and one == other for one, other in numbers) > 100
-    assert sum(one != other for one, other in numbers) < len(rows) / 10
+    numbers = [(before["instructions"], other["instructions"]) for before, other in zip(old, new, strict=True)]
+    assert sum(before is not None and before == other for before, other in numbers) > 100
+    assert sum(before != other for before, other in numbers) < len(rows) / 10
 
 
 def test_an_added_release_is_linted_as_the_one_before(added: Copy, model: Path) -> None:
@@ -186,14 +186,14 @@ def test_an_added_release_is_linted_as_the_one_before(added: Copy, model: Path) 
     old, new = (findings(added, model, "cortex-m55", release) for release in ("7.0.0", "7.1.0"))
     # conv1 leaves the 1xN kernel at 12 channels: it is told, and other channels pay around it or repair conv2.
     # What the whole plan saves stands beside conv4 as well.
-    kinds = {place[:2] for place in places(old) ^ places(new)}
+    kinds = {row[:2] for row in places(old) ^ places(new)}
     assert kinds == {("CNN103", "conv1"), ("CNN201", "conv0"), ("CNN201", "conv4"), ("CNN301", "conv2")}
 
 
-def places(found: list[dict[str, object]]) -> set[tuple[str, ...]]:
+def places(findings: list[dict[str, object]]) -> set[tuple[str, ...]]:
     """Rule, node, channel count and numbers of each finding and of those that are told with it."""
-    told = [{"code": one["code"], **each} for one in found for each in (one, *one["others"])]
-    return {(each["code"], each["location"]["node"], json.dumps([each["resize"], each["properties"]])) for each in told}
+    told = [{"code": finding["code"], **told} for finding in findings for told in (finding, *finding["others"])]
+    return {(told["code"], told["location"]["node"], json.dumps([told["resize"], told["properties"]])) for told in told}
 
 
 def findings(copy: Copy, model: Path, cpu: str, release: str) -> list[dict[str, object]]:
@@ -238,8 +238,8 @@ def test_an_unreviewed_release_is_refused_everywhere(unreviewed: Copy, model: Pa
 
 
 def test_a_release_that_is_not_reviewed_is_refused_in_the_api() -> None:
-    one = Dims(1, 8, 8, 8)
-    call = KernelCall("convolve_s8", one, one, one)
+    dims = Dims(1, 8, 8, 8)
+    call = KernelCall("convolve_s8", dims, dims, dims)
     for entry in ("convolve_s8", "avgpool_s8"):
         target = Target("cortex-m4", Isa.DSP, "7.1.0")
         for ask in (route, cost):

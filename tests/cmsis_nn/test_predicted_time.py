@@ -50,14 +50,14 @@ def sizes(name):
     if dense := DENSE.fullmatch(name):
         source, result = map(int, dense.groups())
         return {"kind": "fc", "h": 1, "w": 1, "in_c": source, "kh": 1, "kw": 1, "out_c": result, "out_h": 1, "out_w": 1}
-    found = LAYER.fullmatch(name)
-    if found is None:
+    match = LAYER.fullmatch(name)
+    if match is None:
         return None
-    kernel, stride, side, source, result = (int(text or 0) for text in found.groups()[1:])
+    kernel, stride, side, source, result = (int(text or 0) for text in match.groups()[1:])
     out = side // (stride or 1)
     record = {"h": side, "w": side, "in_c": source, "kh": kernel, "kw": kernel, "out_h": out, "out_w": out}
     strides = {"stride_h": stride or 1, "stride_w": stride or 1, "pad_h": kernel // 2, "pad_w": kernel // 2}
-    kind = {"kind": "dw", "ch_mult": 1} if found[1] == "depthwise" else {"kind": "conv"}
+    kind = {"kind": "dw", "ch_mult": 1} if match[1] == "depthwise" else {"kind": "conv"}
     return {**kind, **record, **strides, "out_c": result or source}
 
 
@@ -77,7 +77,7 @@ def test_the_range_holds_the_product_and_is_never_one_number(instructions, clock
         assert time_on(row.cpu, instructions, clock, row.memory).milliseconds is None
         return
     low, high = time_on(row.cpu, instructions, clock, row.memory or "unknown").milliseconds
-    exact_low, exact_high = (1000 * instructions * each / clock for each in (row.low, row.high))
+    exact_low, exact_high = (1000 * instructions * cycles / clock for cycles in (row.low, row.high))
     assert low <= exact_low * (1 + 1e-9)
     assert high >= exact_high * (1 - 1e-9)
     assert low == pytest.approx(exact_low, rel=0.011)
@@ -109,15 +109,15 @@ def test_a_placement_changes_nothing_on_other_cpus():
 
 @pytest.mark.parametrize("cpu", [*sorted(set(CPUS) - {row.cpu for row in ROWS}), "cortex-m4+nodsp", "cortex-m55+nomve"])
 def test_other_cpus_and_builds_have_no_time(cpu, told):
-    found = time_on(cpu)
-    told(found.text)
-    assert (found.milliseconds, found.fields["predicted_ms"]) == (None, None)
+    time = time_on(cpu)
+    told(time.text)
+    assert (time.milliseconds, time.fields["predicted_ms"]) == (None, None)
 
 
 def test_figures_too_far_apart_give_no_time(told):
-    found = cycle_range(target_of("cortex-m85", "7.0.0", "gcc"), "unknown")
-    assert found.high == 0
-    told(found.reason)
+    cycles = cycle_range(target_of("cortex-m85", "7.0.0", "gcc"), "unknown")
+    assert cycles.high == 0
+    told(cycles.reason)
 
 
 def test_no_time_where_no_cost_is_known(told):
@@ -162,9 +162,9 @@ def test_other_clocks_are_refused(text, said):
 def test_a_range_of_instructions_widens_the_range_of_times() -> None:
     """The least instructions at the fewest cycles, the most at the most."""
     target = target_of("cortex-m4", "7.0.0", "gcc")
-    one, other = (predicted_time(target, 100_000_000, "any", (number, number), 0) for number in (10**6, 3 * 10**6))
+    single, other = (predicted_time(target, 100_000_000, "any", (number, number), 0) for number in (10**6, 3 * 10**6))
     both = predicted_time(target, 100_000_000, "any", (10**6, 3 * 10**6), 0)
-    assert both.milliseconds == ((one.milliseconds or (0, 0))[0], (other.milliseconds or (0, 0))[1])
+    assert both.milliseconds == ((single.milliseconds or (0, 0))[0], (other.milliseconds or (0, 0))[1])
 
 
 def test_a_layer_without_elements_takes_no_time_at_least() -> None:

@@ -68,10 +68,10 @@ def together(calls):
         rows = [getattr(call, name) for call in calls]
         return Dims(*(np.array(sizes) if len(set(sizes)) > 1 else sizes[0] for sizes in zip(*rows, strict=True)))
 
-    found = {name: dims(name) for name in ("input_dims", "filter_dims", "output_dims")}
+    arrays = {name: dims(name) for name in ("input_dims", "filter_dims", "output_dims")}
     if len({call.ch_mult for call in calls}) > 1:
-        found["ch_mult"] = np.array([call.ch_mult for call in calls])
-    return first._replace(**found)
+        arrays["ch_mult"] = np.array([call.ch_mult for call in calls])
+    return first._replace(**arrays)
 
 
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
@@ -99,8 +99,8 @@ def test_calls_with_one_route_are_priced_together_as_alone(calls, release, cpu):
     for call in calls:
         ways.setdefault(way(route(call, target)), []).append(call)
     for same in ways.values():
-        found = predicted(together(same), target, route(same[0], target))
-        numbers, known = (np.broadcast_to(values, len(same)) for values in found)
+        prices = predicted(together(same), target, route(same[0], target))
+        numbers, known = (np.broadcast_to(values, len(same)) for values in prices)
         expected = [cost(call, target) for call in same]
         assert [round(number) if sure else None for number, sure in zip(numbers, known, strict=True)] == expected
 

@@ -53,10 +53,10 @@ def test_kernels_that_count_in_32_bits_are_right() -> None:
 
 
 def test_channels_of_depthwise_kernels() -> None:
-    for channels, found in ((65536, []), (65537, ["dw-opt-16-bit-channels"])):
+    for channels, names in ((65536, []), (65537, ["dw-opt-16-bit-channels"])):
         same = Dims(1, 1, 1, channels)
         call = KernelCall("depthwise_s8", same._replace(h=2), same._replace(h=2), same, ch_mult=1)
-        assert met(call, "cortex-m4", "main") == found
+        assert met(call, "cortex-m4", "main") == names
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_two_axes_beyond_16_bits(rows: int, columns: int, release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "found"),
+    ("order", "names"),
     [
         ((0, 1, 3, 2), {"transpose-16-bit-offsets"}),
         ((0, 2, 1, 3), set()),
@@ -54,9 +54,9 @@ def test_two_axes_beyond_16_bits(rows: int, columns: int, release: str) -> None:
         ((1, 0, 3, 2), set()),
     ],
 )
-def test_four_axes_go_through_16_bits_only_on_mve_where_the_first_two_stay(order, found) -> None:
+def test_four_axes_go_through_16_bits_only_on_mve_where_the_first_two_stay(order, names) -> None:
     call = transpose((1, 2, 8, 9364), order)
-    assert hazards(call, Isa.MVE) == found
+    assert hazards(call, Isa.MVE) == names
     assert hazards(call, Isa.DSP) == set()
 
 
