@@ -27,24 +27,24 @@ pytestmark = needs_firmware
     "make", [models.mobilenet, models.residual, models.one_dimensional], ids=lambda make: make.__name__
 )
 def test_dispatch_is_as_predicted_on_every_instruction_set(make, tmp_path: Path) -> None:
-    found = data(make(tmp_path), *CORES)
-    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an386", "mps3-an547"]
-    for each in found["checks"]:
-        assert each["agrees"]
-        assert not each["not_run"]
-        called = [layer for layer in each["layers"] if layer["function"]]
+    report = data(make(tmp_path), *CORES)
+    assert [check["board"] for check in report["checks"]] == ["mps2-an385", "mps2-an386", "mps3-an547"]
+    for board in report["checks"]:
+        assert board["agrees"]
+        assert not board["not_run"]
+        called = [layer for layer in board["layers"] if layer["function"]]
         assert len(called) >= 3
         for layer in called:
             assert layer["observed"]["chain"] == layer["predicted"]["chain"] != []
             assert layer["observed"]["effective"] == layer["predicted"]["effective"]
-        assert all(layer["differences"]["largest"] <= 1 for layer in each["layers"])
-        assert max(output["largest"] for output in each["outputs"]) <= 2
+        assert all(layer["differences"]["largest"] <= 1 for layer in board["layers"])
+        assert max(output["largest"] for output in board["outputs"]) <= 2
 
 
 def test_every_other_cpu_runs_on_its_board(tmp_path: Path) -> None:
-    found = data(models.one_dimensional(tmp_path), *[f"--target=cortex-{name}" for name in ("m0", "m7", "m33")])
-    assert [each["board"] for each in found["checks"]] == ["mps2-an385", "mps2-an500", "mps2-an505"]
-    assert all(each["agrees"] for each in found["checks"])
+    report = data(models.one_dimensional(tmp_path), *[f"--target=cortex-{name}" for name in ("m0", "m7", "m33")])
+    assert [check["board"] for check in report["checks"]] == ["mps2-an385", "mps2-an500", "mps2-an505"]
+    assert all(check["agrees"] for check in report["checks"])
 
 
 def test_runs_are_repeatable_to_the_instruction(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_host_that_answers_late_is_in_no_count(
             patch.setattr(run._Host, "_put", lambda *given, wait=delay: (time.sleep(wait), answer(*given)))
             assert main([model, *CORES, "--json", "-"]) == 0
         checks = json.loads(capsys.readouterr().out)["checks"]
-        counts.add(tuple(layer["observed"]["instructions"] for each in checks for layer in each["layers"]))
+        counts.add(tuple(layer["observed"]["instructions"] for check in checks for layer in check["layers"]))
     assert len(counts) == 1
 
 
@@ -88,15 +88,15 @@ def test_a_padded_multiplier_changes_the_static_kernel_and_saves_instructions(tm
 
 
 def test_a_model_without_its_dead_channels_is_strictly_better(tmp_path: Path) -> None:
-    found = data(models.dead_lanes(tmp_path, 9), "--against", models.dead_lanes(tmp_path, 0), "--strict")
-    comparison = found["comparisons"][0]
+    report = data(models.dead_lanes(tmp_path, 9), "--against", models.dead_lanes(tmp_path, 0), "--strict")
+    comparison = report["comparisons"][0]
     assert all(layer["after"]["instructions"] < layer["before"]["instructions"] for layer in comparison["layers"])
     assert comparison["outputs"][0]["count"] == 0
 
 
 def test_strict_refuses_a_layer_that_got_worse(tmp_path: Path) -> None:
-    found = data(models.dead_lanes(tmp_path, 0), "--against", models.dead_lanes(tmp_path, 9), "--strict", code=1)
-    codes = [each["code"] for each in found["comparisons"][0]["disagreements"]]
+    report = data(models.dead_lanes(tmp_path, 0), "--against", models.dead_lanes(tmp_path, 9), "--strict", code=1)
+    codes = [disagreement["code"] for disagreement in report["comparisons"][0]["disagreements"]]
     assert set(codes) == {"FWC006"}
     assert len(codes) == 4
 
@@ -106,8 +106,8 @@ def test_changed_outputs_are_seen(tmp_path: Path) -> None:
     after = tmp_path / "after.onnx"
     after.write_bytes(Path(before).read_bytes())
     change_a_weight(after)
-    found = data(before, "--against", str(after), code=1)
-    assert [each["code"] for each in found["comparisons"][0]["disagreements"]] == ["FWC005"]
+    report = data(before, "--against", str(after), code=1)
+    assert [disagreement["code"] for disagreement in report["comparisons"][0]["disagreements"]] == ["FWC005"]
 
 
 def change_a_weight(path: Path) -> None:
@@ -159,8 +159,8 @@ def test_reports_in_every_form(tmp_path: Path) -> None:
 def test_the_trace_shows_who_called_whom(tmp_path: Path) -> None:
     done = check(models.multiplier(tmp_path, 4), "--trace")
     lines = [line.strip() for line in done.stdout.splitlines()]
-    place = lines.index("arm_depthwise_conv_wrapper_s8, status 0")
-    assert lines[place + 1 : place + 3] == ["arm_depthwise_conv_s8, status 0", "depthwise_conv_s8_mult_4"]
+    position = lines.index("arm_depthwise_conv_wrapper_s8, status 0")
+    assert lines[position + 1 : position + 3] == ["arm_depthwise_conv_s8, status 0", "depthwise_conv_s8_mult_4"]
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_layers_beside_one_that_does_not_fit_the_board_run(tmp_path: Path) -> No
     weights = models.with_biases({"w": models.filters(800, 4, 1, 1), "v": models.filters(800, 800, 1, 1)})
     layers = [models.conv("x", "w", "m"), models.conv("m", "v", "y")]
     model = models.save(tmp_path, "half", layers, ([1, 4, 2, 2], [1, 800, 2, 2]), weights)
-    (found,) = data(model, "--per-layer", "--target", "cortex-m55")["checks"]
-    assert [layer["node"] for layer in found["layers"]] == ["m"]
-    (left,) = found["not_run"]
+    (check,) = data(model, "--per-layer", "--target", "cortex-m55")["checks"]
+    assert [layer["node"] for layer in check["layers"]] == ["m"]
+    (left,) = check["not_run"]
     assert left["node"] == "y"
     assert left["reason"].startswith("it alone does not fit the board: 649,600 bytes of constants; ")
 

@@ -53,7 +53,7 @@ PADDED = KernelCall(
 
 
 def step(form: str = "convolve", call: KernelCall | None = PADDED, **more: object) -> Step:
-    values = [Value(name, place, (1, 4), (0, 1), Quantization(0.1, 0)) for place, name in enumerate("xy")]
+    values = [Value(name, index, (1, 4), (0, 1), Quantization(0.1, 0)) for index, name in enumerate("xy")]
     return Step("layer", "Conv", form, (values[0],), values[1], call, **more)  # type: ignore[arg-type]
 
 
@@ -75,7 +75,7 @@ def test_a_defect_of_inline_assembly_is_not_missed_where_a_compiler_gets_c_code(
     )
     mve = target_of("cortex-m55", "4.1.0")
     predicted = route(outside, mve)
-    assert [each.id for each in predicted.hazards] == ["conv-1xn-window-outside"]
+    assert [hazard.id for hazard in predicted.hazards] == ["conv-1xn-window-outside"]
     assert len(list(unseen(predicted, Trouble(0, (), ()), mve))) == 1
     assert list(unseen(predicted, Trouble(0, (), ()), mve, assembly=False)) == []
     bench = Bench(board_named("cortex-m55"), open_library(""), compiler=CLANG)
@@ -133,20 +133,20 @@ def test_a_constant_that_does_not_fit_its_type_is_refused_with_the_number() -> N
 
 def degenerate(folder: Path, scale: float) -> str:
     """A softmax whose input has a scale, as a calibration on nothing but zeros gives it."""
-    made = Qdq((1, 8))
-    made.real = made.dequantized("k", scale)
-    made.nodes, made.constants = made.nodes[1:], made.constants[2:]  # without the input of scale 0.1
-    made.nodes[0].input[0] = "x"
+    model = Qdq((1, 8))
+    model.real = model.dequantized("k", scale)
+    model.nodes, model.constants = model.nodes[1:], model.constants[2:]  # without the input of scale 0.1
+    model.nodes[0].input[0] = "x"
     path = str(folder / "softmax.onnx")
-    onnx.save(made.layer("Softmax", axis=-1).rounded(1 / 256, -128).model(), path)
+    onnx.save(model.layer("Softmax", axis=-1).rounded(1 / 256, -128).model(), path)
     return path
 
 
 @pytest.mark.parametrize("power", [-25, -26, -29])
 def test_a_softmax_of_a_degenerate_scale_is_refused_with_the_reason(power: int, tmp_path: Path) -> None:
     path, said = degenerate(tmp_path, 2.0**power), "the scale of its input is at most 2^-26"
-    found = lint(path, targets=["cortex-m4"])
-    told = [finding.message for finding in found.findings if finding.code == "CNN512"]
+    findings = lint(path, targets=["cortex-m4"])
+    told = [finding.message for finding in findings.findings if finding.code == "CNN512"]
     if power > -26:
         assert told == []
         assert [step.form for step in open_model(path, open_library(""), Options({}), tmp_path).program.steps]
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_one_compiler_and_right_with_another_is_the_compilers
     told(said.text)
     assert clang.layers[0].disagreements == ()
     both = blamed([checked("gcc 12.2.1", wrong), checked("clang 16.0.6", wrong)])
-    assert [one.layers[0].disagreements for one in both] == [(wrong,), (wrong,)]
+    assert [check.layers[0].disagreements for check in both] == [(wrong,), (wrong,)]
 
 
 def opened(path: str, graph: Graph) -> OpenedModel:
@@ -208,8 +208,8 @@ def test_a_flagged_layer_that_did_not_run_is_told(tmp_path: Path) -> None:
     label = model.graph.nodes[0].label
     unseen_layers = flagged_layers(model, M4, {label})
     assert unseen_layers == ((label, "dw-3x3-padding-after"),)
-    found = replace(checked("gcc 12.2.1"), unseen=unseen_layers)
-    assert (found.agrees, found.right, found.verdict) == (True, False, "agrees, but a flagged layer did not run")
+    check = replace(checked("gcc 12.2.1"), unseen=unseen_layers)
+    assert (check.agrees, check.right, check.verdict) == (True, False, "agrees, but a flagged layer did not run")
 
 
 def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes(told: Told) -> None:
@@ -259,11 +259,11 @@ def test_the_version_of_gcc_decides_what_it_makes_wrong(
     monkeypatch.setattr(compilers, "version_of", lambda _: f"arm-none-eabi-gcc {version}")
     bench = Bench(board_named("cortex-m55"), replace(open_library(""), release="7.0.0"))
     narrow = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
-    assert [each.id for each in route(narrow, bench.target).hazards] == ["dw-s4-opt-gcc-predicate"] * told
+    assert [hazard.id for hazard in route(narrow, bench.target).hazards] == ["dw-s4-opt-gcc-predicate"] * told
     assert route(narrow, replace(bench, compiler=CLANG).target).hazards == ()
     observed = Observed((Traced("arm_nn_softmax_common_s8", 0, 1, 0),), (), "")
     said = _remarks(replace(step(), function="arm_softmax_s8"), bench, None, observed)
-    assert ["leaves its MVE softmax out" in each for each in said] == [True] * told
+    assert ["leaves its MVE softmax out" in text for text in said] == [True] * told
 
 
 def test_a_defect_that_a_version_may_have_is_no_failed_prediction() -> None:
@@ -305,11 +305,11 @@ def repaired(folder: Path) -> str:
 
 @needs_firmware
 def test_a_defect_that_a_change_repairs_is_told_as_repaired(tmp_path: Path) -> None:
-    found = data(models.right_padding(tmp_path), "--against", repaired(tmp_path))
-    (comparison,) = found["comparisons"]
+    report = data(models.right_padding(tmp_path), "--against", repaired(tmp_path))
+    (comparison,) = report["comparisons"]
     assert comparison["verdict"] == "repaired"
     assert comparison["disagreements"] == []
-    assert [each["verdict"] for each in found["checks"]] == ["agrees, and is defective", "agrees"]
+    assert [check["verdict"] for check in report["checks"]] == ["agrees, and is defective", "agrees"]
 
 
 @needs_firmware
@@ -322,7 +322,7 @@ def test_a_bias_along_another_axis_is_one_line_or_read_leniently(tmp_path: Path)
     )  # fmt: skip
     path = more.quantized(model, tmp_path, activation_type=QuantType.QInt8)
     file = onnx.load(path)
-    ranks = {each.name: len(each.dims) for each in file.graph.initializer}
+    ranks = {initializer.name: len(initializer.dims) for initializer in file.graph.initializer}
     for node in file.graph.node:
         if node.op_type == "DequantizeLinear" and ranks.get(node.input[0]) == 1:
             del node.attribute[:]
@@ -341,11 +341,11 @@ def test_float_weights_between_quantized_activations_come_with_advice(tmp_path: 
 
     path = more.quantized(models.one_dimensional(tmp_path), tmp_path, activation_type=QuantType.QInt8)
     file = onnx.load(path)
-    numbers = {each.name: numpy_helper.to_array(each) for each in file.graph.initializer}
-    made = {name: node for node in file.graph.node for name in node.output}
+    numbers = {initializer.name: numpy_helper.to_array(initializer) for initializer in file.graph.initializer}
+    makers = {name: node for node in file.graph.node for name in node.output}
     for node in file.graph.node:
         if node.op_type == "Conv":
-            integers = numbers[made[node.input[1]].input[0]].astype(np.float32)
+            integers = numbers[makers[node.input[1]].input[0]].astype(np.float32)
             file.graph.initializer.append(numpy_helper.from_array(integers * 0.01, f"{node.name}_float"))
             node.input[1] = f"{node.name}_float"
     onnx.save(file, path)

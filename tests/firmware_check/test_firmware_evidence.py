@@ -62,16 +62,16 @@ def test_a_statement_that_moved_is_found_again(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").split("\n")
     path.write_text("\n".join([*lines[:93], "", "", *lines[93:]]), encoding="utf-8")
     said = drifts(library)
-    assert any("the statement moved to line 96" in each for each in said)
+    assert any("the statement moved to line 96" in text for text in said)
 
 
 def test_a_new_branch_is_named_though_no_line_moved(tmp_path: Path) -> None:
     library = carried(tmp_path)
     path = library.root / WRAPPER
     text = path.read_text(encoding="utf-8")
-    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_wrapper_s8(")) + 1
+    position = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_wrapper_s8(")) + 1
     early = " if (filter_dims->h == 7) { return arm_convolve_7x7_s8(ctx, conv_params); }"
-    path.write_text(text[:place] + early + text[place:], encoding="utf-8")
+    path.write_text(text[:position] + early + text[position:], encoding="utf-8")
     (said,) = drifts(library)
     assert said == (
         f"{WRAPPER} arm_convolve_wrapper_s8: it calls arm_convolve_7x7_s8, which no row has; mend routes/convolve_s8"
@@ -108,9 +108,9 @@ def test_what_a_call_computes_is_what_a_loop_computes(stem: str) -> None:
         f"{stem}_s8", Dims(2, 5, 6, 4), Dims(6, 2, 3, 2) if deep else Dims(1, 2, 3, 8), Dims(2, 2, 3, 6 if deep else 8),
         Pair(2, 2), Pair(1, 1), Pair(0, 1), Pair(2, 1), 0 if deep else 2,
     )  # fmt: skip
-    made = call_step("x", call, open_library(""))
-    data = made.sources[0].reshape(2, 5, 6, 4).astype(int) - 7
-    arrays = {array.name: array.values for array in made.step.arrays}
+    step = call_step("x", call, open_library(""))
+    data = step.sources[0].reshape(2, 5, 6, 4).astype(int) - 7
+    arrays = {array.name: array.values for array in step.step.arrays}
     weights = arrays["weights"][:-16].reshape(tuple(call.filter_dims))
     for n, y, x, c in np.ndindex(2, 2, 3, call.output_dims.c):
         total = int(arrays["bias"][c])
@@ -120,7 +120,7 @@ def test_what_a_call_computes_is_what_a_loop_computes(stem: str) -> None:
                 channel = c // 3 * 2 + d if deep else c // 2
                 total += int(data[n, iy, ix, channel]) * int(weights[c, ky, kx, d] if deep else weights[0, ky, kx, c])
         real = total * int(arrays["multipliers"][c]) * 2.0 ** (int(arrays["shifts"][c]) - 31) - 5
-        assert abs(made.expected.reshape(tuple(call.output_dims))[n, y, x, c] - min(127, max(-128, real))) <= 0.5
+        assert abs(step.expected.reshape(tuple(call.output_dims))[n, y, x, c] - min(127, max(-128, real))) <= 0.5
 
 
 @needs_firmware

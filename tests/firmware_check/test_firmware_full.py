@@ -53,17 +53,17 @@ def library() -> Library:
 
 def checks(model: str, allowed: int = 1) -> list[dict]:
     """One check for each instruction set; all of them agree, which says that kernels ran as predicted."""
-    found = data(model, "--cmsis-nn", FOLDER, *CORES)["checks"]
-    for each in found:
-        assert each["agrees"]
-        assert not each["not_run"]
-        assert all(layer["differences"]["largest"] <= allowed for layer in each["layers"])
-    return found
+    run_checks = data(model, "--cmsis-nn", FOLDER, *CORES)["checks"]
+    for check in run_checks:
+        assert check["agrees"]
+        assert not check["not_run"]
+        assert all(layer["differences"]["largest"] <= allowed for layer in check["layers"])
+    return run_checks
 
 
 def test_every_form_runs_and_is_right(library: Library, tmp_path: Path) -> None:
-    for each in checks(every_form(tmp_path)):
-        layers = {layer["node"]: layer for layer in each["layers"]}
+    for dict in checks(every_form(tmp_path)):
+        layers = {layer["node"]: layer for layer in dict["layers"]}
         for name, (function, since) in FORMS.items():
             layer = layers[name]
             assert bool(layer["reference_code"]) == (not library.since(since)), name
@@ -83,8 +83,8 @@ def test_concatenation_runs_along_every_axis(axis: int, tmp_path: Path) -> None:
     weights["w2"] = models.filters(4, shape[1], 1, 1)
     shapes = [1, 3, 6, 6], [1, 4, *shape[2:]]
     model = models.save(tmp_path, "concat", nodes, shapes, models.with_biases(weights))
-    for each in checks(model):
-        functions = {layer["node"]: layer["function"] for layer in each["layers"]}
+    for dict in checks(model):
+        functions = {layer["node"]: layer["function"] for layer in dict["layers"]}
         assert functions["concat"] == "arm_concatenation_s8_x"
 
 
@@ -114,8 +114,8 @@ def upsampling(folder: Path, sizes: tuple[int, int, int, int, int]) -> str:
 @pytest.mark.parametrize("name", TRANSPOSED)
 def test_transposed_convolution_takes_both_routes(name: str, library: Library, tmp_path: Path) -> None:
     sizes, kernel = TRANSPOSED[name]
-    for each in checks(upsampling(tmp_path, sizes)):
-        layer = each["layers"][-1]
+    for dict in checks(upsampling(tmp_path, sizes)):
+        layer = dict["layers"][-1]
         assert bool(layer["reference_code"]) == (not library.since("5.0.0"))
         if library.since("7.0.0"):
             assert layer["observed"]["effective"] == kernel
@@ -125,11 +125,11 @@ def test_a_known_defect_is_seen_on_the_device(library: Library, tmp_path: Path) 
     """7.0.0: padding that is no multiple of the stride. No other release has it under that name."""
     if library.release != "7.0.0":
         pytest.skip(f"the defect is of 7.0.0, the checkout is {library.release}")
-    found = data(upsampling(tmp_path, (8, 5, 3, 2, 1)), "--cmsis-nn", FOLDER, code=1)["checks"][0]
-    texts = [each["text"] for each in found["layers"][-1]["defects"] if each["code"] == "CNN302"]
+    check = data(upsampling(tmp_path, (8, 5, 3, 2, 1)), "--cmsis-nn", FOLDER, code=1)["checks"][0]
+    texts = [defect["text"] for defect in check["layers"][-1]["defects"] if defect["code"] == "CNN302"]
     assert any("a known defect of this release: tconv-padding-not-in-strides" in text for text in texts)
-    assert found["agrees"]
-    assert found["verdict"] == "agrees, and is defective"
+    assert check["agrees"]
+    assert check["verdict"] == "agrees, and is defective"
 
 
 def without_bias(folder: Path) -> str:
@@ -148,8 +148,8 @@ def without_bias(folder: Path) -> str:
 
 
 def test_a_layer_without_a_bias_runs_and_is_right(tmp_path: Path) -> None:
-    for each in checks(without_bias(tmp_path)):
-        assert [layer["node"] for layer in each["layers"]][:3] == ["conv", "depthwise", "transposed"]
+    for dict in checks(without_bias(tmp_path)):
+        assert [layer["node"] for layer in dict["layers"]][:3] == ["conv", "depthwise", "transposed"]
 
 
 def test_a_null_bias_of_a_wide_depthwise_layer_is_seen_on_the_device(tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_a_null_bias_of_a_wide_depthwise_layer_is_seen_on_the_device(tmp_path: P
     weights = {**models.with_biases({"w": models.filters(128, 3, 1, 1)}), "d": models.filters(128, 1, 3, 3)}
     model = models.save(tmp_path, "wide", nodes, ([1, 3, 6, 6], [1, 128, 4, 4]), weights)
     options = "--cmsis-nn", FOLDER, "--target", "cortex-m55"
-    found = data(model, *options, code=1)["checks"][0]["layers"][-1]
-    assert any("a known defect of this release: dw-opt-no-bias" in each["text"] for each in found["defects"])
-    assert found["disagreements"] == []
+    layer = data(model, *options, code=1)["checks"][0]["layers"][-1]
+    assert any("a known defect of this release: dw-opt-no-bias" in defect["text"] for defect in layer["defects"])
+    assert layer["disagreements"] == []
 
 
 def test_the_examples_agree(tmp_path: Path) -> None:
@@ -191,8 +191,8 @@ def sixteen(library: Library) -> None:
 
 @pytest.mark.usefixtures("sixteen")
 def test_every_form_of_sixteen_bits_runs_and_is_right(tmp_path: Path) -> None:
-    for each in checks(more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path), allowed=2):
-        functions = {layer["node"]: layer["function"] for layer in each["layers"] if layer["function"]}
+    for dict in checks(more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path), allowed=2):
+        functions = {layer["node"]: layer["function"] for layer in dict["layers"] if layer["function"]}
         assert functions == SIXTEEN_BITS
 
 
@@ -214,15 +214,15 @@ WIDE_CONVOLUTIONS = {  # input channels, outputs, kernel, and what else the oper
 def test_convolutions_of_sixteen_bits_take_their_routes(name: str, tmp_path: Path) -> None:
     channels, outputs, kernel, attributes = WIDE_CONVOLUTIONS[name]
     model = more.in_sixteen_bits(more.convolution(tmp_path, channels, outputs, kernel, **attributes), tmp_path)
-    for each in checks(model, allowed=2):
-        assert each["layers"][-1]["observed"]["chain"] == each["layers"][-1]["predicted"]["chain"] != []
+    for dict in checks(model, allowed=2):
+        assert dict["layers"][-1]["observed"]["chain"] == dict["layers"][-1]["predicted"]["chain"] != []
 
 
 @pytest.mark.usefixtures("sixteen")
 def test_a_softmax_of_sixteen_bits_keeps_its_bound(tmp_path: Path) -> None:
     classes = 20
-    for each in checks(more.in_sixteen_bits(more.classifier(tmp_path, 600, classes), tmp_path), allowed=2 * classes):
-        dense, softmax = each["layers"][-2:]
+    for dict in checks(more.in_sixteen_bits(more.classifier(tmp_path, 600, classes), tmp_path), allowed=2 * classes):
+        dense, softmax = dict["layers"][-2:]
         assert dense["differences"]["largest"] <= 2
         assert softmax["differences"]["largest"] > 2
 
@@ -236,18 +236,18 @@ def test_a_padded_transposed_convolution_is_right_up_to_6(name: str, library: Li
     """Its padding at the end is a parameter, which 5.0.0 and 6.0.0 read (arm_transpose_conv_s8.c:84, :147)."""
     if library.release not in ("5.0.0", "6.0.0"):
         pytest.skip(f"the kernel that reads padding_offsets is of 5.0.0 and 6.0.0, the checkout is {library.release}")
-    for each in checks(upsampling(tmp_path, PADDED_UP[name])):
-        assert each["layers"][-1]["function"] == "arm_transpose_conv_s8"
+    for dict in checks(upsampling(tmp_path, PADDED_UP[name])):
+        assert dict["layers"][-1]["function"] == "arm_transpose_conv_s8"
 
 
 def test_the_softmax_that_ran_on_mve_is_named(library: Library, tmp_path: Path) -> None:
     """gcc 12.2 ends with an internal error in that of 4.0.0; later releases leave the MVE code out for it."""
-    found = data(every_form(tmp_path), "--cmsis-nn", FOLDER, "--target", "cortex-m55")["checks"][0]
-    if not found["compiler"].startswith("gcc 12.2"):
-        pytest.skip(f"the defect is of gcc 12.2, the compiler is {found['compiler']}")
-    softmax = next(layer for layer in found["layers"] if layer["op"] == "Softmax")
+    check = data(every_form(tmp_path), "--cmsis-nn", FOLDER, "--target", "cortex-m55")["checks"][0]
+    if not check["compiler"].startswith("gcc 12.2"):
+        pytest.skip(f"the defect is of gcc 12.2, the compiler is {check['compiler']}")
+    softmax = next(layer for layer in check["layers"] if layer["op"] == "Softmax")
     if library.release == "4.0.0":
-        assert found["remarks"] == [
+        assert check["remarks"] == [
             "gcc 12.2.1 ends with an internal error in arm_softmax_s8.c: compiled without its combine pass"
             " (-fdisable-rtl-combine)"
         ]
@@ -279,8 +279,8 @@ def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library
     path = tmp_path / "softmaxes.onnx"
     onnx.save(softmax_model.softmax_model(100), path)
     options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", compiler.name
-    found = data(str(path), *options)["checks"][0]
-    layers = [layer for layer in found["layers"] if layer["function"]]
+    check = data(str(path), *options)["checks"][0]
+    layers = [layer for layer in check["layers"] if layer["function"]]
     assert len(layers) == 100
     for layer in layers:
         assert layer["differences_from_plain_integers"]["count"] == 0
@@ -292,10 +292,10 @@ def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library
 @pytest.mark.skipif(bool(clang()), reason=clang())
 def test_clang_compiles_every_form(tmp_path: Path) -> None:
     options = "--cmsis-nn", FOLDER, "--compiler", "clang", "--target", "cortex-m4", "--target", "cortex-m55"
-    for each in data(every_form(tmp_path), *options)["checks"]:
-        assert each["compiler"].startswith("clang ")
-        assert each["verdict"] == "agrees"
-        assert not any("arm_nn_softmax_common_s8 ran" in said for layer in each["layers"] for said in layer["remarks"])
+    for check in data(every_form(tmp_path), *options)["checks"]:
+        assert check["compiler"].startswith("clang ")
+        assert check["verdict"] == "agrees"
+        assert not any("arm_nn_softmax_common_s8 ran" in said for layer in check["layers"] for said in layer["remarks"])
 
 
 @pytest.mark.skipif(bool(clang()), reason=clang())
@@ -315,12 +315,12 @@ def test_4_bit_depthwise_layers_are_wrong_on_mve_with_gcc_12_alone(library: Libr
 
 def narrow(folder: Path) -> str:
     """A depthwise layer whose weights have 4 bits."""
-    made = Qdq((1, 8, 6, 6))
+    model = Qdq((1, 8, 6, 6))
     values = np.random.default_rng(3).integers(-7, 8, 72).tolist()
-    made.constants.append(helper.make_tensor("w", TensorProto.INT4, (8, 1, 3, 3), values))
-    made.nodes.append(helper.make_node("DequantizeLinear", ["w", made.constant("k", np.float32(0.05))], ["v"]))
+    model.constants.append(helper.make_tensor("w", TensorProto.INT4, (8, 1, 3, 3), values))
+    model.nodes.append(helper.make_node("DequantizeLinear", ["w", model.constant("k", np.float32(0.05))], ["v"]))
     path = str(folder / "narrow.onnx")
-    onnx.save(made.layer("Conv", "v", group=8).rounded(0.2).model(), path)
+    onnx.save(model.layer("Conv", "v", group=8).rounded(0.2).model(), path)
     return path
 
 
@@ -331,7 +331,7 @@ def test_a_layer_that_gcc_12_makes_wrong_is_reported_as_the_compilers(library: L
     options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", "gcc", "--compiler", "clang"
     wrong, right = data(narrow(tmp_path), *options, code=1)["checks"]
     assert wrong["layers"][0]["disagreements"] == []
-    (said,) = [each["text"] for each in wrong["layers"][0]["defects"]]
+    (said,) = [defect["text"] for defect in wrong["layers"][0]["defects"]]
     assert said.endswith("a known defect of this compiler: dw-s4-opt-gcc-predicate")
     assert right["verdict"] == "agrees"
 
@@ -352,9 +352,9 @@ def test_layers_of_4_bits_run_in_the_library(kind: str, library: Library, tmp_pa
 def test_a_grouped_layer_runs_in_the_library_and_is_seen_to_be_wrong_before_6(library: Library, tmp_path: Path) -> None:
     model = more.convolution(tmp_path, 4, 4, 3, group=2)
     right = library.since("6.0.0")
-    found = data(model, "--cmsis-nn", FOLDER, code=0 if right else 1)["checks"][0]["layers"][-1]
-    assert found["function"] == "arm_convolve_wrapper_s8"
-    assert [each["code"] for each in found["defects"]] == ([] if right else ["CNN302"])
+    layer = data(model, "--cmsis-nn", FOLDER, code=0 if right else 1)["checks"][0]["layers"][-1]
+    assert layer["function"] == "arm_convolve_wrapper_s8"
+    assert [defect["code"] for defect in layer["defects"]] == ([] if right else ["CNN302"])
 
 
 def test_max_pooling_of_a_batch_runs_in_the_library(library: Library, tmp_path: Path) -> None:
@@ -366,25 +366,25 @@ def test_max_pooling_of_a_batch_runs_in_the_library(library: Library, tmp_path: 
 
 def extremes(folder: Path) -> str:
     """The larger of an image and a number for each channel, and the smaller of that and a constant column."""
-    made = Qdq((1, 4, 3, 5))
-    made.nodes.append(helper.make_node("GlobalAveragePool", ["x_real"], ["mean"], "mean"))
-    numbers = made._parameters("mean_q", 0.1, 0, np.int8)
-    made.nodes.append(helper.make_node("QuantizeLinear", ["mean", *numbers], ["mean_q"], "mean_q"))
-    made.nodes.append(helper.make_node("DequantizeLinear", ["mean_q", *numbers], ["mean_real"], "mean_dq"))
-    column = made.dequantized(made.constant("k", np.array([9, -40, 77], np.int8).reshape(3, 1)), 0.1)
-    made.layer("Max", "mean_real").rounded(0.1).layer("Min", column).rounded(0.1)
+    model = Qdq((1, 4, 3, 5))
+    model.nodes.append(helper.make_node("GlobalAveragePool", ["x_real"], ["mean"], "mean"))
+    numbers = model._parameters("mean_q", 0.1, 0, np.int8)
+    model.nodes.append(helper.make_node("QuantizeLinear", ["mean", *numbers], ["mean_q"], "mean_q"))
+    model.nodes.append(helper.make_node("DequantizeLinear", ["mean_q", *numbers], ["mean_real"], "mean_dq"))
+    column = model.dequantized(model.constant("k", np.array([9, -40, 77], np.int8).reshape(3, 1)), 0.1)
+    model.layer("Max", "mean_real").rounded(0.1).layer("Min", column).rounded(0.1)
     path = str(folder / "extremes.onnx")
-    onnx.save(made.model(), path)
+    onnx.save(model.model(), path)
     return path
 
 
 def test_an_extreme_of_a_broadcast_runs_in_the_library_and_its_defect_is_seen(library: Library, tmp_path: Path) -> None:
     if not library.since("7.0.0"):
         pytest.skip(f"arm_maximum_s8 came with 7.0.0, the checkout is {library.release}")
-    for each in data(extremes(tmp_path), "--cmsis-nn", FOLDER, *CORES, code=1)["checks"]:
-        layers = [layer for layer in each["layers"] if layer["node"] in ("max", "min")]
+    for check in data(extremes(tmp_path), "--cmsis-nn", FOLDER, *CORES, code=1)["checks"]:
+        layers = [layer for layer in check["layers"] if layer["node"] in ("max", "min")]
         assert [layer["function"] for layer in layers] == ["arm_maximum_s8", "arm_minimum_s8"]
-        assert each["agrees"]
+        assert check["agrees"]
         assert [bool(layer["defects"]) for layer in layers] == [False, True]
         assert layers[1]["defects"][0]["text"].endswith("minimum-single-columns")
 
@@ -393,10 +393,10 @@ def test_an_extreme_of_a_tflite_file_runs_in_the_library(library: Library, tmp_p
     if not library.since("7.0.0"):
         pytest.skip(f"arm_maximum_s8 came with 7.0.0, the checkout is {library.release}")
     for second, wrong in (([1, 3, 5, 1], True), ([1, 3, 1, 4], False)):
-        made = [max(pair) for pair in zip([1, 3, 1, 1], second, strict=True)]
+        shape = [max(pair) for pair in zip([1, 3, 1, 1], second, strict=True)]
         path = tmp_path / f"{wrong}.tflite"
-        operands = activation("a", [1, 3, 1, 1]), activation("b", second), activation("y", made)
+        operands = activation("a", [1, 3, 1, 1]), activation("b", second), activation("y", shape)
         path.write_bytes(write(one_operator("MAXIMUM", [*operands])))
-        for each in data(str(path), "--cmsis-nn", FOLDER, *CORES, code=int(wrong))["checks"]:
-            assert each["agrees"]
-            assert bool(each["layers"][0]["defects"]) is wrong
+        for check in data(str(path), "--cmsis-nn", FOLDER, *CORES, code=int(wrong))["checks"]:
+            assert check["agrees"]
+            assert bool(check["layers"][0]["defects"]) is wrong

@@ -53,7 +53,7 @@ def tokens(text: str) -> list[str]:
     for last, stands_for in zip("=/'()!<>-", "#\\^[]|{}~", strict=True):
         text = text.replace(f"??{last}", stands_for)
     text = text.replace("\\\n", "")
-    text = re.sub(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', lambda found: found[1] or " ", text, flags=re.DOTALL)
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', lambda match: match[1] or " ", text, flags=re.DOTALL)
     return re.findall(r'"(?:\\.|[^"\\])*"|\w+|\S|\n(?=[ \t]*#)', text)
 
 
@@ -65,9 +65,9 @@ def test_the_tokens_see_through_comments_lines_and_trigraphs() -> None:
 
 def library() -> Library:
     """One that has all functions of main."""
-    found = EverythingLibrary("main")
-    found.origin = "here"  # type: ignore[attr-defined]
-    return found  # type: ignore[return-value]
+    everything = EverythingLibrary("main")
+    everything.origin = "here"  # type: ignore[attr-defined]
+    return everything  # type: ignore[return-value]
 
 
 def c_of(program: Program, title: str) -> str:
@@ -76,21 +76,21 @@ def c_of(program: Program, title: str) -> str:
 
 def renamed(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
     """The model with a name in all places that have one; tensors keep a number, which tells them apart."""
-    found = onnx.ModelProto()
-    found.CopyFrom(model)
-    graph = found.graph
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graph = copy.graph
     tensors = dict.fromkeys(t for node in graph.node for t in (*node.input, *node.output) if t)
     told = {tensor: f"{name}{number}" for number, tensor in enumerate(tensors)}
     for node in graph.node:
-        node.input[:] = [told.get(each, each) for each in node.input]
-        node.output[:] = [told.get(each, each) for each in node.output]
+        node.input[:] = [told.get(name, name) for name in node.input]
+        node.output[:] = [told.get(name, name) for name in node.output]
         node.name = node.doc_string = name
-    for each in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
-        each.name = told.get(each.name, each.name)
-        each.doc_string = name
-    graph.name = graph.doc_string = found.producer_name = found.doc_string = name
-    found.metadata_props.add(key=name, value=name)
-    return found
+    for value in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
+        value.name = told.get(value.name, value.name)
+        value.doc_string = name
+    graph.name = graph.doc_string = copy.producer_name = copy.doc_string = name
+    copy.metadata_props.add(key=name, value=name)
+    return copy
 
 
 @pytest.fixture(scope="module")
@@ -254,22 +254,22 @@ def test_a_firmware_that_calls_semihosting_does_nothing_on_the_host(board, tmp_p
     for what, (number, arguments) in CALLS.items():
         folder = tmp_path / what.replace(" ", "_")
         folder.mkdir()
-        made, kept = folder / "made", folder / "kept"
+        written, kept = folder / "made", folder / "kept"
         source, image = folder / "a.c", folder / "a.elf"
-        source.write_text(PROGRAM % (arguments.format(made=made, kept=kept), number), encoding="utf-8")
+        source.write_text(PROGRAM % (arguments.format(made=written, kept=kept), number), encoding="utf-8")
         subprocess.run(
             ["arm-none-eabi-gcc", *board.flags, "-mthumb", "-O1", "-nostdlib", "-nostartfiles", str(source),
              f"-T{tmp_path / 'link.ld'}", "-o", str(image)],
             check=True,
         )  # fmt: skip
         harmless = command_line(image, board)
-        place = harmless.index("-semihosting-config") + 1
-        for line in (harmless, [*harmless[:place], "enable=on,target=native", *harmless[place + 1 :]]):
+        position = harmless.index("-semihosting-config") + 1
+        for line in (harmless, [*harmless[:position], "enable=on,target=native", *harmless[position + 1 :]]):
             kept.write_text("kept", encoding="utf-8")
-            made.unlink(missing_ok=True)
+            written.unlink(missing_ok=True)
             (folder / SHARED).write_bytes(b"")
             subprocess.run(line, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
-            touched = made.exists() or not kept.exists()
+            touched = written.exists() or not kept.exists()
             assert touched is (line is not harmless), (what, line)
 
 
@@ -286,10 +286,10 @@ EVIL = (
 def test_a_name_that_is_code_is_a_name(tmp_path: Path) -> None:
     weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
     path = models.save(tmp_path, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
-    made = tmp_path / "made"
+    written = tmp_path / "made"
     model = onnx.load(path)
-    model.graph.node[0].name = EVIL.replace("FILE", str(made))
+    model.graph.node[0].name = EVIL.replace("FILE", str(written))
     onnx.save(model, path)
     done = check(path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert not made.exists()
+    assert not written.exists()

@@ -24,9 +24,9 @@ from support.firmware_signatures import CONV, POOL, RELEASES, SCALES, Stub, writ
 pytestmark = needs_firmware
 
 
-def right(found: dict) -> dict:
+def right(report: dict) -> dict:
     """The first check, whose every layer ran and is right."""
-    first = found["checks"][0]
+    first = report["checks"][0]
     assert first["agrees"]
     assert not first["not_run"]
     assert all(layer["differences"]["largest"] <= 1 for layer in first["layers"])
@@ -38,18 +38,18 @@ def right(found: dict) -> dict:
 def test_models_of_operators_on_integers_run_as_the_others_do(make, signed: bool, tmp_path: Path) -> None:
     path = more.in_operator_format(make(tmp_path), tmp_path, signed)
     file = onnx.load(path)
-    found = right(data(path))
+    report = right(data(path))
     operators = {node.name: node.op_type for node in file.graph.node if node.op_type.startswith(("QLinear", "QGemm"))}
     assert len(operators) >= 5
-    assert {layer["node"]: layer["op"] for layer in found["layers"]}.items() >= operators.items()
-    for layer in found["layers"]:
+    assert {layer["node"]: layer["op"] for layer in report["layers"]}.items() >= operators.items()
+    for layer in report["layers"]:
         if layer["function"]:
             assert layer["observed"]["chain"] == layer["predicted"]["chain"] != []
 
 
 def test_operators_beside_cmsis_nn_run_in_plain_c(tmp_path: Path) -> None:
-    found = right(data(more.beside(tmp_path)))
-    plain = {layer["node"] for layer in found["layers"] if layer["reference_code"]}
+    report = right(data(more.beside(tmp_path)))
+    plain = {layer["node"] for layer in report["layers"] if layer["reference_code"]}
     assert plain >= {
         "sigmoid",
         "swish",
@@ -62,7 +62,7 @@ def test_operators_beside_cmsis_nn_run_in_plain_c(tmp_path: Path) -> None:
         "tanh",
         "counted",
     }
-    tables = [layer for layer in found["layers"] if layer["op"] in ("Sigmoid", "HardSigmoid", "Div", "Tanh")]
+    tables = [layer for layer in report["layers"] if layer["op"] in ("Sigmoid", "HardSigmoid", "Div", "Tanh")]
     assert all(layer["differences"]["count"] <= 2 for layer in tables)
 
 
@@ -154,7 +154,7 @@ class Wide(Stub):
 def test_a_softmax_of_sixteen_bits_has_one_output_scale(tmp_path: Path) -> None:
     path = more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path)
     model = onnx.load(path)
-    scale = next(each for each in model.graph.initializer if each.name.endswith("_tflite_scale"))
+    scale = next(initializer for initializer in model.graph.initializer if initializer.name.endswith("_tflite_scale"))
     scale.CopyFrom(onnx.numpy_helper.from_array(np.array(1 / 32000, np.float32), scale.name))
     onnx.save(model, path)
     foreign = open_model(path, Wide("main"), Options({}), tmp_path).program.foreign  # type: ignore[arg-type]
@@ -191,6 +191,6 @@ def test_pools_that_round_sizes_up_have_the_size_of_onnx_runtime(tmp_path: Path)
         models.conv("p", "v", "y"),
     ]
     weights = models.with_biases({"w": models.filters(4, 3, 1, 1), "v": models.filters(4, 4, 1, 1)})
-    found = right(data(models.save(tmp_path, "ceil", nodes, ([1, 3, 4, 4], [1, 4, 2, 2]), weights)))
-    layers = {layer["node"]: layer for layer in found["layers"]}
+    report = right(data(models.save(tmp_path, "ceil", nodes, ([1, 3, 4, 4], [1, 4, 2, 2]), weights)))
+    layers = {layer["node"]: layer for layer in report["layers"]}
     assert [layers[name]["differences"]["total"] for name in ("max", "average")] == [16, 16]

@@ -64,8 +64,8 @@ def test_arguments_are_in_the_order_of_the_header() -> None:
     numbers = QNumbers(np.zeros(0), np.zeros(0), np.zeros(0), 3, 9, 8)
     square = "source, 5, 6, weights, 7, 3, 1, 1, bias, 3, 9, result, 5, scratch, 0"
     assert arguments("arm_convolve_HWC_q7_basic", call, numbers) == square
-    each = "source, 5, 5, 6, weights, 7, 3, 3, 1, 1, 1, 1, bias, 3, 9, result, 5, 5, scratch, 0"
-    assert arguments("arm_convolve_HWC_q7_fast_nonsquare", call, numbers) == each
+    expected = "source, 5, 5, 6, weights, 7, 3, 3, 1, 1, 1, 1, bias, 3, 9, result, 5, 5, scratch, 0"
+    assert arguments("arm_convolve_HWC_q7_fast_nonsquare", call, numbers) == expected
 
 
 def tree(folder: Path, header: str) -> str:
@@ -131,13 +131,13 @@ def test_a_pad_that_reaches_fast_changes_no_bit(cpu: str, tmp_path: Path) -> Non
         "basic": step_with("basic", convolution(6, 7), bench.target, plain),
         "fast": step_with("fast", convolution(8, 8), bench.target, wide),
     }
-    before, after = (each.expected for each in steps.values())
+    before, after = (step.expected for step in steps.values())
     assert before is not None and after is not None and np.unique(before).size > 50
     assert (after.reshape(25, 8) == np.pad(before.reshape(25, 7), ((0, 0), (0, 1)))).all()
-    found = run_steps(list(steps.values()), bench, tmp_path)
+    runs = run_steps(list(steps.values()), bench, tmp_path)
     for name, step in steps.items():
         assert step.step.function == f"arm_convolve_HWC_q7_{name}"
-        assert (found[name].trouble, found[name].unlike) == ((0, (), ()), ())
+        assert (runs[name].trouble, runs[name].unlike) == ((0, (), ()), ())
 
 
 def test_a_step_carries_what_the_call_needs() -> None:

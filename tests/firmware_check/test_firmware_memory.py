@@ -44,8 +44,8 @@ def test_a_convolution_has_a_multiplier_and_a_shift_for_each_channel(out_c: int,
 
 
 def test_a_depthwise_convolution_has_a_window_for_each_output_channel() -> None:
-    found = parameters(call("depthwise_s8", Dims(1, 3, 3, 16), 16), target("4.0.0"))
-    assert found == Parameters(144, 64, 64, 64)
+    given = parameters(call("depthwise_s8", Dims(1, 3, 3, 16), 16), target("4.0.0"))
+    assert given == Parameters(144, 64, 64, 64)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_a_depthwise_convolution_has_a_window_for_each_output_channel() -> None:
 def test_a_fully_connected_layer_takes_its_multiplier_by_value_or_by_pointer(
     release: str, entry: str, per_channel: bool | None, pairs: int
 ) -> None:
-    found = parameters(call(entry, Dims(8, 1, 1, 5), 5, per_channel), target(release))
-    assert found == Parameters(40, 40 if entry.endswith("s16") else 20, 4 * pairs, 4 * pairs)
+    given = parameters(call(entry, Dims(8, 1, 1, 5), 5, per_channel), target(release))
+    assert given == Parameters(40, 40 if entry.endswith("s16") else 20, 4 * pairs, 4 * pairs)
 
 
 def test_nothing_is_said_of_unknown_sizes_or_of_layers_without_weights() -> None:
@@ -74,12 +74,12 @@ def test_nothing_is_said_of_unknown_sizes_or_of_layers_without_weights() -> None
     "make", [models.mobilenet, models.residual, models.one_dimensional, more.beside], ids=lambda make: make.__name__
 )
 def test_constants_arena_and_scratch_are_as_predicted(make, tmp_path: Path) -> None:
-    for each in data(make(tmp_path), "--target", "cortex-m4", "--target", "cortex-m55")["checks"]:
-        memory = each["memory"]
+    for board in data(make(tmp_path), "--target", "cortex-m4", "--target", "cortex-m55")["checks"]:
+        memory = board["memory"]
         for kind in ("constants", "arena", "scratch"):
             assert memory[kind]["found"] == memory[kind]["predicted"]
-        assert sum(memory["flash_by_owner"].values()) == each["flash"]
-        assert sum(memory["ram_by_owner"].values()) + memory["scratch"]["found"] == each["ram"]
+        assert sum(memory["flash_by_owner"].values()) == board["flash"]
+        assert sum(memory["ram_by_owner"].values()) + memory["scratch"]["found"] == board["ram"]
         assert memory["ram_by_owner"]["arena"] == memory["arena"]["found"]
         assert memory["flash_by_owner"]["constants"] == memory["constants"]["found"] > 0
         assert all(size > 0 for size in memory["flash_by_owner"].values())
@@ -96,8 +96,8 @@ def test_the_linters_layers_add_up_to_the_constants_of_the_image(tmp_path: Path)
     command = [sys.executable, "-m", "onnxlint_cmsis", "layers", path, "--target", "m4", "--release", "4.0.0"]
     done = subprocess.run([*command, "--output-format", "json"], capture_output=True, text=True, check=True)
     said = [layer["constants"] for layer in json.loads(done.stdout)["layers"]]
-    found = data(path)["checks"][0]["memory"]["constants"]
-    assert sum(each for each in said if each) == found["found"]
+    constants = data(path)["checks"][0]["memory"]["constants"]
+    assert sum(size for size in said if size) == constants["found"]
 
 
 @on_the_device

@@ -46,14 +46,14 @@ def layers_of(name: str, folder: Path) -> list[CallStep]:
     """The calls of a model, each with an input from ONNX Runtime and what ONNX Runtime makes of it."""
     model = open_model(str(SEEN / "models" / name), library(), Options({}), folder)
     (given,) = inputs_of(model, 0, 1)
-    found = []
+    calls = []
     for number, step in enumerate(model.program.steps):
         if step.function:
             known = model.reference.tensors([value.tensor for value in step.inputs], given)
             source = step.inputs[0].to_memory(step.inputs[0].integers(known[step.inputs[0].tensor]))
-            made = step.output.integers(model.reference.layer(step, known))
-            found.append(CallStep(replace(step, label=f"{name} {number}"), source, step.output.to_memory(made)))
-    return found
+            outputs = step.output.integers(model.reference.layer(step, known))
+            calls.append(CallStep(replace(step, label=f"{name} {number}"), source, step.output.to_memory(outputs)))
+    return calls
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4", "cortex-m55"])
@@ -61,20 +61,20 @@ def test_every_observation_is_made_again(cpu: str, tmp_path: Path) -> None:
     rows, bench = observations(cpu), Bench(board_named(cpu), library(), 600.0)
     if not rows:
         pytest.skip(f"there is no observation of {library().release} on {cpu}")
-    made: dict[str, list[CallStep]] = {}
+    calls: dict[str, list[CallStep]] = {}
     for number, name in enumerate(dict.fromkeys(row["model"] for row in rows)):
         folder = tmp_path / f"{number}"
         folder.mkdir()
-        made[name] = layers_of(name, folder)
-    runs = run_steps([step for steps in made.values() for step in steps], bench, tmp_path / "runs")
+        calls[name] = layers_of(name, folder)
+    runs = run_steps([step for steps in calls.values() for step in steps], bench, tmp_path / "runs")
     for row in rows:
-        ran = [(each, runs[each.step.label]) for each in made[row["model"]]]
+        ran = [(call, runs[call.step.label]) for call in calls[row["model"]]]
         assert any(_like(run, row) for _, run in ran), row
         assert any(_troubled(run) for _, run in ran) is bool(row["status"] or row["wrong"] or row["overrun"]), row
-        for each, run in ran:
+        for call, run in ran:
             assert run.unlike == (), row
-            assert each.step.call is not None
-            hazards = route(each.step.call, bench.target).hazards
+            assert call.step.call is not None
+            hazards = route(call.step.call, bench.target).hazards
             assert not _troubled(run) or any(run.trouble.of(hazard) for hazard in hazards), row
 
 

@@ -83,12 +83,12 @@ def test_reordering_is_that_of_arms_guide() -> None:
     tensor, weights = generator.integers(-9, 9, (2, 3, 4)), generator.integers(-9, 9, (2, 24))
     expected = weights.reshape(2, 2, 3, 4).transpose(0, 3, 2, 1).reshape(2, 24)
     value = reshaped(Value("t", 0, (1, 2, 3, 4), (0, 3, 2, 1), REAL), (1, 24))
-    found = reordered_columns(value, weights)
-    assert found is not None
-    assert (found == expected).all()
+    reordered = reordered_columns(value, weights)
+    assert reordered is not None
+    assert (reordered == expected).all()
     memory = tensor.transpose(2, 1, 0).reshape(24)
     assert (value.to_memory(tensor.reshape(1, 24)) == memory).all()
-    assert (found @ memory == weights @ tensor.reshape(24)).all()
+    assert (reordered @ memory == weights @ tensor.reshape(24)).all()
 
 
 @given(st.permutations(range(4)), st.permutations(range(4)), st.lists(st.integers(1, 4), min_size=4, max_size=4))
@@ -187,13 +187,13 @@ def test_a_function_that_both_sources_of_the_trace_saw_counts_once() -> None:
     calls = {
         1: Call(0, 16, 1, 1, 0, 0), 2: Call(1, 16, 1, 0, 0, 0), 3: Call(2, 32, 1, 1, 0, -1), 4: Call(3, 48, 2, 0, 0, 0),
     }  # fmt: skip
-    found = observe(calls, names, frozenset({"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"}))
-    assert [(each.name, each.depth, each.status) for each in found.tree] == [
+    seen = observe(calls, names, frozenset({"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_s8"}))
+    assert [(call.name, call.depth, call.status) for call in seen.tree] == [
         ("arm_depthwise_conv_wrapper_s8", 0, 0), ("arm_depthwise_conv_s8", 1, -1),
         ("depthwise_conv_s8_generic", 2, None),
     ]  # fmt: skip
-    assert found.chain == ("arm_depthwise_conv_s8",)
-    assert found.effective == "depthwise_conv_s8_generic"
+    assert seen.chain == ("arm_depthwise_conv_s8",)
+    assert seen.effective == "depthwise_conv_s8_generic"
 
 
 @pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "6.0.0", "7.0.0", "main"])
@@ -247,7 +247,7 @@ def test_labels_of_a_table_are_distinct_and_printable() -> None:
     from firmware_check.reports.text import distinct
 
     long = [f"model/activation_{number}/{'x' * 60}" for number in (1, 10, 11, 2)]
-    found = distinct([*long, "pool\x1b[31m"])
-    assert len(set(found)) == 5
-    assert [label.split(": ")[0] for label in found[1:3]] == ["1", "2"]
-    assert found[4] == "pool\\x1b[31m"
+    labels = distinct([*long, "pool\x1b[31m"])
+    assert len(set(labels)) == 5
+    assert [label.split(": ")[0] for label in labels[1:3]] == ["1", "2"]
+    assert labels[4] == "pool\\x1b[31m"

@@ -82,12 +82,12 @@ def sliced(folder: Path, bounds: list[tuple[int, int, int]]) -> str:
 @st.composite
 def ranges(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     """Bounds of a Slice of 6 x 5 x 4 that leave something on every axis."""
-    found = []
+    kinds = []
     for size in (6, 5, 4):
         step = draw(st.sampled_from([-3, -2, -1, 1, 2, 3]))
         start, end = draw(st.integers(-9, 9)), draw(st.sampled_from([*range(-9, 10), (1 << 63) - 1, -(1 << 63)]))
-        found.append((start, end, step) if len(range(size)[start:end:step]) else (0, size, 1))
-    return found
+        kinds.append((start, end, step) if len(range(size)[start:end:step]) else (0, size, 1))
+    return kinds
 
 
 @settings(max_examples=40, deadline=None)
@@ -159,9 +159,9 @@ def test_operators_on_integers_have_the_layers_of_their_qdq_form(signed: bool, t
     tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in file.graph.initializer}
     for step in weighted:
         node = next(node for node in file.graph.node if node.name == step.label)
-        place = {"QLinearConv": 8, "QGemm": 6}[step.op_type]
+        bias = {"QLinearConv": 8, "QGemm": 6}[step.op_type]
         arrays = {array.name: array.values for array in step.arrays}
-        assert (arrays["bias"] == tensors[node.input[place]]).all()
+        assert (arrays["bias"] == tensors[node.input[bias]]).all()
         assert sorted(arrays["weights"]) == sorted(tensors[node.input[3]].reshape(-1))
 
 
@@ -268,12 +268,12 @@ SIX_AXES = (1, 2, 2, 6, 2, 3)
 
 def turned(scale: float, *others: str) -> quantized.Qdq:
     """A convolution, a Transpose of what a Reshape makes of its result, and what follows before it is rounded."""
-    made = quantized.convolution()
-    made = made.layer("Reshape", made.constant("sizes", np.array(SIX_AXES))).rounded(0.2)
-    made = made.layer("Transpose", perm=[0, 1, 3, 2, 5, 4])
-    for each in others:
-        made = made.layer(each)
-    return made.rounded(scale)
+    model = quantized.convolution()
+    model = model.layer("Reshape", model.constant("sizes", np.array(SIX_AXES))).rounded(0.2)
+    model = model.layer("Transpose", perm=[0, 1, 3, 2, 5, 4])
+    for other in others:
+        model = model.layer(other)
+    return model.rounded(scale)
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ def test_what_follows_a_transpose_is_computed_on_the_device(
 def test_a_transpose_with_another_scale_at_the_end_of_a_model_is_right(tmp_path: Path) -> None:
     path = str(tmp_path / "turned.onnx")
     onnx.save(turned(0.15).model(), path)
-    (found,) = data(path)["checks"]
-    assert (found["verdict"], found["not_run"]) == ("agrees", [])
-    assert found["outputs"][0]["largest"] <= 2  # a step of the convolution is 1.3 of these
+    (check,) = data(path)["checks"]
+    assert (check["verdict"], check["not_run"]) == ("agrees", [])
+    assert check["outputs"][0]["largest"] <= 2  # a step of the convolution is 1.3 of these
 
 
 def behind_a_convolution(

@@ -64,8 +64,8 @@ def test_every_number_of_a_generated_call_has_a_name(release: str, tmp_path: Pat
 
 def test_plain_c_stands_in_for_what_a_copy_lacks(tmp_path: Path) -> None:
     """The default copy of 4.0.0 has none of these; reference code is right to one unit, in place where it may be."""
-    found = data(every_form(tmp_path))["checks"][0]
-    assert found["agrees"]
-    plain = {layer["node"] for layer in found["layers"] if layer["reference_code"]}
+    check = data(every_form(tmp_path))["checks"][0]
+    assert check["agrees"]
+    plain = {layer["node"] for layer in check["layers"] if layer["reference_code"]}
     assert plain == {"pad", "add", "mul", "up", "softmax"}
-    assert not found["not_run"]
+    assert not check["not_run"]

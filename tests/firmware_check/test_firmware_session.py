@@ -34,12 +34,12 @@ def test_keep_writes_the_firmware_of_each_model_and_target(tmp_path: Path) -> No
     assert names(kept) == set(folders)
     for folder in folders:
         assert names(kept / folder) == KEPT
-    found = kept / "residual-cortex-m4"
-    text = (found / "model.c").read_text(encoding="utf-8")
+    written = kept / "residual-cortex-m4"
+    text = (written / "model.c").read_text(encoding="utf-8")
     assert " bytes of guard" not in text  # the measured build, not the traced one
-    listed = subprocess.run(["arm-none-eabi-nm", found / "model.elf"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["arm-none-eabi-nm", written / "model.elf"], capture_output=True, text=True, check=True)
     assert " layer_0_weights" in listed.stdout
-    assert "model" in (found / "model.map").read_text(encoding="utf-8")
+    assert "model" in (written / "model.map").read_text(encoding="utf-8")
 
 
 def test_keep_has_each_layer_that_ran_alone(tmp_path: Path) -> None:
@@ -47,9 +47,9 @@ def test_keep_has_each_layer_that_ran_alone(tmp_path: Path) -> None:
     done = check(models.one_dimensional(tmp_path), "--per-layer", "--keep", str(kept))
     assert done.returncode == 0, done.stderr
     (folder,) = kept.iterdir()
-    (place,) = folder.iterdir()
-    assert place.name.startswith("layers_0_")
-    assert names(place) == KEPT
+    (sources,) = folder.iterdir()
+    assert sources.name.startswith("layers_0_")
+    assert names(sources) == KEPT
 
 
 def test_keep_overwrites_nothing(tmp_path: Path, told: Told) -> None:
@@ -88,9 +88,9 @@ def test_a_target_that_cannot_run_leaves_the_others_their_reports(order: tuple[s
     assert done.stdout.splitlines()[1].startswith(f"{model} on cortex-m4")
     assert done.stderr.startswith("firmware_check: cortex-m55: the model does not fit the board: ")
     assert len(done.stderr.splitlines()) == 1
-    found = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
-    assert [each["board"] for each in found["checks"]] == ["mps2-an386"]
-    assert [each["cpu"] for each in found["could_not_run"]] == ["cortex-m55"]
+    report = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
+    assert [check["board"] for check in report["checks"]] == ["mps2-an386"]
+    assert [failure["cpu"] for failure in report["could_not_run"]] == ["cortex-m55"]
     assert "### cortex-m55: could not run" in (tmp_path / "markdown").read_text(encoding="utf-8")
     run = json.loads((tmp_path / "sarif").read_text(encoding="utf-8"))["runs"][0]
     assert run["invocations"] == [{"executionSuccessful": False}]
@@ -144,9 +144,9 @@ def test_layers_without_names_pair_across_a_fix_that_adds_a_node(quantized: bool
     paths = [unnamed(tmp_path, padded) for padded in (False, True)]
     if quantized:
         paths = [more.quantized(path, tmp_path) for path in paths]
-    found = data(paths[0], "--against", paths[1])
-    (comparison,) = found["comparisons"]
-    sides = [(each["before"], each["after"]) for each in comparison["layers"]]
+    report = data(paths[0], "--against", paths[1])
+    (comparison,) = report["comparisons"]
+    sides = [(layer["before"], layer["after"]) for layer in comparison["layers"]]
     assert [tuple(side and side["effective"] for side in pair) for pair in sides] == [
         ("arm_convolve_s8", "arm_convolve_s8"), ("arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s8_fast"), (None, ""),
     ]  # fmt: skip

@@ -44,17 +44,17 @@ def softmax_step(kind: str, shape: tuple[int, ...], scale: float) -> Step:
     """A layer of a kind on rows, without its call."""
     before, after = BITS[kind]
     source = Value("x", 0, shape, (0, 1), Quantization(scale, 0, before))
-    made = Value("y", 1, shape, (0, 1), Quantization(1.0, 0, after))
+    output = Value("y", 1, shape, (0, 1), Quantization(1.0, 0, after))
     constants: object = softmax_constants(scale) if before == 8 else multiplier(scale)
     numbers = {"rows": shape[0], "row": shape[1], "constants": constants}
-    return Step("n", "Softmax", "softmax", (source,), made, None, f"arm_softmax_{kind}", (), numbers)
+    return Step("n", "Softmax", "softmax", (source,), output, None, f"arm_softmax_{kind}", (), numbers)
 
 
 def integers(kind: str, rows: np.ndarray, scale: float) -> IntegerSoftmax:
     """What the function of a kind has to write for rows of integers."""
-    found = softmax_output(softmax_step(kind, rows.shape, scale), rows.reshape(-1))
-    assert found is not None
-    return found
+    result = softmax_output(softmax_step(kind, rows.shape, scale), rows.reshape(-1))
+    assert result is not None
+    return result
 
 
 def exact(kind: str, rows: np.ndarray, scale: float) -> np.ndarray:
@@ -73,15 +73,15 @@ def test_plain_integers_are_close_to_real_numbers(kind: str, seed: int) -> None:
     high, row = 1 << (before - 1), int(generator.integers(1, 300))
     rows = generator.integers(-high, high, (3, row))
     scale = float(np.exp(generator.uniform(np.log(0.3), np.log(20)))) / high
-    found = integers(kind, rows, scale)
-    assert found.defined.all()
-    gap = np.abs(found.values - exact(kind, rows, scale)).max()
+    result = integers(kind, rows, scale)
+    assert result.defined.all()
+    gap = np.abs(result.values - exact(kind, rows, scale)).max()
     assert gap <= (softmax_wide_steps(row) if before == 16 else 1)
 
 
 def test_rows_of_equal_elements_are_shared_out() -> None:
-    found = integers("s8", np.zeros((1, 4), int), 0.1)
-    assert found.values.tolist() == [64 - 128] * 4
+    result = integers("s8", np.zeros((1, 4), int), 0.1)
+    assert result.values.tolist() == [64 - 128] * 4
     assert integers("s8_s16", np.zeros((1, 4), int), 0.1).values.tolist() == [16384 - 32768] * 4
     assert np.abs(integers("s16", np.zeros((1, 4), int), 0.001).values - 8192).max() <= 2
 
@@ -125,9 +125,9 @@ def written(folder: Path, count: int, seed: int = 0) -> str:
 
 @needs_firmware
 def test_each_kind_is_called_and_equals_plain_integers(tmp_path: Path) -> None:
-    found = data(written(tmp_path, 9), "--cmsis-nn", with_softmax(tmp_path), "--target", "cortex-m3")["checks"][0]
-    assert found["verdict"] == "agrees"
-    called = [layer for layer in found["layers"] if layer["function"]]
+    check = data(written(tmp_path, 9), "--cmsis-nn", with_softmax(tmp_path), "--target", "cortex-m3")["checks"][0]
+    assert check["verdict"] == "agrees"
+    called = [layer for layer in check["layers"] if layer["function"]]
     assert [layer["function"] for layer in called] == ["arm_softmax_s8", "arm_softmax_s16", "arm_softmax_s8_s16"] * 3
     for layer in called:
         assert layer["differences_from_plain_integers"]["count"] == 0
@@ -138,10 +138,10 @@ def test_each_kind_is_called_and_equals_plain_integers(tmp_path: Path) -> None:
 def test_a_function_that_is_off_by_one_disagrees_with_plain_integers(tmp_path: Path) -> None:
     """ONNX Runtime alone would let it pass."""
     library = with_softmax(tmp_path, ("above = value + lowest", "above = value + lowest + (value == 0)"))
-    found = data(written(tmp_path, 3), "--cmsis-nn", library, "--target", "cortex-m3", code=1)["checks"][0]
-    wrong = [layer for layer in found["layers"] if layer["disagreements"]]
+    check = data(written(tmp_path, 3), "--cmsis-nn", library, "--target", "cortex-m3", code=1)["checks"][0]
+    wrong = [layer for layer in check["layers"] if layer["disagreements"]]
     assert {layer["function"] for layer in wrong} <= {"arm_softmax_s8", "arm_softmax_s8_s16"}
-    (text,) = {each["text"] for layer in wrong[:1] for each in layer["disagreements"]}
+    (text,) = {disagreement["text"] for layer in wrong[:1] for disagreement in layer["disagreements"]}
     assert re.search(r"outputs differ from arm_softmax_\w+'s arithmetic in plain integers, by up to 1$", text)
 
 
@@ -154,8 +154,8 @@ def near_a_power_of_two() -> np.ndarray:
     values = np.arange(32767, -32769, -1)
     places = dict(zip(_looked_up(exponentials(), values).tolist(), values.tolist(), strict=True))
     left = (1 << 18) - 1 - 7 * next(iter(places))
-    one = next(power for power in places if left - power in places)
-    return np.array([[32767] * 7 + [places[one], places[left - one]]], np.int16)
+    power = next(power for power in places if left - power in places)
+    return np.array([[32767] * 7 + [places[power], places[left - power]]], np.int16)
 
 
 @pytest.mark.skipif(not FOLDER, reason="ONNXLINT_CMSIS_NN names no checkout of CMSIS-NN")

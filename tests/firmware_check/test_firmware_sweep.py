@@ -39,7 +39,7 @@ class TestCheckout:
         bench = Bench(board_named(core), open_library(FOLDER), 600.0, own="-Os")
         with gzip.open(paths.DATA / "cost_plain.jsonl.gz", "rt") as lines:
             known = [json.loads(line) for number, line in enumerate(lines) if number % 5 == 0]
-        rows = [DEFAULTS | {name: value for name, value in each.items() if name != "instructions"} for each in known]
+        rows = [DEFAULTS | {name: value for name, value in row.items() if name != "instructions"} for row in known]
         assert len(rows) > 15
         for before, row in zip(known, measure(rows, bench, tmp_path), strict=True):
             recorded = before["instructions"][f"{bench.board.isa.value} -Os"]
@@ -51,9 +51,9 @@ class TestCheckout:
         builds = [f"{release}-{isa}", *([f"7.0.0-{isa}"] if release == "main" else [])]
         with gzip.open(RECORDED, "rt") as lines:
             records = [json.loads(line) for number, line in enumerate(lines) if number % EVERY == 0]
-        known = [each for each in records if each["kind"] in callable_kinds(bench.library)]
-        known = [each for each in known if any(build in each["instructions"] for build in builds)]
-        rows = [DEFAULTS | {k: v for k, v in each.items() if k not in ("part", "instructions")} for each in known]
+        known = [row for row in records if row["kind"] in callable_kinds(bench.library)]
+        known = [row for row in known if any(build in row["instructions"] for build in builds)]
+        rows = [DEFAULTS | {k: v for k, v in row.items() if k not in ("part", "instructions")} for row in known]
         assert len(rows) > (150 if release in ("7.0.0", "main") else 5)
         for before, row in zip(known, measure(rows, bench, tmp_path), strict=True):
             recorded = next(before["instructions"][build] for build in builds if build in before["instructions"])

@@ -33,7 +33,7 @@ PLAIN = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
 
 
 def numbers(count, step=37):
-    return [(each * step) % 255 - 127 for each in range(count)]
+    return [(index * step) % 255 - 127 for index in range(count)]
 
 
 def little(values, width=1):
@@ -42,11 +42,11 @@ def little(values, width=1):
 
 def network(shift=0):
     """Convolution, depthwise convolution, a sum with the convolution, average, dense layer, softmax."""
-    per_channel = tuple(0.01 + 0.001 * each for each in range(4))
+    per_channel = tuple(0.01 + 0.001 * index for index in range(4))
     tensors = [
         tensor("x", [1, 6, 6, 4], scale=(0.05,)),
         tensor("w", [4, 3, 3, 4], buffer=1, scale=per_channel),
-        {**tensor("b", [4], buffer=2, scale=tuple(0.05 * each for each in per_channel)), "type": "INT32"},
+        {**tensor("b", [4], buffer=2, scale=tuple(0.05 * scale for scale in per_channel)), "type": "INT32"},
         tensor("c", [1, 6, 6, 4], scale=(0.08,)),
         tensor("v", [1, 3, 3, 4], buffer=3, scale=(0.02,)),
         {**tensor("d", [4], buffer=2, scale=(0.0016,)), "type": "INT32"},
@@ -74,8 +74,8 @@ def network(shift=0):
         (6, [13], [14], ("SoftmaxOptions", {"beta": 1.0})),
     ]
     operators = [
-        {"opcode_index": code, "inputs": read, "outputs": made, "builtin_options": options}
-        for code, read, made, options in rows
+        {"opcode_index": code, "inputs": read, "outputs": written, "builtin_options": options}
+        for code, read, written, options in rows
     ]
     buffers = [
         {},
@@ -101,16 +101,16 @@ def program_of(model):
 
 
 def test_layers_are_the_calls_of_the_interpreter():
-    made = program_of(network())
-    assert [(step.label, step.form.removeprefix("reference_")) for step in made.steps] == [
+    program = program_of(network())
+    assert [(step.label, step.form.removeprefix("reference_")) for step in program.steps] == [
         ("CONV_2D#0", "convolve"), ("DEPTHWISE_CONV_2D#1", "depthwise"), ("ADD#2", "add"),
         ("AVERAGE_POOL_2D#3", "avgpool"), ("FULLY_CONNECTED#5", "fully_connected"), ("SOFTMAX#6", "softmax"),
     ]  # fmt: skip
-    assert (made.foreign, [value.tensor for value in made.inputs], made.outputs[0].tensor) == ((), ["x"], "y")
-    convolution = made.steps[0]
+    assert (program.foreign, [value.tensor for value in program.inputs], program.outputs[0].tensor) == ((), ["x"], "y")
+    convolution = program.steps[0]
     assert convolution.numbers["limits"] == (0, 127)
     assert [array.values.size for array in convolution.arrays] == [144, 4, 4, 4]
-    assert made.steps[4].inputs[0].buffer == made.steps[3].output.buffer, "a RESHAPE is the same memory"
+    assert program.steps[4].inputs[0].buffer == program.steps[3].output.buffer, "a RESHAPE is the same memory"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 13])
@@ -129,10 +129,10 @@ def softmaxes():
             ("INT8", 0.06, -9, "INT16", 1 / 65536, -32768)]  # fmt: skip
     tensors = []
     for number, (kind, scale, zero, result, step, lowest) in enumerate(ends):
-        for name, of, each, point in ((f"x{number}", kind, scale, zero), (f"y{number}", result, step, lowest)):
-            made = {**tensor(name, [3, 40], scale=(each,)), "type": of}
-            made["quantization"]["zero_point"] = [point]
-            tensors.append(made)
+        for name, of, of_scale, point in ((f"x{number}", kind, scale, zero), (f"y{number}", result, step, lowest)):
+            value = {**tensor(name, [3, 40], scale=(of_scale,)), "type": of}
+            value["quantization"]["zero_point"] = [point]
+            tensors.append(value)
     operators = [
         {"opcode_index": 0, "inputs": [at], "outputs": [at + 1], "builtin_options": ("SoftmaxOptions", {"beta": 1.0})}
         for at in (0, 2, 4)
@@ -146,10 +146,10 @@ def softmaxes():
 @needs_litert
 def test_each_softmax_is_that_of_litert_bit_for_bit(tmp_path):
     (tmp_path / "softmaxes.tflite").write_bytes(softmaxes())
-    found = data(str(tmp_path / "softmaxes.tflite"), *LIBRARY, "--target", "cortex-m55")["checks"][0]
-    functions = [layer["function"] for layer in found["layers"]]
+    check = data(str(tmp_path / "softmaxes.tflite"), *LIBRARY, "--target", "cortex-m55")["checks"][0]
+    functions = [layer["function"] for layer in check["layers"]]
     assert functions == ["arm_softmax_s8", "arm_softmax_s16", "arm_softmax_s8_s16"]
-    for layer in found["layers"]:
+    for layer in check["layers"]:
         assert (layer["differences"]["count"], layer["differences_from_plain_integers"]["count"]) == (0, 0)
 
 
@@ -192,10 +192,10 @@ def test_one_operator_alone_makes_what_it_makes_in_the_model():
 @needs_litert
 def test_a_network_on_a_board_makes_what_litert_makes(tmp_path):
     (tmp_path / "m.tflite").write_bytes(network())
-    (found,) = data(*LIBRARY, str(tmp_path / "m.tflite"))["checks"]
-    assert all(layer["differences"]["largest"] <= 1 for layer in found["layers"])
+    (check,) = data(*LIBRARY, str(tmp_path / "m.tflite"))["checks"]
+    assert all(layer["differences"]["largest"] <= 1 for layer in check["layers"])
     for kind in ("arena", "constants", "scratch"):
-        assert found["memory"][kind]["found"] == found["memory"][kind]["predicted"]
+        assert check["memory"][kind]["found"] == check["memory"][kind]["predicted"]
 
 
 @needs_firmware
@@ -216,8 +216,8 @@ def test_two_models_are_held_against_each_other(tmp_path):
 @needs_models
 @pytest.mark.parametrize("name", ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"])
 def test_models_that_people_ship_on_cortex_m4(name):
-    (found,) = data(*LIBRARY, "--runs", "1", str(Path(THIRD_PARTY, f"{name}.tflite")))["checks"]
-    assert found["target"].startswith("cortex-m4, ")
-    assert not found["not_run"]
-    assert all(layer["differences"]["count"] == 0 for layer in found["layers"])
-    assert [each["count"] for each in found["outputs"]] == [0] * len(found["outputs"])
+    (check,) = data(*LIBRARY, "--runs", "1", str(Path(THIRD_PARTY, f"{name}.tflite")))["checks"]
+    assert check["target"].startswith("cortex-m4, ")
+    assert not check["not_run"]
+    assert all(layer["differences"]["count"] == 0 for layer in check["layers"])
+    assert [output["count"] for output in check["outputs"]] == [0] * len(check["outputs"])

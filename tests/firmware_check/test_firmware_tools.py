@@ -32,11 +32,11 @@ def one_layer(folder: Path) -> str:
 
 def instead_of(tool: str, script: str, folder: Path) -> dict[str, str]:
     """An environment whose PATH has a script for a tool; `REAL` in it is the real one."""
-    place = folder / "bin" / tool
-    place.parent.mkdir(exist_ok=True)
-    place.write_text(f"#!/bin/sh\n{script.replace('REAL', str(shutil.which(tool)))}\n", encoding="utf-8")
-    place.chmod(0o755)
-    return {"PATH": f"{place.parent}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(folder / "cache")}
+    path = folder / "bin" / tool
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script.replace('REAL', str(shutil.which(tool)))}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return {"PATH": f"{path.parent}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(folder / "cache")}
 
 
 VERSION = 'case "$*" in *--version*) exec REAL "$@";; esac; '
@@ -79,10 +79,10 @@ def test_a_compiler_that_the_system_cannot_start_is_said(tmp_path: Path) -> None
     assert "arm-none-eabi-gcc --version cannot be started: " in done.stderr
 
 
-@pytest.mark.parametrize("place", ["file", "file/below", "/proc/none"])
-def test_a_cache_that_cannot_be_made_is_said(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
+def test_a_cache_that_cannot_be_made_is_said(cache: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
     with pytest.raises(FirmwareError, match=r"no folder for compiled objects: .*; XDG_CACHE_HOME names another place"):
         cache_folder()
 
@@ -216,15 +216,15 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
 
 @needs_firmware
 def test_the_report_begins_with_the_library_and_ends_with_the_linters_default(tmp_path: Path) -> None:
-    found = tmp_path / "report.json"
-    done = check(one_layer(tmp_path), "--json", str(found), "--markdown", str(tmp_path / "report.md"))
+    path = tmp_path / "report.json"
+    done = check(one_layer(tmp_path), "--json", str(path), "--markdown", str(tmp_path / "report.md"))
     first, *_, last = done.stdout.splitlines()
     assert first == "proven here: CMSIS-NN 4.0.0, the part of it in the PyPI package bakenn"
     assert "on cortex-m4: in the linter's default, CMSIS-NN 7.0.0, " in last
     assert last.endswith(
         "onnxlint-cmsis --release 4.0.0 judges what was proven here, --cmsis-nn DIR proves another release"
     )
-    report = json.loads(found.read_text(encoding="utf-8"))
+    report = json.loads(path.read_text(encoding="utf-8"))
     assert report["cmsis_nn"] == {"release": "4.0.0", "from": "bakenn"}
     assert report["checks"][0]["otherwise_in_default_release"] == []
     lines = (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()
