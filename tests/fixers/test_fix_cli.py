@@ -24,8 +24,8 @@ from inverted_residual import inverted_residual  # noqa: E402
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, made in (("gaining", gaining), ("dead", dead), ("nothing", nothing)):
-        (tmp_path / f"{name}.onnx").write_bytes(made())
+    for name, build in (("gaining", gaining), ("dead", dead), ("nothing", nothing)):
+        (tmp_path / f"{name}.onnx").write_bytes(build())
     (tmp_path / "broken.onnx").write_bytes(gaining()[:-7])
     return tmp_path
 
@@ -62,9 +62,9 @@ def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
 
 
 def test_dead_channels_go_and_outputs_stay(folder):
-    found = run(folder, "--select", "CNN202", "--target", "cortex-m4", "dead.onnx")
-    assert found.returncode == 1
-    assert "of 20 channels 8 are constant; 20 -> 12 channels: " in text(found)
+    done = run(folder, "--select", "CNN202", "--target", "cortex-m4", "dead.onnx")
+    assert done.returncode == 1
+    assert "of 20 channels 8 are constant; 20 -> 12 channels: " in text(done)
     assert run(folder, "--fix", "--target", "cortex-m4", "dead.onnx").returncode == 0
     weights = onnx.load(folder / "dead.onnx").graph.initializer[0]
     assert list(weights.dims) == [12, 4, 1, 1]

@@ -101,8 +101,8 @@ def test_the_configuration_file_says_it_too_and_show_settings_tells_where(folder
     (folder / "pyproject.toml").write_text('[tool.onnxlint-cmsis]\ntargets = ["cortex-m4"]\nunfixable = ["CNN202"]\n')
     argv = ("--config", "pyproject.toml")
     options = [("--unfixable", "CNN201"), ("--fixable", "CNN202"), ()]
-    found = [changes_with(folder, *argv, *option) for option in options]
-    assert found == [[], [(20, 12)], [(3, 4)]]
+    changes = [changes_with(folder, *argv, *option) for option in options]
+    assert changes == [[], [(20, 12)], [(3, 4)]]
     shown = text(run(folder, "--show-settings", *argv, "both.onnx", isolated=False))
     assert 'unfixable = ["CNN202"]  # pyproject.toml' in shown
     assert 'fixable = ["CNN"]  # default' in shown
@@ -110,7 +110,7 @@ def test_the_configuration_file_says_it_too_and_show_settings_tells_where(folder
 
 def changes_with(folder, *argv):
     done = run(folder, "--diff", "--output-format", "json", *argv, "both.onnx", isolated=False)
-    return [(one["have"], one["want"]) for one in json.loads(text(done))["files"][0]["fix"]["classes"]]
+    return [(group["have"], group["want"]) for group in json.loads(text(done))["files"][0]["fix"]["classes"]]
 
 
 # the baseline

@@ -58,13 +58,13 @@ def stand_in(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     """Four models, the second and third of which end the process."""
-    place = tmp_path / "models"
-    place.mkdir()
+    models = tmp_path / "models"
+    models.mkdir()
     for name in ("a", "b", "c", "d"):
         model = plain()
         model.producer_name = "ends the process" if name in "bc" else "none"
-        written(place / f"{name}.onnx", model)
-    return place
+        written(models / f"{name}.onnx", model)
+    return models
 
 
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])

@@ -61,13 +61,13 @@ g (float[1, 3] x) => (int8[1, 3] y) <float s = {0.5}, int8 z = {1}> {
     y = QuantizeLinear (x, s, z)
 }
 """)
-    (one,) = model_inputs(model, {})
-    assert one.span == (-64.5, 63.0)
+    (model_input,) = model_inputs(model, {})
+    assert model_input.span == (-64.5, 63.0)
     zero = next(tensor for tensor in model.graph.initializer if tensor.name == "z")
     zero.ClearField("int32_data")
     zero.data_type, zero.raw_data = elem_type, raw
-    (one,) = model_inputs(model, {})
-    assert one.span == PLAIN
+    (model_input,) = model_inputs(model, {})
+    assert model_input.span == PLAIN
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.UNDEFINED, 99])
@@ -82,7 +82,7 @@ def test_an_empty_list_of_an_attribute_is_left_out() -> None:
     """A window without axes has no padding to widen; an empty list has no type that an attribute could say."""
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
     _set(node, {"pads": [], "group": 2}, ())
-    assert [one.name for one in node.attribute] == ["group"]
+    assert [attribute.name for attribute in node.attribute] == ["group"]
 
 
 def test_a_zero_point_that_is_no_number_leaves_the_model() -> None:

@@ -29,7 +29,7 @@ def test_a_class_whose_new_lanes_become_nan_is_locked_and_others_are_fixed():
     model = build.model(build.op("Conv", build.op("Relu", value), const(build, 2, 3, 1, 1), name="last"))
     result = fixed(model, fix_policy="align").result
     assert not result.failed, result.reason
-    assert [(one.have, one.want) for one in result.classes] == [(3, 4)]
+    assert [(group.have, group.want) for group in result.classes] == [(3, 4)]
 
 
 def test_an_unread_lane_that_holds_nan_is_not_cut_and_spoils_nothing():
@@ -134,8 +134,8 @@ def test_wrong_outputs_are_never_written():
     build = Builder()
     value = build.op("MeanVarianceNormalization", wide_stem(build), axes=[2, 3])
     model = build.model(build.op("Greater", head(build, value), build.const(14, np.float32)))
-    found = fixed(model, fix_policy="align").model
-    if found is None:
+    written = fixed(model, fix_policy="align").model
+    if written is None:
         return
     import onnxruntime
 
@@ -144,8 +144,8 @@ def test_wrong_outputs_are_never_written():
         for lane in range(4):
             spots[number + lane, lane, 3, 3] = sign
     before, after = (
-        np.array([onnxruntime.InferenceSession(one).run(None, {"x": spot[None]})[0] for spot in spots])
-        for one in (model.SerializeToString(), found)
+        np.array([onnxruntime.InferenceSession(version).run(None, {"x": spot[None]})[0] for spot in spots])
+        for version in (model.SerializeToString(), written)
     )
     assert before.any()
     assert np.array_equal(before, after)

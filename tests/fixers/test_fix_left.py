@@ -28,11 +28,11 @@ def fixed(model, **settings):
 
 def sizes(result):
     """First layer that makes each class that changes, with its sizes."""
-    return {one.deciders[0]: (one.have, one.want) for one in result.classes}
+    return {group.deciders[0]: (group.have, group.want) for group in result.classes}
 
 
 def left(result):
-    return {one.layers[0]: (one.have, one.want, one.reason) for one in result.left}
+    return {class_left.layers[0]: (class_left.have, class_left.want, class_left.reason) for class_left in result.left}
 
 
 def value(name, *shape, elem_type=TensorProto.FLOAT):
@@ -42,9 +42,9 @@ def value(name, *shape, elem_type=TensorProto.FLOAT):
 def pair(build, data, name, inner=6, *, captured=False):
     """Two 1x1 convolutions 4 -> inner -> 4 for a subgraph, and the weights that it stores itself."""
     stored = []
-    for place, (columns, rows) in enumerate([(4, inner), (inner, 4)]):
+    for index, (columns, rows) in enumerate([(4, inner), (inner, 4)]):
         array = build.random.uniform(-1, 1, (rows, columns, 1, 1)).astype(np.float32)
-        stored.append(numpy_helper.from_array(array, f"{name}_w{place}"))
+        stored.append(numpy_helper.from_array(array, f"{name}_w{index}"))
     nodes = [
         helper.make_node("Conv", [data, f"{name}_w0"], [f"{name}_mid"], f"{name}_first"),
         helper.make_node("Conv", [f"{name}_mid", f"{name}_w1"], [f"{name}_out"], f"{name}_last"),
@@ -101,20 +101,20 @@ def branches(condition="never", *, captured=False, nested=False):
     chosen = "yes" if condition == "input" else build.op("And", "yes", build.const(False, np.bool_))
     model = build.model(build.op("If", chosen, then_branch=bodies[0], else_branch=bodies[1], name="if"))
     for node in model.graph.node:
-        for attribute in (one for one in node.attribute if one.HasField("g")):
+        for attribute in (branch for branch in node.attribute if branch.HasField("g")):
             del attribute.g.value_info[:]
     return model
 
 
 @pytest.mark.parametrize("captured", [False, True])
-@pytest.mark.parametrize("made", [loop, scan])
-def test_a_class_in_a_loop_is_left_and_all_others_are_fixed(made, captured):
-    data = made(captured=captured)
-    found = fixed(data)
-    assert sizes(found.result) == {"outer": (6, 8)}
-    assert left(found.result) == {"in_first": (6, 8, LOOP)}
-    assert found.result.proof.equal
-    again = fixed(onnx.load_model_from_string(found.model))
+@pytest.mark.parametrize("build", [loop, scan])
+def test_a_class_in_a_loop_is_left_and_all_others_are_fixed(build, captured):
+    data = build(captured=captured)
+    run = fixed(data)
+    assert sizes(run.result) == {"outer": (6, 8)}
+    assert left(run.result) == {"in_first": (6, 8, LOOP)}
+    assert run.result.proof.equal
+    again = fixed(onnx.load_model_from_string(run.model))
     assert not again.result.changed
     assert again.result.reason == LOOP
 
@@ -129,8 +129,8 @@ def test_a_class_of_the_main_graph_that_a_loop_reads_is_left():
     inputs = [value("i", elem_type=TensorProto.INT64), true[0], value("state", 1, 4, 8, 8)]
     body = helper.make_graph(nodes, "body", inputs, [true[1], value("made", 1, 4, 8, 8)], [weights])
     count, start = build.const(2, np.int64), build.const(np.zeros((1, 4, 8, 8)), np.float32)
-    made = build.op("Loop", count, build.const(True, np.bool_), start, name="repeat", body=body)
-    result = fixed(build.model(made)).result
+    output = build.op("Loop", count, build.const(True, np.bool_), start, name="repeat", body=body)
+    result = fixed(build.model(output)).result
     assert not result.changed
     assert left(result) == {"read": (6, 8, LOOP)}
 
@@ -258,17 +258,17 @@ AIMS = {"faster": gain, "route": gain, "align": gain, "repair": wrong}
 def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkeypatch, aim, told):
     """Of channel counts alone; where a repair by rewriting needs fewer bytes, these are named."""
     monkeypatch.setattr("onnxlint_cmsis.fixers.rewriting.repairs_for", lambda _format: ())
-    made = AIMS[aim]
+    build = AIMS[aim]
     policy = "faster" if aim == "repair" else aim
-    result = fixed(made(), fix_policy=policy, fix_budget_bytes=0).result
+    result = fixed(build(), fix_policy=policy, fix_budget_bytes=0).result
     told(result.reason)
     needed = int(result.reason.rpartition(": ")[2].removesuffix(" bytes").replace(",", ""))
     assert result.left
-    assert all("fix-budget-bytes 0 does not allow it: " in one.reason for one in result.left)
-    enough = fixed(made(), fix_policy=policy, fix_budget_bytes=needed).result
+    assert all("fix-budget-bytes 0 does not allow it: " in class_left.reason for class_left in result.left)
+    enough = fixed(build(), fix_policy=policy, fix_budget_bytes=needed).result
     assert enough.changed
-    assert sum(one.new_bytes - one.old_bytes for one in enough.tensors) == needed
-    less = fixed(made(), fix_policy=policy, fix_budget_bytes=needed - 1).result
+    assert sum(tensor.new_bytes - tensor.old_bytes for tensor in enough.tensors) == needed
+    less = fixed(build(), fix_policy=policy, fix_budget_bytes=needed - 1).result
     assert sizes(less) != sizes(enough)
 
 
@@ -280,7 +280,7 @@ def test_the_budget_names_the_bytes_of_a_repair_by_rewriting_that_needs_fewer(to
     assert f": {needed} bytes" in result.reason
     assert not fixed(wrong(), fix_budget_bytes=needed - 1).result.changed
     enough = fixed(wrong(), fix_budget_bytes=needed).result
-    assert [each.repair for each in enough.rewrites] == [repair.repair]
+    assert [rewrite.repair for rewrite in enough.rewrites] == [repair.repair]
 
 
 def test_the_budget_is_named_for_classes_beyond_it():
@@ -304,7 +304,7 @@ def test_the_rounds_of_a_fix_have_one_budget_together(budget, weights):
         data = build.conv(build.op("Relu", data), 6, 6)
     result = fixed(build.model(build.conv(data, 6, 3)), fix_budget_bytes=budget, weights=weights).result
     assert result.changed
-    assert sum(one.new_bytes - one.old_bytes for one in result.tensors) <= budget
+    assert sum(tensor.new_bytes - tensor.old_bytes for tensor in result.tensors) <= budget
 
 
 def test_where_no_budget_stands_in_the_way_it_is_not_named():
@@ -372,7 +372,7 @@ def test_a_pad_behind_an_input_counts_against_the_budget(spare):
 @pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.INT8])
 def test_an_exact_repair_comes_before_a_pad_behind_an_input(elem_type):
     result = fixed(wrong_row(elem_type), targets=["cortex-m55"], unsafe_fixes=True).result
-    assert {one.repair for one in result.rewrites} == {"wider-window"}
+    assert {rewrite.repair for rewrite in result.rewrites} == {"wider-window"}
     assert result.added == ()
 
 
@@ -384,7 +384,7 @@ def test_a_pad_behind_an_input_leaves_the_order_of_the_nodes(monkeypatch, elem_t
     model = wrong_row(elem_type)
     new = fixed(model, targets=["cortex-m55"], unsafe_fixes=True).model
     nodes = list(onnx.ModelProto.FromString(new).graph.node)
-    pad = next(place for place, node in enumerate(nodes) if node.op_type == "Pad")
+    pad = next(index for index, node in enumerate(nodes) if node.op_type == "Pad")
     assert nodes[pad].output[0] in nodes[pad + 1].input
     assert [node.name or node.output[0] for node in nodes if node.op_type != "Pad"] == [
         node.name or node.output[0] for node in model.graph.node

@@ -41,8 +41,8 @@ needs_models = pytest.mark.skipif(
 @needs_models
 @pytest.mark.parametrize(("name", "policy", "target"), SAMPLE)
 def test_fixed_or_left_with_a_reason(name, policy, target):
-    found = list(fix_models.outcomes(MODELS / f"{name}.onnx", policy, target))
-    assert all(good for good, _ in found), found
+    outcomes = list(fix_models.outcomes(MODELS / f"{name}.onnx", policy, target))
+    assert all(good for good, _ in outcomes), outcomes
 
 
 @needs_models
@@ -59,7 +59,7 @@ def test_visual_wake_words_loses_three_quarters_of_its_weights_and_no_bit_of_its
     proof = prove(data, new or b"", inputs=1000, seed=7)
     assert proof.equal, proof.reason
     assert proof.inputs >= 1000
-    assert [one.largest for one in proof.differences] == [0]
+    assert [difference.largest for difference in proof.differences] == [0]
 
 
 @needs_models
@@ -71,7 +71,7 @@ def test_a_published_voice_activity_detector_is_repaired_for_the_m55():
     assert result.changed
     assert {repair.hazard for repair in result.repairs} == {"conv-1xn-geometry-refused"}
     assert len(result.repairs) == 2
-    assert [(one.have, one.want) for one in result.classes] == [(128, 129), (64, 65)]
+    assert [(group.have, group.want) for group in result.classes] == [(128, 129), (64, 65)]
     m4, m55 = result.totals
     assert m4.repair_price == m4.new_instructions - m4.instructions > 0
     assert m55.unknown > 0

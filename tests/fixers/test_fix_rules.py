@@ -35,8 +35,8 @@ def test_route_acts_on_the_selected_rules_of_missed_kernels(folder, options):
 def test_route_does_nothing_for_rules_that_are_not_selected(folder, options):
     argv = ("--fix-policy", "route", *options)
     assert changes(folder, "missed.onnx", *argv) == []
-    found = run(folder, *argv, "missed.onnx")
-    assert "CNN201" not in text(found)
+    done = run(folder, *argv, "missed.onnx")
+    assert "CNN201" not in text(done)
 
 
 def test_route_and_its_findings_agree(folder):
@@ -117,6 +117,6 @@ def test_a_pad_behind_the_input_is_added_only_for_a_selected_rule(folder):
 
 
 def test_a_finding_on_a_hazard_names_the_size_that_repairs_it_and_its_price(folder):
-    found = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
-    assert "CNN201" not in found
-    assert " --fix repairs it with 5 channels for 4: +" in found
+    printed = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
+    assert "CNN201" not in printed
+    assert " --fix repairs it with 5 channels for 4: +" in printed

@@ -23,20 +23,20 @@ def fixed(model, **settings):
 
 def changed(result):
     """First layer that makes each class that changes."""
-    return {one.deciders[0] for one in result.classes}
+    return {group.deciders[0] for group in result.classes}
 
 
 @pytest.fixture
 def proofs(monkeypatch):
     """Every proof that is made."""
-    made, real = [], Prover.prove
+    done, real = [], Prover.prove
 
     def prove(self, new, **options):
-        made.append(real(self, new, **options))
-        return made[-1]
+        done.append(real(self, new, **options))
+        return done[-1]
 
     monkeypatch.setattr(Prover, "prove", prove)
-    return made
+    return done
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def doubted(monkeypatch):
     def install(*bad, seen=True):
         def wrong(new):
             graph = onnx.load_model_from_string(new).graph
-            arrays = {one.name: one.dims[0] for one in graph.initializer}
-            return [one.output[0] for one in graph.node if one.name in bad and arrays[one.input[1]] > 6]
+            arrays = {initializer.name: initializer.dims[0] for initializer in graph.initializer}
+            return [node.output[0] for node in graph.node if node.name in bad and arrays[node.input[1]] > 6]
 
         def prove(self, new, **options):
             tries.append(new)
@@ -65,13 +65,13 @@ def doubted(monkeypatch):
 
 @pytest.mark.parametrize("bad", [{0}, {4}, {1, 6}, {3, 4}, set(range(0, 8, 2))])
 def test_the_classes_that_a_proof_fails_by_are_found_with_one_more_proof(doubted, bad):
-    names = {f"conv{place}" for place in bad}
+    names = {f"conv{index}" for index in bad}
     tries = doubted(*names)
-    found = fixed(six_wide(8))
-    assert changed(found.result) == {f"conv{place}" for place in range(8)} - names
-    assert {one.layers[0] for one in found.result.left} == names
-    assert all("output `y` differs by 1" in one.reason for one in found.result.left)
-    assert found.result.proof.equal
+    run = fixed(six_wide(8))
+    assert changed(run.result) == {f"conv{index}" for index in range(8)} - names
+    assert {class_left.layers[0] for class_left in run.result.left} == names
+    assert all("output `y` differs by 1" in class_left.reason for class_left in run.result.left)
+    assert run.result.proof.equal
     assert len(tries) == 2
 
 
@@ -79,16 +79,16 @@ def test_the_number_of_proofs_is_bounded_where_they_do_not_say_what_differs(doub
     tries = doubted("conv6", seen=False)
     result = fixed(six_wide(8)).result
     assert len(tries) <= 4
-    assert changed(result) == {f"conv{place}" for place in range(4)}
-    assert {one.reason for one in result.left} == {"it was not tried: a proof with more classes failed"}
+    assert changed(result) == {f"conv{index}" for index in range(4)}
+    assert {class_left.reason for class_left in result.left} == {"it was not tried: a proof with more classes failed"}
 
 
 def test_a_model_of_which_no_class_can_be_proven_is_left_with_the_reason(doubted, told):
-    tries = doubted(*(f"conv{place}" for place in range(3)))
-    found = fixed(six_wide(3))
-    assert found.model is None
-    told(found.result.reason)
-    assert not found.result.failed
+    tries = doubted(*(f"conv{index}" for index in range(3)))
+    run = fixed(six_wide(3))
+    assert run.model is None
+    told(run.result.reason)
+    assert not run.result.failed
     assert len(tries) == 1
 
 
@@ -117,8 +117,8 @@ def some_float_weights(blocks, real):
 @pytest.mark.parametrize("bad", [{3}, {2, 5}])
 def test_float_weights_that_onnx_runtime_quantizes_cost_two_proofs(proofs, bad):
     result = fixed(some_float_weights(8, bad), fix_policy="faster").result
-    assert [one.proof.equal for one in proofs] == [False, True]
+    assert [proof.proof.equal for proof in proofs] == [False, True]
     assert proofs[0].proof.reason.endswith("bit for bit (ORT_ENABLE_ALL as it is shipped)")
-    assert {one.layers[0] for one in result.left} == {f"conv{place - 1}" for place in bad}
-    assert changed(result) == {f"conv{place}" for place in range(7)} - {f"conv{place - 1}" for place in bad}
-    assert all((one.have, one.want) == (12, 8) for one in result.classes)
+    assert {class_left.layers[0] for class_left in result.left} == {f"conv{index - 1}" for index in bad}
+    assert changed(result) == {f"conv{index}" for index in range(7)} - {f"conv{index - 1}" for index in bad}
+    assert all((group.have, group.want) == (12, 8) for group in result.classes)

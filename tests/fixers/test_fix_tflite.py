@@ -47,12 +47,12 @@ def test_random_models_are_fixed_proven_and_stable(seed: int) -> None:
 
 def kept(data: bytes) -> list[object]:
     """What no fix changes."""
-    model, found = read_tflite("m.tflite", data), tree(data)
-    main = found["subgraphs"][0]
+    model, content = read_tflite("m.tflite", data), tree(data)
+    main = content["subgraphs"][0]
     ends = [main["tensors"][index] for index in (*main["inputs"], *main["outputs"])]
-    operators = [(each["opcodeIndex"], each["outputs"]) for each in main["operators"]]
+    operators = [(operator["opcodeIndex"], operator["outputs"]) for operator in main["operators"]]
     metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata]
-    return [ends, operators, metadata, found["signatureDefs"], found["operatorCodes"], found["description"]]
+    return [ends, operators, metadata, content["signatureDefs"], content["operatorCodes"], content["description"]]
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def test_reports_tell_of_the_fix(folder):
     fix = json.loads(text(done))["files"][0]["fix"]
     assert (fix["changed"], fix["written"], fix["proof"]["runtime"]) == (True, False, "LiteRT")
     assert fix["bytes"]["after"] < fix["bytes"]["before"]
-    stored = {name for each in read_tflite("a.tflite", as_converted(0)).subgraphs[0].tensors if (name := each.name)}
-    assert {each["tensor"] for each in fix["tensors"]} <= stored
+    stored = {name for tensor in read_tflite("a.tflite", as_converted(0)).subgraphs[0].tensors if (name := tensor.name)}
+    assert {tensor["tensor"] for tensor in fix["tensors"]} <= stored
     (artifact,) = json.loads(text(run(folder, "--fix", "--output-format", "sarif", "a.tflite")))["runs"][0]["artifacts"]
     assert artifact["roles"] == ["analysisTarget", "modified"]
     assert artifact["properties"]["fix"]["proof"]["equal"]
@@ -118,11 +118,11 @@ def test_damaged_files_stay_as_they_are(folder):
     report = json.loads(text(done))
     after = contents(folder)
     assert after.keys() == before.keys()
-    written = {each["path"] for each in report["files"] if each["fix"] and each["fix"]["written"]}
+    written = {file["path"] for file in report["files"] if file["fix"] and file["fix"]["written"]}
     assert {name for name in after if after[name] != before[name]} == {name.removeprefix("./") for name in written}
-    for each in report["files"]:
-        if each["path"] in written:
-            assert each["fix"]["proof"]["equal"]
+    for file in report["files"]:
+        if file["path"] in written:
+            assert file["fix"]["proof"]["equal"]
 
 
 @needs_shared
@@ -145,7 +145,9 @@ def weights(data: bytes) -> int:
     model = read_tflite("m.tflite", data)
     graph = model.subgraphs[0]
     return sum(
-        len(model.bytes_of(graph.tensors[each.inputs[1]].buffer)) for each in graph.operators if "CONV" in each.op
+        len(model.bytes_of(graph.tensors[operator.inputs[1]].buffer))
+        for operator in graph.operators
+        if "CONV" in operator.op
     )
 
 
@@ -153,9 +155,9 @@ def differing(old: bytes, new: bytes, inputs: int) -> int:
     """On how many random inputs two models differ."""
     graph = read_tflite("m.tflite", old).subgraphs[0]
     sessions, rng = [LiteRtProcess(data) for data in (old, new)], np.random.default_rng(1)
-    found = 0
+    count = 0
     for _ in range(inputs):
-        values = {each: rng.integers(-128, 128, graph.tensors[each].shape).astype(np.int8) for each in graph.inputs}
-        one, other = (session.run(values, graph.outputs) for session in sessions)
-        found += any(not np.array_equal(*pair) for pair in zip(one, other, strict=True))
-    return found
+        values = {index: rng.integers(-128, 128, graph.tensors[index].shape).astype(np.int8) for index in graph.inputs}
+        first, other = (session.run(values, graph.outputs) for session in sessions)
+        count += any(not np.array_equal(*pair) for pair in zip(first, other, strict=True))
+    return count

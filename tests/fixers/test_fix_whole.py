@@ -46,12 +46,12 @@ def interface(model):
 def explained(path, data, request):
     """Whether a plan of one round whose proof failed differs by nothing but floats rounded the other way."""
     start = Snapshot(path, data, request)
-    made = attempt(start, prover_of(start))
-    if Optimization.SHIPPED.value in made.trouble:  # with these optimisers it is what they make of it
+    run = attempt(start, prover_of(start))
+    if Optimization.SHIPPED.value in run.trouble:  # with these optimisers it is what they make of it
         return True
-    state, plan = made.end.source
-    before, after = (onnx.load_model_from_string(one.data) for one in (made.start, made.end))
-    return state is not made.start or not unexplained(Planned(analysed(before), plan), after, 6)
+    state, plan = run.end.source
+    before, after = (onnx.load_model_from_string(data.data) for data in (run.start, run.end))
+    return state is not run.start or not unexplained(Planned(analysed(before), plan), after, 6)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -65,7 +65,7 @@ def test_fixed_proven_and_stable(part, model, chosen):
     fixed = fix_model("random.onnx", data, request, prices)
     result = fixed.result
     assert not result.failed, result.reason
-    if any("not proven" in reason for reason in (result.reason, *(one.reason for one in result.left))):
+    if any("not proven" in reason for reason in (result.reason, *(class_left.reason for class_left in result.left))):
         event("not proven")
         assert explained("random.onnx", data, request), (result.reason, result.left)
     if fixed.model is None:
@@ -73,8 +73,8 @@ def test_fixed_proven_and_stable(part, model, chosen):
         event(result.reason.split(":")[0][:60])
         return
     event(f"changed by {result.policy}")
-    inexact = [one for one in result.rewrites if one.steps is not None]
-    assert max([one.steps for one in inexact], default=0) <= LIMIT + ROUNDING
+    inexact = [rewrite for rewrite in result.rewrites if rewrite.steps is not None]
+    assert max([rewrite.steps for rewrite in inexact], default=0) <= LIMIT + ROUNDING
     if result.proof is None:  # which is of all other changes
         assert (len(inexact), result.classes, result.added) == (len(result.rewrites), (), ())
         assert inexact

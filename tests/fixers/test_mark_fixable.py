@@ -81,16 +81,16 @@ def test_a_model_without_its_external_data_is_promised_nothing(tmp_path: Path, b
     left = promising(path)
     assert (lint(path).fixable, lint(path, unsafe_fixes=True).fixable) == (0, 0)
     assert left
-    assert not [each for each in left if "--fix" in each.remedy]
+    assert not [finding for finding in left if "--fix" in finding.remedy]
 
 
 def codes_of(path: Path, **settings: object) -> set[str]:
-    return {each.code for each in lint(path, **settings).findings}
+    return {finding.code for finding in lint(path, **settings).findings}
 
 
 def promising(path: Path) -> list[Finding]:
     """Findings on sizes and hazards, which a fix may answer."""
-    return [each for each in lint(path).findings if each.code.startswith(("CNN2", "CNN3"))]
+    return [finding for finding in lint(path).findings if finding.code.startswith(("CNN2", "CNN3"))]
 
 
 PROMISED = (
@@ -112,9 +112,9 @@ def test_a_fix_does_what_findings_promise(tmp_path: Path, name: str) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes((paths.SHARED / "cases" / f"{name}.onnx").read_bytes())
     before = lint(path)
-    promised = [one for one in before.told if one.properties.get("fixable")]
+    promised = [finding for finding in before.told if finding.properties.get("fixable")]
     assert len(promised) == before.fixable
     assert bool(promised) is not name.endswith(("r042_g", "r064_g"))
     assert fix(path, write=True).written is bool(promised)
-    left = {(one.code, one.location.node, one.text) for one in lint(path).told}
-    assert not left & {(one.code, one.location.node, one.text) for one in promised}
+    left = {(finding.code, finding.location.node, finding.text) for finding in lint(path).told}
+    assert not left & {(finding.code, finding.location.node, finding.text) for finding in promised}

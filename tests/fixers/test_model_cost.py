@@ -31,9 +31,9 @@ def worked_out(monkeypatch):
     costs, real = [], attempt._in_turn
 
     def in_turn(*arguments):
-        found = real(*arguments)
-        costs.append(attempt.cost_of(found.end))
-        return found
+        answer = real(*arguments)
+        costs.append(attempt.cost_of(answer.end))
+        return answer
 
     monkeypatch.setattr(attempt, "_in_turn", in_turn)
     return costs
@@ -41,7 +41,7 @@ def worked_out(monkeypatch):
 
 def test_a_second_model_that_promises_less_is_worked_out_and_taken(worked_out):
     result = fixed(REWRITTEN)
-    assert [one.repair for one in result.rewrites] == ["wider-window"]
+    assert [rewrite.repair for rewrite in result.rewrites] == ["wider-window"]
     assert result.classes == ()
     first, second = worked_out
     assert second < first
@@ -50,7 +50,7 @@ def test_a_second_model_that_promises_less_is_worked_out_and_taken(worked_out):
 def test_a_second_model_that_promises_no_less_is_not_worked_out(worked_out, monkeypatch):
     result = fixed(SIZED)
     assert result.rewrites == ()
-    assert [(one.have, one.want) for one in result.classes] == [(8, 9)]
+    assert [(group.have, group.want) for group in result.classes] == [(8, 9)]
     assert len(worked_out) == 1
     monkeypatch.setattr(attempt, "promised", lambda _found: (0, 0, 0))
     assert fixed(SIZED).classes == result.classes
@@ -61,6 +61,6 @@ def test_a_second_model_that_promises_no_less_is_not_worked_out(worked_out, monk
 @pytest.mark.parametrize("channels", [SIZED, REWRITTEN])
 def test_a_model_costs_what_its_plan_promises(worked_out, monkeypatch, channels):
     promises, real = [], attempt.promised
-    monkeypatch.setattr(attempt, "promised", lambda found: promises.append(real(found)) or (0, 0, 0))
+    monkeypatch.setattr(attempt, "promised", lambda rewritten: promises.append(real(rewritten)) or (0, 0, 0))
     fixed(channels)
     assert promises == [worked_out[1]]

@@ -37,7 +37,7 @@ def promised(finding: Finding, *, unsafe_fixes: bool) -> bool:
 
 
 def every(findings: tuple[Finding, ...]) -> list[Finding]:
-    return [each for finding in findings for each in (finding, *finding.others)]
+    return [told for finding in findings for told in (finding, *finding.others)]
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the folder of cases is not there")
@@ -47,18 +47,20 @@ def test_a_fix_does_what_findings_promise(name: str, settings: dict[str, object]
     path = tmp_path / Path(name).name
     shutil.copyfile(SHARED / name, path)
     before = lint(path, **settings)
-    assert before.fixable == sum(bool(each.properties.get("fixable")) for each in before.findings)
-    assert before.fixable_unsafely == sum(bool(each.properties.get(UNSAFELY)) for each in before.findings)
-    for each in before.findings:
-        assert ("--fix" in render("full", a_run([each], quiet=True))) == any(
-            each.properties.get(mark) for mark in PROMISES
-        ), each
+    assert before.fixable == sum(bool(finding.properties.get("fixable")) for finding in before.findings)
+    assert before.fixable_unsafely == sum(bool(finding.properties.get(UNSAFELY)) for finding in before.findings)
+    for finding in before.findings:
+        assert ("--fix" in render("full", a_run([finding], quiet=True))) == any(
+            finding.properties.get(mark) for mark in PROMISES
+        ), finding
     unsafe = bool(settings.get("unsafe_fixes"))
-    wanted = [each for each in every(before.findings) if promised(each, unsafe_fixes=unsafe)]
+    wanted = [finding for finding in every(before.findings) if promised(finding, unsafe_fixes=unsafe)]
     result = fix(path, write=True, **settings)
-    assert result.written == bool(wanted) or any(each.properties.get(AFTER_PROOF) for each in before.findings)
-    left = Counter((each.code, each.location.node, each.text) for each in every(lint(path, **settings).findings))
-    assert [each for each in wanted if left[each.code, each.location.node, each.text]] == []
+    assert result.written == bool(wanted) or any(finding.properties.get(AFTER_PROOF) for finding in before.findings)
+    left = Counter(
+        (finding.code, finding.location.node, finding.text) for finding in every(lint(path, **settings).findings)
+    )
+    assert [finding for finding in wanted if left[finding.code, finding.location.node, finding.text]] == []
 
 
 def test_findings_that_a_fix_treats_otherwise_are_not_told_as_one() -> None:

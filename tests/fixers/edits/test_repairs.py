@@ -128,7 +128,7 @@ def fixed(model: onnx.ModelProto | bytes, release: str = "7.0.0", **settings: ob
 
 def hazards(data: bytes, release: str) -> set[str]:
     model = linter.analysed(data, targets=TARGETS, release=release)
-    return {one.id for layer in model.lowered.layers for _, route in model.routes(layer) for one in route.hazards}
+    return {hazard.id for layer in model.lowered.layers for _, route in model.routes(layer) for hazard in route.hazards}
 
 
 def outputs(data: bytes, feeds: list[dict]) -> list[np.ndarray]:
@@ -154,8 +154,8 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
     assert hazard in hazards(model.SerializeToString(), release)
     result, data = fixed(model, release)
     assert data is not None, result.reason
-    assert repair in {one.repair for one in result.rewrites}
-    assert hazard in {name for one in result.rewrites for name in one.hazards}
+    assert repair in {rewrite.repair for rewrite in result.rewrites}
+    assert hazard in {name for rewrite in result.rewrites for name in rewrite.hazards}
     assert hazards(data, release) == set()
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
     for old, new in pairs:
@@ -184,7 +184,7 @@ def test_a_layer_that_no_target_needs_a_repair_for_stays():
 def test_what_a_split_leaves_is_repaired_too():
     model = convolution((1, 8, 6, 6), (8, 4, 1, 1), group=2, pads=[0, 0, 1, 1])
     result, data = fixed(model, "5.0.0")
-    assert {one.repair for one in result.rewrites} == {"split-groups", "explicit-pad"}
+    assert {rewrite.repair for rewrite in result.rewrites} == {"split-groups", "explicit-pad"}
     assert hazards(data, "5.0.0") == set()
 
 
@@ -201,7 +201,7 @@ def test_a_budget_keeps_constants_from_growing(tmp_path):
     done = run(tmp_path, "--fix-only", "--config", "fix-budget-bytes=8", "--output-format", "json", "m.onnx")
     (file,) = json.loads(text(done))["files"]
     assert contents(tmp_path) == before
-    assert [one["repair"] for one in file["fix"]["unrewritten"]] == ["zero-bias"]
+    assert [unrewritten["repair"] for unrewritten in file["fix"]["unrewritten"]] == ["zero-bias"]
     assert "fix-budget-bytes" in file["fix"]["reason"]
 
 
@@ -291,7 +291,7 @@ def nodes(data: bytes) -> list[str]:
 def test_notes_are_answered_exactly_and_once(text_of_model, repair):
     model = parsed(text_of_model)
     result, data = fixed(model)
-    assert {one.repair for one in result.rewrites} == {repair}
+    assert {rewrite.repair for rewrite in result.rewrites} == {repair}
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
     assert all(np.array_equal(old, new) for old, new in pairs)
     assert fixed(data).model is None
@@ -300,7 +300,7 @@ def test_notes_are_answered_exactly_and_once(text_of_model, repair):
 def test_no_uint8_is_left_where_all_of_it_can_be_int8():
     data = fixed(parsed(UNSIGNED)).model
     constants = onnx.ModelProto.FromString(data).graph.initializer
-    assert {one.data_type for one in constants} == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
+    assert {tensor.data_type for tensor in constants} == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
 
 
 def test_chained_pairs_go_together():
@@ -311,10 +311,10 @@ def test_chained_pairs_go_together():
 def test_inputs_and_outputs_of_the_model_stay_unsigned():
     model = parsed(PAIRS.replace("int8", "uint8").replace("z = {3}", "z = {131}"))
     result, data = fixed(model)
-    assert "signed-integers" in {one.repair for one in result.rewrites}
+    assert "signed-integers" in {rewrite.repair for rewrite in result.rewrites}
     graph = onnx.ModelProto.FromString(data).graph
     ends = (*graph.input, *graph.output)
-    assert [one.type.tensor_type.elem_type for one in ends] == [onnx.TensorProto.UINT8] * 2
+    assert [value.type.tensor_type.elem_type for value in ends] == [onnx.TensorProto.UINT8] * 2
 
 
 @pytest.mark.parametrize(("source", "code"), [(UNSIGNED, "CNN504"), (PAIRS, "CNN514")])
@@ -324,7 +324,7 @@ def test_what_is_not_fixable_is_not_rewritten(source, code):
 
 def test_a_finding_that_rewriting_repairs_counts_as_fixable():
     told = linter.linted(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2), targets=["cortex-m4"])
-    assert {each.code for each in told.findings if each.properties.get("fixable")} == {"CNN302"}
+    assert {finding.code for finding in told.findings if finding.properties.get("fixable")} == {"CNN302"}
     assert told.fixable
 
 
@@ -348,8 +348,8 @@ def grouped_beside_if() -> onnx.ModelProto:
 
 def test_weights_that_nothing_reads_go_and_those_that_a_branch_reads_stay():
     result, data = fixed(grouped_beside_if())
-    assert {one.repair for one in result.rewrites} == {"split-groups"}
-    names = {one.name for one in onnx.ModelProto.FromString(data).graph.initializer}
+    assert {rewrite.repair for rewrite in result.rewrites} == {"split-groups"}
+    names = {initializer.name for initializer in onnx.ModelProto.FromString(data).graph.initializer}
     assert "kept" in names
     assert "w" not in names
 
@@ -368,7 +368,7 @@ POOLED = """
 
 def test_what_new_scales_bring_is_repaired_in_the_same_run():
     result, data = fixed(parser.parse_model(POOLED), unsafe_fixes=True)
-    assert {one.repair for one in result.rewrites} >= {"equal-scales"}
+    assert {rewrite.repair for rewrite in result.rewrites} >= {"equal-scales"}
     assert not fixed(data, unsafe_fixes=True).result.changed
 
 

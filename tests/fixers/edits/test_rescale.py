@@ -120,9 +120,9 @@ def test_cmsis_nn_computes_the_layer_and_outputs_change_by_one_step(source, repa
     assert plain(model)
     result, data = fixed(model)
     assert data is not None, result.reason
-    assert {one.repair for one in result.rewrites} == {repair}
+    assert {rewrite.repair for rewrite in result.rewrites} == {repair}
     assert plain(data) == []
-    output = next(one for one in result.changes if one.value == "y")
+    output = next(change for change in result.changes if change.value == "y")
     assert output.steps <= 1.001
     step = 1 if output.value == "y" and "y = QuantizeLinear" in source and "int8[1, 16] y" in source else output.step
     apart = np.abs(values(model.SerializeToString(), shape) - values(data, shape)).max()
@@ -135,7 +135,7 @@ def test_nothing_changes_without_unsafe_fixes_and_nothing_twice(source, repair):
     assert fixed(model, unsafe=False).model is None
     again = fixed(fixed(model).model)
     assert again.model is None
-    assert repair not in {one.repair for one in again.result.unrewritten}
+    assert repair not in {unrewritten.repair for unrewritten in again.result.unrewritten}
 
 
 def test_the_clamp_of_saturation_is_kept():
@@ -176,17 +176,17 @@ def test_reports_tell_the_largest_change(tmp_path):
     assert 0 < change["steps"] <= 1.001
     assert file["fix"]["rewrites"][0]["steps"] == change["steps"]
     sarif = json.loads(text(run(tmp_path, "--diff", "--unsafe-fixes", "--output-format", "sarif", "m.onnx")))
-    (artifact,) = [one for one in sarif["runs"][0]["artifacts"] if "fix" in one.get("properties", {})]
+    (artifact,) = [artifact for artifact in sarif["runs"][0]["artifacts"] if "fix" in artifact.get("properties", {})]
     assert artifact["properties"]["fix"]["changes"] == [change]
     assert contents(tmp_path) == before
 
 
 def test_a_transposed_convolution_keeps_a_scale_of_its_input_and_one_of_its_output():
     """It writes its own, so that one scale around a Concat in front ends there."""
-    made = joined(0.1)
-    weights = made.weights("v", (8, 2, 2, 2), axis=1)
-    made = made.layer("ConvTranspose", weights, strides=[2, 2]).rounded(0.7)
-    records = lower(read(made.model())).records
-    (concat,) = [one for one in records if one.node.op_type == "Concat"]
+    model = joined(0.1)
+    weights = model.weights("v", (8, 2, 2, 2), axis=1)
+    model = model.layer("ConvTranspose", weights, strides=[2, 2]).rounded(0.7)
+    records = lower(read(model.model())).records
+    (concat,) = [record for record in records if record.node.op_type == "Concat"]
     (group,) = linked_groups(records, [concat], lambda name: name.removesuffix("_q_real"))
     assert {round(numbers.scale, 3) for numbers in group.values()} == {0.1, 0.2}

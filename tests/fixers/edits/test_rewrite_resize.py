@@ -23,8 +23,8 @@ from support.resizable_models import GROW, branch_model, integer_model, qdq_mode
 
 
 def test_new_weights_and_biases_are_zero_and_the_rest_stays() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     before.model.doc_string, before.model.graph.doc_string = "model", "graph"
     before.model.metadata_props.add(key="k", value="v")
     after = before.applied({"first_0": (0, None, 1, 2)})
@@ -42,16 +42,16 @@ def test_new_weights_and_biases_are_zero_and_the_rest_stays() -> None:
 
 
 def test_nothing_to_do_is_byte_identical() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     data = before.model.SerializeToString()
     assert with_plan(before.model, before.graph, before.dimensions, Plan({})).SerializeToString() == data
     assert before.applied({"first_0": (0, 1, 2)}).SerializeToString() == data
 
 
 def test_removed_lanes_take_their_elements_along() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     after = before.applied({"first_0": (0, 2)})
     assert np.array_equal(input_of(after, "first", 1), input_of(before.model, "first", 1)[[0, 2]])
     assert np.array_equal(input_of(after, "first", 2), input_of(before.model, "first", 2)[[0, 2]])
@@ -59,16 +59,16 @@ def test_removed_lanes_take_their_elements_along() -> None:
 
 
 def test_the_last_lanes_can_be_removed() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     after = before.applied({"first_0": (0, 1)})
     assert np.array_equal(input_of(after, "first", 1), input_of(before.model, "first", 1)[:2])
     assert np.array_equal(input_of(after, "last", 1), input_of(before.model, "last", 1)[:, :2])
 
 
 def test_increments_reach_the_readers_bias() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     after = before.applied({"first_0": (0, 2)}, {"last": np.array([0.5, -1.0])})
     assert np.allclose(input_of(after, "last", 2) - input_of(before.model, "last", 2), [0.5, -1.0])
     with pytest.raises(NotAppliedError, match="3 increments for a bias of 2"):
@@ -120,16 +120,16 @@ def test_a_missing_bias_before_operator_set_13_is_dequantized_without_an_axis() 
     before = case(build.model(build.op("Conv", data, weights, name="last")))
     after = before.applied({"first_0": (0, 1)}, {"last": np.array([55, -3])})
     onnx.checker.check_model(after)
-    made = next(node for node in after.graph.node if node.output[0] == after.graph.node[-1].input[2])
-    assert (made.op_type, list(made.attribute)) == ("DequantizeLinear", [])
+    dequantized = next(node for node in after.graph.node if node.output[0] == after.graph.node[-1].input[2])
+    assert (dequantized.op_type, list(dequantized.attribute)) == ("DequantizeLinear", [])
 
 
 def test_a_missing_bias_of_a_qdq_layer_is_dequantized_too() -> None:
     before = case(qdq_model(bias=False))
     after = before.applied({"first_0": (0, 2)}, {"last": np.array([55, -3])})
-    made = {name: node for node in after.graph.node for name in node.output}
+    makers = {name: node for node in after.graph.node for name in node.output}
     last = next(node for node in after.graph.node if node.name == "last")
-    bias = made[last.input[2]]
+    bias = makers[last.input[2]]
     assert bias.op_type == "DequantizeLinear"
     assert arrays(after)[bias.input[0]].tolist() == [55, -3]
     assert np.allclose(arrays(after)[bias.input[1]], 0.1 * arrays(after)["last_s"])
@@ -138,7 +138,7 @@ def test_a_missing_bias_of_a_qdq_layer_is_dequantized_too() -> None:
 
 def test_the_scale_of_a_new_channel_is_one_that_can_be_divided_by() -> None:
     model = qdq_model(bias=True)
-    next(one for one in model.graph.initializer if one.name == "first_s").CopyFrom(
+    next(initializer for initializer in model.graph.initializer if initializer.name == "first_s").CopyFrom(
         numpy_helper.from_array(np.array([0, np.inf, 0.25], np.float32), "first_s")
     )
     assert arrays(case(model).applied({"first_0": GROW}))["first_s"][3] == 0.25
@@ -158,7 +158,7 @@ def test_zero_points_that_differ_by_channel(elem_type: int) -> None:
     after = before.applied({"first_0": (0, None, 1, 2)})
     assert arrays(after)["z"].astype(int).tolist() == [1, 1, 4, 2]
     assert arrays(after)["w"].astype(int)[:, :, 0, 0].tolist() == [[1, 7], [1, 1], [3, 5], [6, 2]]
-    tensor = next(one for one in after.graph.initializer if one.name == "w")
+    tensor = next(initializer for initializer in after.graph.initializer if initializer.name == "w")
     assert tensor.data_type == elem_type
     assert before.proof(after).equal
 
@@ -184,9 +184,9 @@ def test_weights_quantized_in_blocks(zeros: list[list[int]]) -> None:
 
 
 def test_sparse_constants_are_refused() -> None:
-    build, made = two_convs()
-    model = build.model(made)
-    bias = next(one for one in model.graph.initializer if one.name == "c1")
+    build, output = two_convs()
+    model = build.model(output)
+    bias = next(initializer for initializer in model.graph.initializer if initializer.name == "c1")
     values = numpy_helper.from_array(numpy_helper.to_array(bias), "c1")
     places = numpy_helper.from_array(np.arange(3, dtype=np.int64), "")
     model.graph.initializer.remove(bias)
@@ -219,7 +219,7 @@ def test_depthwise_groups_and_multipliers_follow() -> None:
     data = build.conv(data, 1, 6, 3, name="depthwise", group=3)
     before = case(build.model(build.conv(data, 6, 2, name="last")))
     after = before.applied({"first_0": (0, 1, None, 2)})
-    node = next(one for one in after.graph.node if one.name == "depthwise")
+    node = next(node for node in after.graph.node if node.name == "depthwise")
     assert helper.get_node_attr_value(node, "group") == 4
     old, new = input_of(before.model, "last", 1), input_of(after, "last", 1)
     assert np.array_equal(new[:, [0, 1, 2, 3, 6, 7]], old)
@@ -258,7 +258,9 @@ def test_a_vector_shared_by_layers_is_copied_before_one_use_changes() -> None:
     assert input_of(after, "second", 2).shape == (3,)
     assert arrays(after)["zeros"].shape == (3,)
     both = before.applied({"first_0": GROW, "second_0": GROW})
-    assert [one.name for one in both.graph.initializer] == [one.name for one in before.model.graph.initializer]
+    assert [initializer.name for initializer in both.graph.initializer] == [
+        initializer.name for initializer in before.model.graph.initializer
+    ]
     assert before.proof(after).equal
 
 
@@ -266,11 +268,11 @@ def test_weights_shared_under_two_zero_points_are_filled_with_each() -> None:
     build = Builder()
     data = build.conv(build.input("x", 1, 2, 4, 4), 2, 3, name="first")
     held, step = build.const(np.arange(6).reshape(2, 3, 1, 1), np.uint8, "w"), build.const(0.1, np.float32)
-    made = []
+    outputs = []
     for zero in (2, 4):
         real = build.op("DequantizeLinear", held, step, build.const(zero, np.uint8), name=f"dq{zero}")
-        made.append(build.op("Conv", data, real))
-    before = case(build.model(build.op("Add", *made)))
+        outputs.append(build.op("Conv", data, real))
+    before = case(build.model(build.op("Add", *outputs)))
     after = before.applied({"first_0": GROW})
     assert [input_of(after, f"dq{zero}", 0)[:, 3, 0, 0].tolist() for zero in (2, 4)] == [[2, 2], [4, 4]]
     assert before.proof(after).equal
@@ -340,7 +342,8 @@ def test_constants_in_nodes_and_among_the_inputs(ir_version: int) -> None:
     model.ir_version = ir_version
     if ir_version == 3:
         model.graph.input.extend(
-            helper.make_tensor_value_info(one.name, one.data_type, one.dims) for one in model.graph.initializer
+            helper.make_tensor_value_info(initializer.name, initializer.data_type, initializer.dims)
+            for initializer in model.graph.initializer
         )
     before = case(model)
     after = before.applied({"first_0": GROW})
@@ -351,8 +354,8 @@ def test_constants_in_nodes_and_among_the_inputs(ir_version: int) -> None:
 
 
 def test_numbers_in_typed_lists_keep_their_bits() -> None:
-    build, made = two_convs()
-    model = build.model(made)
+    build, output = two_convs()
+    model = build.model(output)
     for tensor in model.graph.initializer:
         values = numpy_helper.to_array(tensor)
         tensor.ClearField("raw_data")
@@ -381,7 +384,7 @@ def test_plain_numbers_in_constant_nodes() -> None:
 def test_constants_inside_branches() -> None:
     before = case(branch_model())
     after = before.applied({"first_0": GROW, "if_0": GROW})
-    node = next(one for one in after.graph.node if one.name == "if")
+    node = next(node for node in after.graph.node if node.name == "if")
     for attribute in node.attribute:
         assert numpy_helper.to_array(attribute.g.initializer[0]).shape == (4, 4, 1, 1)
         assert [dim.dim_value for dim in attribute.g.output[0].type.tensor_type.shape.dim] == [1, 4, 4, 4]
@@ -407,25 +410,30 @@ def test_classes_that_reach_into_local_functions_are_refused_others_not() -> Non
     for name, shape in (("w1", (3, 2, 1, 1)), ("w2", (3, 3, 1, 1)), ("w3", (2, 3, 1, 1))):
         model.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
     before = case(model)
-    found = refused(before.graph, before.dimensions)
-    assert list(found) == [before.leaf("second_0")]
-    assert "local function" in found[before.leaf("second_0")]
+    refusals = refused(before.graph, before.dimensions)
+    assert list(refusals) == [before.leaf("second_0")]
+    assert "local function" in refusals[before.leaf("second_0")]
     with pytest.raises(NotAppliedError, match="local function"):
         before.applied({"second_0": GROW})
     assert before.proof(before.applied({"first_0": GROW})).equal
 
 
 def test_external_data_are_read_for_what_changes_and_stay_for_what_does_not(tmp_path) -> None:
-    build, made = two_convs()
-    model = build.model(made)
+    build, output = two_convs()
+    model = build.model(output)
     path = tmp_path / "m.onnx"
     onnx.save(
-        build.model(made), path, save_as_external_data=True, location="m.bin", size_threshold=0, convert_attribute=False
+        build.model(output),
+        path,
+        save_as_external_data=True,
+        location="m.bin",
+        size_threshold=0,
+        convert_attribute=False,
     )
     stored = onnx.load(path, load_external_data=False)
     before = case(stored, str(path))
     after = before.applied({"first_0": GROW})
-    places = {one.name: one.data_location for one in after.graph.initializer}
+    places = {initializer.name: initializer.data_location for initializer in after.graph.initializer}
     assert places == {"c0": 0, "c1": 0, "c2": 0, "c3": TensorProto.EXTERNAL}
     assert np.array_equal(input_of(after, "first", 1)[:3], input_of(model, "first", 1))
     assert prove(path.read_bytes(), after.SerializeToString(), beside=path).equal
@@ -435,8 +443,8 @@ def test_external_data_are_read_for_what_changes_and_stay_for_what_does_not(tmp_
 
 
 def test_stated_shapes_that_are_not_true_are_dropped() -> None:
-    build, made = two_convs()
-    model = build.model(made)
+    build, output = two_convs()
+    model = build.model(output)
     stated = next(value for value in model.graph.value_info if value.name == "first_0")
     stated.type.tensor_type.shape.dim[1].dim_value = 5
     before = case(model)
@@ -449,8 +457,8 @@ def test_stated_shapes_that_are_not_true_are_dropped() -> None:
 
 
 def test_a_plan_has_to_make_sense() -> None:
-    build, made = two_convs()
-    before = case(build.model(made))
+    build, output = two_convs()
+    before = case(build.model(output))
     leaf = before.leaf("first_0")
     locked = before.dimensions.class_of("x", 1).id
     for kept, reason in (
@@ -476,9 +484,9 @@ def test_weights_that_would_not_be_zero_are_refused() -> None:
 
 @given(models())
 def test_growing_says_what_the_layouts_of_one_more_lane_change(model: onnx.ModelProto) -> None:
-    found = case(model)
-    uses = Uses(found.graph, found.dimensions)
-    for group in found.dimensions.classes:
+    before = case(model)
+    uses = Uses(before.graph, before.dimensions)
+    for group in before.dimensions.classes:
         if group.freedom is not Freedom.LOCKED:
             plan = Plan({group.id: (*range(group.size), None)})
             assert _outcome(lambda group=group: growing(uses, group)) == _outcome(

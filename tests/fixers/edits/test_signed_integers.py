@@ -57,10 +57,12 @@ def test_no_uint8_is_left_and_the_outputs_stay(between, weights):
     given = model(between, weights)
     result, data = fixed(given)
     assert data is not None, result.reason
-    assert {one.repair for one in result.rewrites} == {"signed-integers"}
+    assert {rewrite.repair for rewrite in result.rewrites} == {"signed-integers"}
     graph = onnx.ModelProto.FromString(data).graph
     read = {name for node in graph.node for name in node.input}
-    assert onnx.TensorProto.UINT8 not in {one.data_type for one in graph.initializer if one.name in read}
+    assert onnx.TensorProto.UINT8 not in {
+        initializer.data_type for initializer in graph.initializer if initializer.name in read
+    }
     pairs = zip(outputs(given.SerializeToString()), outputs(data), strict=True)
     assert all(np.array_equal(old, new) for old, new in pairs)
     assert fixed(data).model is None
@@ -108,6 +110,8 @@ def test_what_an_operator_ties_to_an_input_of_the_model_stays():
 
 def test_constants_that_are_replaced_share_a_line(tmp_path):
     onnx.save(model(BETWEEN["max pool"]), tmp_path / "m.onnx")
-    lines = [one for one in text(run(tmp_path, "--diff", "m.onnx")).splitlines() if one.strip().startswith("tensor ")]
+    lines = [
+        line for line in text(run(tmp_path, "--diff", "m.onnx")).splitlines() if line.strip().startswith("tensor ")
+    ]
     assert len(lines) == 1
     assert "constants go and" in lines[0]

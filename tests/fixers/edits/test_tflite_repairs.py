@@ -35,9 +35,9 @@ def test_a_wide_depthwise_layer_without_a_bias_gets_zeros() -> None:
     chain = Chain(1)
     source = chain.activation([1, 6, 6, 140], 0.05, 0)
     weights = chain.constant(whole(chain, [1, 3, 3, 140]), chain.scales(140), axis=3)
-    made = chain.activation([1, 6, 6, 140], 0.05, 0)
+    output = chain.activation([1, 6, 6, 140], 0.05, 0)
     options = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
-    last = chain.add("DEPTHWISE_CONV_2D", [source, weights], made, ("DepthwiseConv2DOptions", options))
+    last = chain.add("DEPTHWISE_CONV_2D", [source, weights], output, ("DepthwiseConv2DOptions", options))
     new = proven(fix(chain.model([source], [last])), "zero-bias", "gets a bias of zeros")
     main = new.subgraphs[0]
     bias = main.tensors[main.operators[0].inputs[2]]
@@ -61,12 +61,12 @@ def row(*, layers: int = 1, padding: str = "SAME") -> bytes:
     pair = chain.constant(whole(chain, [8, 1, 5, 4]), scales), chain.bias(source, scales)
     options = {"padding": padding, "stride_w": 2, "stride_h": 1}
     width = 4 if padding == "SAME" else 2
-    made = [chain.activation([1, 1, width, 8], 0.05, 0) for _ in range(layers)]
-    for output in made:
+    outputs = [chain.activation([1, 1, width, 8], 0.05, 0) for _ in range(layers)]
+    for output in outputs:
         chain.add("CONV_2D", [source, *pair], output, ("Conv2DOptions", options))
     if layers == 1:
-        return chain.model([source], [made[0]])
-    return chain.model([source], [chain.add("ADD", made, chain.activation([1, 1, width, 8], 0.1, 0))])
+        return chain.model([source], [outputs[0]])
+    return chain.model([source], [chain.add("ADD", outputs, chain.activation([1, 1, width, 8], 0.1, 0))])
 
 
 def test_a_row_gets_a_wider_window() -> None:
@@ -86,7 +86,7 @@ def test_weights_that_two_layers_read_are_repaired_for_each() -> None:
     fixed = fix(row(layers=2))
     assert fixed.model is not None, fixed.result.reason
     main = read_tflite(FILE, fixed.model).subgraphs[0]
-    assert [each.inputs[1] for each in main.operators[:2]] == [1, 1]
+    assert [operator.inputs[1] for operator in main.operators[:2]] == [1, 1]
     assert main.tensors[1].shape == (8, 1, 8, 4)
     assert not fix(fixed.model).result.changed
 

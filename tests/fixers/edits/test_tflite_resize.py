@@ -51,7 +51,7 @@ def case(data: bytes, more: dict[int, int] | None = None) -> Case:
     graph = loaded.graph
     dimensions = analyse(graph)
     lanes = analyse_lanes(graph, dimensions, loaded.reader())
-    gone = {leaf: found.exact for leaf, found in lanes.classes.items() if found.exact}
+    gone = {leaf: leaf_lanes.exact for leaf, leaf_lanes in lanes.classes.items() if leaf_lanes.exact}
     kept: dict[int, tuple[int | None, ...]] = {}
     for group in dimensions.classes:
         added = (more or {}).get(group.id, 0)
@@ -63,9 +63,11 @@ def case(data: bytes, more: dict[int, int] | None = None) -> Case:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_models_compute_the_same_with_fewer_and_more_channels(seed: int) -> None:
-    found = case(as_converted(seed), {leaf: random.Random((seed, leaf).__hash__()).randrange(3) for leaf in range(99)})
-    assert found.plan.kept
-    proof = found.proof()
+    resized = case(
+        as_converted(seed), {leaf: random.Random((seed, leaf).__hash__()).randrange(3) for leaf in range(99)}
+    )
+    assert resized.plan.kept
+    proof = resized.proof()
     assert (proof.equal, proof.runtime) == (True, "LiteRT"), proof.reason
     assert proof.inner > 3
 
@@ -81,8 +83,8 @@ def two_layers() -> bytes:
     weights = chain.constant(int8([3, 1, 1, 2], [1, 2, 0, 0, 3, 4]), [0.5, 0.25, 0.125], name="w")
     bias = chain.constant(np.array([1, 40, 1], np.int32), [0.025, 0.0125, 0.00625], name="b")
     options = ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1})
-    made = chain.activation([1, 3, 3, 3], 0.1, 0, name="c")
-    first = chain.add("CONV_2D", [source, weights, bias], made, options)
+    output = chain.activation([1, 3, 3, 3], 0.1, 0, name="c")
+    first = chain.add("CONV_2D", [source, weights, bias], output, options)
     after = chain.constant(int8([2, 1, 1, 3], [1, 2, 3, 4, 5, 6]), [0.5, 0.25], name="v")
     added = chain.constant(np.array([7, 8], np.int32), [0.05, 0.025], name="a")
     last = chain.add("CONV_2D", [first, after, added], chain.activation([1, 3, 3, 2], 0.1, 0, name="y"), options)
@@ -95,14 +97,14 @@ def tensors(data: bytes) -> tuple[TfliteModel, dict[str, TfliteTensor]]:
 
 
 def test_a_constant_channel_goes_into_the_next_bias() -> None:
-    found = case(two_layers())
-    model, named = tensors(found.new)
+    resized = case(two_layers())
+    model, named = tensors(resized.new)
     assert (named["w"].shape, named["v"].shape, named["c"].shape) == ((2, 1, 1, 2), (2, 1, 1, 2), (1, 3, 3, 2))
     assert named["w"].quantization is not None
     assert named["w"].quantization.scales == (0.5, 0.125)
     assert [model.bytes_of(named[name].buffer) for name in "wv"] == [bytes([1, 2, 3, 4]), bytes([1, 3, 4, 6])]
     assert model.bytes_of(named["a"].buffer) == (7 + 2 * 5).to_bytes(4, "little") + (8 + 5 * 5).to_bytes(4, "little")
-    assert found.proof().equal
+    assert resized.proof().equal
 
 
 def test_biases_of_older_converters_keep_their_axis_and_get_their_scales() -> None:
@@ -112,11 +114,11 @@ def test_biases_of_older_converters_keep_their_axis_and_get_their_scales() -> No
     last = flat_dense(chain, conv(chain, source))
     bias = chain.tensors[chain.operators[0]["inputs"][2]]
     bias["quantization"]["quantized_dimension"] = 3
-    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
-    stored = tensors(found.new)[1][bias["name"]]
+    resized = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
+    stored = tensors(resized.new)[1][bias["name"]]
     assert stored.quantization is not None
     assert (len(stored.quantization.scales), stored.quantization.axis) == (stored.shape[0], 3)
-    assert found.proof().equal
+    assert resized.proof().equal
 
 
 def test_scales_along_no_axis_are_left_alone() -> None:
@@ -124,9 +126,9 @@ def test_scales_along_no_axis_are_left_alone() -> None:
     source = chain.activation([1, 3, 3, 2], 0.05, 0)
     last = flat_dense(chain, conv(chain, source))
     chain.tensors[chain.operators[0]["inputs"][1]]["quantization"]["quantized_dimension"] = 7
-    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
-    assert found.plan.kept == {}
-    locks = [str(lock) for group in found.dimensions.classes for lock in group.locks]
+    resized = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
+    assert resized.plan.kept == {}
+    locks = [str(lock) for group in resized.dimensions.classes for lock in group.locks]
     assert any("scales that do not lie along axis 7" in lock for lock in locks)
 
 
@@ -144,15 +146,15 @@ def dense() -> bytes:
 
 
 def test_a_layer_without_a_bias_gets_one_in_the_unit_of_its_sum() -> None:
-    found = case(dense())
-    model, named = tensors(found.new)
+    resized = case(dense())
+    model, named = tensors(resized.new)
     bias = named["v_bias"]
     assert model.subgraphs[0].operators[1].inputs[2] == len(model.subgraphs[0].tensors) - 1
     assert (bias.elem_type, bias.shape) == ("INT32", (2,))
     assert bias.quantization is not None
     assert bias.quantization.scales == pytest.approx((0.05,))
     assert model.bytes_of(bias.buffer) == (10).to_bytes(4, "little") + (25).to_bytes(4, "little")
-    assert found.proof().equal
+    assert resized.proof().equal
 
 
 def test_a_reshape_states_its_new_sizes_twice() -> None:
@@ -160,16 +162,16 @@ def test_a_reshape_states_its_new_sizes_twice() -> None:
     chain = Chain(3)
     source = chain.activation([1, 2, 2, 3], 0.05, 0)
     last = flat_dense(chain, conv(chain, source))
-    found = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
-    made, named = tensors(found.new)
-    reshape = next(each for each in made.subgraphs[0].operators if each.op == "RESHAPE")
-    sizes, row = (chain.tensors[place]["name"] for place in (reshape.inputs[1], reshape.outputs[0]))
+    resized = case(chain.model([source], [last]), dict.fromkeys(range(9), 2))
+    model, named = tensors(resized.new)
+    reshape = next(operator for operator in model.subgraphs[0].operators if operator.op == "RESHAPE")
+    sizes, row = (chain.tensors[index]["name"] for index in (reshape.inputs[1], reshape.outputs[0]))
     size = named[row].shape[1]
-    assert size != found.graph.shape(row)[1]  # type: ignore[index]
-    stated = made.bytes_of(named[sizes].buffer)
+    assert size != resized.graph.shape(row)[1]  # type: ignore[index]
+    stated = model.bytes_of(named[sizes].buffer)
     assert stated[4:] in (size.to_bytes(4, "little"), (-1).to_bytes(4, "little", signed=True))
     assert reshape.options["new_shape"] in ((1, size), (-1, size))
-    assert found.proof().equal
+    assert resized.proof().equal
 
 
 def other_types(data: str, weights: str) -> bytes:
@@ -185,33 +187,33 @@ def other_types(data: str, weights: str) -> bytes:
             raw = b"".join(value.to_bytes(1 if kind == "INT8" else width, "little", signed=True) for value in values)
         chain.buffers.append({"data": list(raw)})
         quantization = {"scale": scales, "zero_point": [0] * len(scales), "quantized_dimension": 0}
-        place = {"name": name, "shape": shape, "type": kind, "buffer": len(chain.buffers) - 1}
-        chain.tensors.append({**place, "quantization": quantization})
+        described = {"name": name, "shape": shape, "type": kind, "buffer": len(chain.buffers) - 1}
+        chain.tensors.append({**described, "quantization": quantization})
         return len(chain.tensors) - 1
 
     last = source = chain.activation([1, 3, 3, 3], 0.05, 0)
     for number, (count, dead) in enumerate(((5, ()), (5, (1, 3)), (3, ()))):
         channels = chain.shape(last)[3]
         values = [
-            0 if place // channels in dead else int(chain.rng.integers(-8, 8)) for place in range(count * channels)
+            0 if index // channels in dead else int(chain.rng.integers(-8, 8)) for index in range(count * channels)
         ]
-        scales = [0.01 * (1 + place) for place in range(count)]
+        scales = [0.01 * (1 + index) for index in range(count)]
         stored = constant(f"w{number}", [count, 1, 1, channels], weights, values, scales)
-        biases = [0 if place in dead else int(chain.rng.integers(-99, 99)) for place in range(count)]
+        biases = [0 if index in dead else int(chain.rng.integers(-99, 99)) for index in range(count)]
         added = constant(f"b{number}", [count], kind, biases, [0.05 * scale for scale in scales])
         options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU"}
-        made = chain.activation([1, 3, 3, count], 0.05, 0)
-        last = chain.add("CONV_2D", [last, stored, added], made, ("Conv2DOptions", options))
-    for each in chain.tensors:
-        each["type"] = data if not each["buffer"] else each["type"]
+        output = chain.activation([1, 3, 3, count], 0.05, 0)
+        last = chain.add("CONV_2D", [last, stored, added], output, ("Conv2DOptions", options))
+    for tensor in chain.tensors:
+        tensor["type"] = data if not tensor["buffer"] else tensor["type"]
     return chain.model([source], [last])
 
 
 @pytest.mark.parametrize(("data", "weights"), [("INT16", "INT8"), ("INT8", "INT4")])
 def test_other_types_are_resized_too(data: str, weights: str) -> None:
-    found = case(other_types(data, weights), dict.fromkeys(range(9), 0) | {1: 2})
-    named = tensors(found.new)[1]
+    resized = case(other_types(data, weights), dict.fromkeys(range(9), 0) | {1: 2})
+    named = tensors(resized.new)[1]
     assert (named["w1"].shape, named["w2"].shape[3]) == ((3, 1, 1, 7), 3)
-    proof = found.proof()
+    proof = resized.proof()
     assert proof.equal, proof.reason
     assert proof.inner == 2

@@ -19,21 +19,21 @@ def channels_of_one_value(outputs: int, constants: tuple[int, ...]) -> onnx.Mode
     The channels are read in float as well, so that what makes them has no kernel and no cost.
     """
     random = np.random.default_rng(4)
-    made = Parts()
+    parts = Parts()
     weights = random.integers(-30, 30, (6, 1, 3, 3))
     weights[1:4] = 0
     bias = np.array([514, *constants, -211, 30])
-    stored = made.constant("w", weights, np.int8), made.constant("b", bias, np.int32)
-    real = made.node("DequantizeLinear", ["x", *made.parameters("x", 0.05, 7, np.uint8)], "xr")
-    filters = made.node("DequantizeLinear", [stored[0], *made.parameters("w", 0.01, 0, np.int8)], "wr")
-    offsets = made.node("DequantizeLinear", [stored[1], made.constant("b_scale", 0.0005, np.float32)], "br")
-    last = made.node("Conv", [real, filters, offsets], "conv")
-    made.node("Conv", [last, made.constant("d", random.normal(size=(18, 1, 1, 1)), np.float32)], "unread", group=6)
-    last = made.node("QuantizeLinear", [last, *made.parameters("h", 0.02, 3, np.int8)], "h")
-    second = [last, "h_scale", "h_zero", made.constant("v", random.integers(-30, 30, (outputs, 6, 1, 1)), np.int8)]
-    second += [*made.parameters("v", 0.01, 0, np.int8), *made.parameters("y", 0.1, 0, np.int8)]
-    made.node("QLinearConv", second, "y")
-    return made.model((TensorProto.UINT8, (1, 1, 5, 5)), "y")
+    stored = parts.constant("w", weights, np.int8), parts.constant("b", bias, np.int32)
+    real = parts.node("DequantizeLinear", ["x", *parts.parameters("x", 0.05, 7, np.uint8)], "xr")
+    filters = parts.node("DequantizeLinear", [stored[0], *parts.parameters("w", 0.01, 0, np.int8)], "wr")
+    offsets = parts.node("DequantizeLinear", [stored[1], parts.constant("b_scale", 0.0005, np.float32)], "br")
+    last = parts.node("Conv", [real, filters, offsets], "conv")
+    parts.node("Conv", [last, parts.constant("d", random.normal(size=(18, 1, 1, 1)), np.float32)], "unread", group=6)
+    last = parts.node("QuantizeLinear", [last, *parts.parameters("h", 0.02, 3, np.int8)], "h")
+    second = [last, "h_scale", "h_zero", parts.constant("v", random.integers(-30, 30, (outputs, 6, 1, 1)), np.int8)]
+    second += [*parts.parameters("v", 0.01, 0, np.int8), *parts.parameters("y", 0.1, 0, np.int8)]
+    parts.node("QLinearConv", second, "y")
+    return parts.model((TensorProto.UINT8, (1, 1, 5, 5)), "y")
 
 
 @pytest.mark.parametrize("outputs", range(1, 17))

@@ -32,13 +32,13 @@ def predictions(cost, calls, target):
     """What a cost of single calls says of many that differ in their channel counts."""
     sizes = [*calls.input_dims, *calls.filter_dims, *calls.output_dims, calls.ch_mult]
     rows = np.broadcast_arrays(*sizes)
-    found = []
+    costs = []
     for numbers in zip(*(row.reshape(-1).tolist() for row in rows), strict=True):
         dims = Dims(*numbers[:4]), Dims(*numbers[4:8]), Dims(*numbers[8:12])
         call = calls._replace(input_dims=dims[0], filter_dims=dims[1], output_dims=dims[2], ch_mult=numbers[12])
-        found.append(cost(call, target))
-    known = [number is not None for number in found]
-    numbers = [float(number or 0) for number in found]
+        costs.append(cost(call, target))
+    known = [number is not None for number in costs]
+    numbers = [float(number or 0) for number in costs]
     return Prediction(np.array(numbers), np.array(known)) if rows[0].ndim else Prediction(numbers[0], known[0])
 
 
@@ -86,27 +86,27 @@ def test_the_choice_is_the_minimum_over_all_sizes():
 
     build, out = chain(4, 3, 5, 2)
     view, prices = looked_at(build, out, cost=rough)
-    found = decide(view, prices, FixOptions(min_gain=0), {}, {})
+    decision = decide(view, prices, FixOptions(min_gain=0), {}, {})
 
     def total(a, b):
         calls = [site.call(pair) for site, pair in zip(view.sites, ((4, a), (a, b), (b, 2)), strict=True)]
         return sum(rough(call, M4) for call in calls)
 
     best = min(total(a, b) for a, b in product(range(3, 3 + REACH), range(5, 5 + REACH)))
-    assert found.after.instructions == (best,)
+    assert decision.after.instructions == (best,)
 
 
 def test_removal_keeps_the_live_lanes_and_takes_the_cheapest_size_above():
     build, out = chain(8, 30, 32)
-    (leaf,) = [one.id for one in build.analyse(out).classes if one.size == 30]
+    (leaf,) = [group.id for group in build.analyse(out).classes if group.size == 30]
     assert decided(build, out, live={leaf: 11}).sizes == {leaf: 12}
 
 
 def test_less_than_min_gain_is_left_alone_and_says_what_it_would_gain():
     build, out = chain(8, 7, 32)
-    found = decided(build, out, min_gain=99)
-    assert found.sizes == {}
-    assert found.best.instructions < found.before.instructions == found.after.instructions
+    decision = decided(build, out, min_gain=99)
+    assert decision.sizes == {}
+    assert decision.best.instructions < decision.before.instructions == decision.after.instructions
 
 
 def test_no_target_gets_worse():
@@ -132,7 +132,7 @@ def test_a_class_along_a_node_of_unknown_cost_shrinks_but_never_grows():
 
 def test_locked_and_refused_classes_stay():
     build, out = chain(8, 7, 32)
-    (leaf,) = [one.id for one in build.analyse(out).classes if one.size == 7]
+    (leaf,) = [group.id for group in build.analyse(out).classes if group.size == 7]
     assert decided(build, out, refused={leaf: "reason"}).sizes == {}
     view, prices = looked_at(build, out)
     assert {gain.group.size for gain in locked_gains(view, prices)} == {8, 32}
@@ -140,14 +140,14 @@ def test_locked_and_refused_classes_stay():
 
 def test_align_pads_all_it_may_whatever_it_costs():
     build, out = chain(3, 6, 10, 2)
-    found = decided(build, out, policy="align")
-    assert sizes_of(build, out, found) == {"conv0": 8, "conv1": 12}
+    decision = decided(build, out, policy="align")
+    assert sizes_of(build, out, decision) == {"conv0": 8, "conv1": 12}
     assert sizes_of(build, out, decided(build, out, policy="align", align=16)) == {"conv0": 16, "conv1": 16}
 
 
 def test_a_budget_bounds_what_is_added_and_nothing_else():
     build, out = chain(8, 7, 32)
-    (leaf,) = [one.id for one in build.analyse(out).classes if one.size == 7]
+    (leaf,) = [group.id for group in build.analyse(out).classes if group.size == 7]
     added = 4 * (8 + 1 + 32)
     assert decided(build, out, budget=added).sizes == {leaf: 8}
     assert decided(build, out, budget=added - 1).sizes == {}
@@ -160,7 +160,7 @@ def test_a_budget_counts_what_an_earlier_fix_added():
         return 10_000 - 10 * call.input_dims.c
 
     build, out = chain(8, 7, 32)
-    (leaf,) = [one.id for one in build.analyse(out).classes if one.size == 7]
+    (leaf,) = [group.id for group in build.analyse(out).classes if group.size == 7]
     assert decided(build, out, cost=falling, budget=3 * lane, min_gain=0).sizes == {leaf: 10}
     build, out = chain(8, 10, 32)
     assert decided(build, out, cost=falling, budget=3 * lane, min_gain=0, live={leaf: 7}).sizes == {}
@@ -177,10 +177,10 @@ def row_of(channels, columns=32):
 
 def test_hazards_are_repaired_first_at_whatever_price():
     build, out = row_of(4)
-    found = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M55,))
-    assert list(found.sizes.values()) == [5]
-    assert found.repairs
-    assert found.repaired.instructions > found.before.instructions
+    decision = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M55,))
+    assert list(decision.sizes.values()) == [5]
+    assert decision.repairs
+    assert decision.repaired.instructions > decision.before.instructions
 
 
 def test_seventeen_channels_lead_a_transposed_convolution_round_a_wrong_kernel():
@@ -188,9 +188,9 @@ def test_seventeen_channels_lead_a_transposed_convolution_round_a_wrong_kernel()
     build = Builder()
     value = build.conv(build.input("x", 1, 3, 6, 6), 3, 8, name="conv0")
     out = build.op("ConvTranspose", value, build.weights(8, 4, 3, 3), name="up", strides=[2, 2], pads=[1] * 4)
-    found = decided(build, out, targets=(M4, M55))
-    assert list(found.sizes.values()) == [17]
-    assert sum(found.before.hazards) == 2 > sum(found.after.hazards) == 0
+    decision = decided(build, out, targets=(M4, M55))
+    assert list(decision.sizes.values()) == [17]
+    assert sum(decision.before.hazards) == 2 > sum(decision.after.hazards) == 0
 
 
 def upsampling(have):
@@ -204,10 +204,10 @@ def upsampling(have):
 @pytest.mark.parametrize(("align", "want"), [(4, 20), (3, 18), (16, 32), (64, 64)])
 def test_align_repairs_a_hazard_beyond_the_next_multiple_with_the_least_multiple_that_does(have, align, want):
     build, out = upsampling(have)
-    found = decided(build, out, policy="align", align=align, targets=(M55,))
-    assert list(found.sizes.values()) == [want]
-    assert found.repairs
-    assert found.repaired.instructions[0] > found.before.instructions[0]
+    decision = decided(build, out, policy="align", align=align, targets=(M55,))
+    assert list(decision.sizes.values()) == [want]
+    assert decision.repairs
+    assert decision.repaired.instructions[0] > decision.before.instructions[0]
 
 
 def test_align_takes_the_least_repairing_size_where_no_multiple_repairs():
@@ -221,8 +221,8 @@ def test_align_takes_the_least_repairing_size_where_no_multiple_repairs():
 def test_align_leaves_classes_without_a_hazard_at_the_next_multiple():
     build, out = upsampling(6)
     last = build.conv(build.op("Relu", build.conv(out, 4, 6, name="after")), 6, 2)
-    found = decided(build, last, policy="align", targets=(M55,))
-    assert sizes_of(build, last, found) == {"conv0": 20, "after": 8}
+    decision = decided(build, last, policy="align", targets=(M55,))
+    assert sizes_of(build, last, decision) == {"conv0": 20, "after": 8}
 
 
 @pytest.mark.parametrize("policy", ["route", "faster"])
@@ -235,8 +235,8 @@ def test_the_other_policies_take_the_least_repairing_size(policy):
 
 def test_a_repair_may_cost_another_target_instructions():
     build, out = row_of(4)
-    found = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M4, M55))
-    assert list(found.sizes.values()) == [5]
+    decision = decided(build, out, cost=lambda call, _target: call.input_dims.c * 1000, targets=(M4, M55))
+    assert list(decision.sizes.values()) == [5]
 
 
 def test_no_policy_walks_into_a_hazard():
@@ -254,11 +254,11 @@ def test_route_satisfies_missed_conditions_and_nothing_else():
     weights = build.weights(15, 1, 3, 3)
     value = build.op("Conv", value, weights, name="depthwise", kernel_shape=[3, 3], group=5)
     out = build.conv(value, 15, 2, name="conv1")
-    found = decided(build, out, policy="route")
+    decision = decided(build, out, policy="route")
     dimensions = build.analyse(out)
-    multiplier = next(one for one in dimensions.classes if one.size == 3)
-    assert found.sizes == {multiplier.id: 4}
-    assert found.after.misses == 0 < found.before.misses
+    multiplier = next(group for group in dimensions.classes if group.size == 3)
+    assert decision.sizes == {multiplier.id: 4}
+    assert decision.after.misses == 0 < decision.before.misses
 
 
 def test_the_policies_are_those_of_the_configuration():
@@ -273,7 +273,7 @@ def test_a_second_decision_changes_nothing(policy):
     widths = [4, first.get("conv0", 6), first.get("conv1", 10), first.get("conv2", 7), 4]
     build, out = chain(*widths)
     live = {
-        one.id: {widths[1]: 6, widths[2]: 10, widths[3]: 7}.get(one.size, one.size)
-        for one in build.analyse(out).classes
+        group.id: {widths[1]: 6, widths[2]: 10, widths[3]: 7}.get(group.size, group.size)
+        for group in build.analyse(out).classes
     }
     assert decided(build, out, policy=policy, min_gain=0, live=live).sizes == {}

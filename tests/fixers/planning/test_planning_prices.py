@@ -45,11 +45,11 @@ def agree(view, prices, choices):
     compared = 0
     for site in view.sites:
         sizes = [sorted({choices.randint(1, 70) for _ in range(4)}) for _ in site.leaves]
-        found = site.grid(site.leaves[:3], sizes[:3])
-        if found is None:
+        grid = site.grid(site.leaves[:3], sizes[:3])
+        if grid is None:
             continue
-        columns = prices.columns(site, *found)
-        for cell, channels in enumerate(zip(*(numbers.tolist() for numbers in found), strict=True)):
+        columns = prices.columns(site, *grid)
+        for cell, channels in enumerate(zip(*(numbers.tolist() for numbers in grid), strict=True)):
             for column, alone in zip(columns, prices.at(site, channels), strict=True):
                 assert way(column.routes[column.which[cell]]) == way(alone.route)
                 number = int(column.instructions[cell]) if column.known[cell] else None
@@ -65,9 +65,9 @@ def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
     chosen = model.settings
     prices = Prices(chosen.targets, predicted, model.route, chosen.runtime.library)
     (layer,) = model.lowered.layers
-    found = [price.instructions for price in prices.of_layer(layer)]
-    assert found == [model.instructions(layer.call, target) for target in chosen.targets]
-    assert None not in found
+    instructions = [price.instructions for price in prices.of_layer(layer)]
+    assert instructions == [model.instructions(layer.call, target) for target in chosen.targets]
+    assert None not in instructions
     view = planning_input(model, prices)
     assert agree(view, prices, random.Random(0)) > 10
 
@@ -89,9 +89,9 @@ def test_equal_layers_share_their_prices():
     build, out = chain(8, 16, 16, 16, 4)
     view, prices = seen(build.graph(out), TARGETS[:1])
     inputs, outputs = np.array([4, 5, 6]), np.array([7, 8, 9])
-    one, two = (prices.columns(site, inputs, outputs) for site in view.sites[1:3])
-    assert one is two
-    assert prices.columns(view.sites[0], inputs, outputs + 1) is not one
+    first, two = (prices.columns(site, inputs, outputs) for site in view.sites[1:3])
+    assert first is two
+    assert prices.columns(view.sites[0], inputs, outputs + 1) is not first
 
 
 def test_what_no_machine_counts_has_no_known_cost():
@@ -115,7 +115,9 @@ def test_a_layer_along_two_parts_of_one_axis_is_priced_by_their_sum():
     reader = view.sites[-1]
     domains = dict.fromkeys(leaves(reader.inputs), (3, 4, 5))
     (factor,) = (
-        one for one in factors_of(view, prices, domains, 4, None) if len(one.scope) == 2 and one.measure((3, 5))[2]
+        factor
+        for factor in factors_of(view, prices, domains, 4, None)
+        if len(factor.scope) == 2 and factor.measure((3, 5))[2]
     )
     sizes = SizeProblem(domains, (factor,))
     assert factor.measure((3, 5)) == factor.measure((4, 4)) == factor.measure((5, 3))

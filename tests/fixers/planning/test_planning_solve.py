@@ -60,22 +60,22 @@ def test_elimination_finds_the_minimum(problem):
 @settings(max_examples=300)
 def test_ceilings_hold_and_nothing_gets_worse(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
-    found = solve(problem, LEVELS, ceilings)
-    totals = problem.totals(found)
+    solution = solve(problem, LEVELS, ceilings)
+    totals = problem.totals(solution)
     assert all(totals[measure] <= most for measure, most in ceilings.items())
-    assert value(problem, found) <= value(problem, problem.present)
+    assert value(problem, solution) <= value(problem, problem.present)
 
 
 @given(problems())
 @settings(max_examples=200)
 def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
-    found = descend(problem, LEVELS, ceilings, problem.present, SearchWork())
+    descent = descend(problem, LEVELS, ceilings, problem.present, SearchWork())
     for variable, candidates in problem.domains.items():
         for size in candidates:
-            trial = {**found, variable: size}
+            trial = {**descent, variable: size}
             allowed = all(problem.totals(trial)[measure] <= most for measure, most in ceilings.items())
-            assert not allowed or value(problem, trial) >= value(problem, found)
+            assert not allowed or value(problem, trial) >= value(problem, descent)
 
 
 @given(problems())
@@ -84,7 +84,7 @@ def test_components_share_nothing_and_add_up(problem):
     parts = components(problem)
     assert sorted(variable for part in parts for variable in part.domains) == sorted(problem.domains)
     for part in parts:
-        assert all(set(one.scope) <= set(part.domains) for one in part.factors)
+        assert all(set(factor.scope) <= set(part.domains) for factor in part.factors)
     assert sum(len(part.factors) for part in parts) == len(problem.factors)
 
 
@@ -115,36 +115,36 @@ def test_a_long_chain_is_exact(length):
     domains = dict.fromkeys(range(length), (5, 4, 3, 2))
     pair = {(a, b): (abs(a - b), 0, 0) for a in range(6) for b in range(6)}
     last = {(size,): (0, abs(size - 3), 0) for size in range(6)}
-    factors = [factor(domains, (one, one + 1), pair) for one in range(length - 1)]
-    found = solve(SizeProblem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
-    assert set(found.values()) == {3}
+    factors = [factor(domains, (index, index + 1), pair) for index in range(length - 1)]
+    solution = solve(SizeProblem(domains, (*factors, factor(domains, (length - 1,), last))), LEVELS, {})
+    assert set(solution.values()) == {3}
 
 
 @given(problems(), st.data())
 @settings(max_examples=100)
 def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
     """Whether a factor keeps its table or is too large to."""
-    for one in problem.factors:
-        sizes = [problem.domains[variable] for variable in one.scope]
+    for factor in problem.factors:
+        sizes = [problem.domains[variable] for variable in factor.scope]
         asked = [data.draw(st.lists(st.sampled_from(options), min_size=1, unique=True)) for options in sizes]
-        table = one.table(asked)
+        table = factor.table(asked)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("onnxlint_cmsis.fixers.planning.problem.KEPT_CELLS", 0)
-            fresh = Factor(dict(zip(one.scope, sizes, strict=True)), one._tabulate)
+            fresh = Factor(dict(zip(factor.scope, sizes, strict=True)), factor._tabulate)
             assert (fresh.table(asked) == table).all()
-        for place, cell in zip(np.ndindex(table.shape[1:]), product(*asked), strict=True):
-            assert one.measure(cell) == tuple(row[place] for row in table)
+        for index, cell in zip(np.ndindex(table.shape[1:]), product(*asked), strict=True):
+            assert factor.measure(cell) == tuple(row[index] for row in table)
 
 
 @given(problems(), st.integers(0, 20_000))
 def test_a_search_that_ends_early_keeps_ceilings_and_makes_nothing_worse(problem, units):
     ceilings, work = dict(enumerate(problem.totals(problem.present))), SearchWork(units)
-    found = solve(problem, LEVELS, ceilings, work=work)
-    totals = problem.totals(found)
+    solution = solve(problem, LEVELS, ceilings, work=work)
+    totals = problem.totals(solution)
     assert all(totals[measure] <= most for measure, most in ceilings.items())
-    assert value(problem, found) <= value(problem, problem.present)
+    assert value(problem, solution) <= value(problem, problem.present)
     if not work.ended:
-        assert found == solve(problem, LEVELS, ceilings)
+        assert solution == solve(problem, LEVELS, ceilings)
 
 
 def test_work_that_is_done_stays_done():
@@ -158,8 +158,8 @@ def test_work_that_is_done_stays_done():
 
 def test_a_search_without_work_says_so():
     domains = {0: (1, 2), 1: (1, 2)}
-    one = factor(domains, (0, 1), {cell: (0, 3 - cell[0], 3 - cell[1]) for cell in product((1, 2), repeat=2)})
-    problem, work = SizeProblem(domains, (one,)), SearchWork(0)
+    pair = factor(domains, (0, 1), {cell: (0, 3 - cell[0], 3 - cell[1]) for cell in product((1, 2), repeat=2)})
+    problem, work = SizeProblem(domains, (pair,)), SearchWork(0)
     assert solve(problem, LEVELS, {}, work=work) == {0: 1, 1: 1}
     assert work.ended
     assert solve(problem, LEVELS, {}) == {0: 2, 1: 2}

@@ -43,51 +43,53 @@ def analysed(data: bytes, name: str = "m.onnx") -> tuple[ModelAnalysis, list[Sta
     return model, list(staircases(planning_input(model, prices), prices))
 
 
-def check(data: bytes, each: Staircase, model: ModelAnalysis, step: WidthStep) -> None:
+def check(data: bytes, staircase: Staircase, model: ModelAnalysis, step: WidthStep) -> None:
     """Give the class that width, and add up the new model."""
-    have = each.group.size
+    have = staircase.group.size
     kept = (*range(min(have, step.size)), *[None] * max(0, step.size - have))
-    other = with_plan(onnx.load_model_from_string(data), model.graph, model.dimensions, Plan({each.group.id: kept}))
+    other = with_plan(
+        onnx.load_model_from_string(data), model.graph, model.dimensions, Plan({staircase.group.id: kept})
+    )
     new = ModelAnalysis("m.onnx", SETTINGS.analysis, other.SerializeToString())
-    found = summarize(new)
-    assert step.arena == found.arena
-    for place, target in enumerate(found.targets):
+    summary = summarize(new)
+    assert step.arena == summary.arena
+    for index, target in enumerate(summary.targets):
         if not step.unknown:
-            assert step.instructions[place] == target.instructions
-        routes = [new.route(layer.call, SETTINGS.targets[place]) for layer in new.lowered.layers]
-        assert step.hazards[place] == sum(len(taken.hazards) for taken in routes)
+            assert step.instructions[index] == target.instructions
+        routes = [new.route(layer.call, SETTINGS.targets[index]) for layer in new.lowered.layers]
+        assert step.hazards[index] == sum(len(taken.hazards) for taken in routes)
 
 
 @needs_models
 @pytest.mark.parametrize("name", ["kws_ds_cnn_int8_tf.onnx", "resnet8_int8_tf.onnx"])
 def test_each_width_costs_what_the_resized_model_costs(name: str) -> None:
     data = Path(SHARED, name).read_bytes()
-    model, found = analysed(data)
-    assert found
-    for each in found:
-        narrow, wide = each.steps[0], each.steps[-1]
-        assert (narrow.size, wide.size) == (each.group.size // 2, 2 * each.group.size)
-        for step in (narrow, each.steps[len(each.steps) // 3], wide):
-            check(data, each, model, step)
+    model, staircases = analysed(data)
+    assert staircases
+    for staircase in staircases:
+        narrow, wide = staircase.steps[0], staircase.steps[-1]
+        assert (narrow.size, wide.size) == (staircase.group.size // 2, 2 * staircase.group.size)
+        for step in (narrow, staircase.steps[len(staircase.steps) // 3], wide):
+            check(data, staircase, model, step)
 
 
 @given(random_models(GEOMETRY), st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-def test_each_width_of_a_random_model_costs_what_the_resized_model_costs(made, drawn) -> None:
-    data = made[0].SerializeToString()
-    model, found = analysed(data)
-    for each in found[:3]:
-        if not each.unpriced:
-            check(data, each, model, drawn.draw(st.sampled_from(each.steps)))
+def test_each_width_of_a_random_model_costs_what_the_resized_model_costs(case, drawn) -> None:
+    data = case[0].SerializeToString()
+    model, staircases = analysed(data)
+    for staircase in staircases[:3]:
+        if not staircase.unpriced:
+            check(data, staircase, model, drawn.draw(st.sampled_from(staircase.steps)))
 
 
 def test_cliffs_and_what_is_free() -> None:
     costs = [100, 101, 102, 300, 299, 300, 301]
     steps = tuple(WidthStep(4 + n, (cost,), False, (0,), 0, 0) for n, cost in enumerate(costs))
     group = analysed(CHAIN)[1][0].group._replace(size=5)
-    each = Staircase(group, steps)
-    assert each.cliffs(0) == [(7, 198)]
-    assert each.as_cheap(0) == 5
+    staircase = Staircase(group, steps)
+    assert staircase.cliffs(0) == [(7, 198)]
+    assert staircase.as_cheap(0) == 5
     assert Staircase(group._replace(size=8), steps).as_cheap(0) == 9
     broken = tuple(step._replace(hazards=(int(step.size > 8),)) for step in steps)
     assert Staircase(group._replace(size=8), broken).as_cheap(0) == 8
@@ -102,8 +104,8 @@ def stairs(costs: list[int], now: int, first: int = 1, hazards: tuple[int, ...] 
     return Staircase(analysed(CHAIN)[1][0].group._replace(size=now), steps)
 
 
-def sizes(found: tuple[WidthStep | None, WidthStep | None]) -> tuple[int | None, ...]:
-    return tuple(step and step.size for step in found)
+def sizes(nearest: tuple[WidthStep | None, WidthStep | None]) -> tuple[int | None, ...]:
+    return tuple(step and step.size for step in nearest)
 
 
 def test_the_nearest_cheap_counts_are_the_last_in_front_of_a_step() -> None:
@@ -134,11 +136,11 @@ def test_where_every_channel_costs_the_same_the_next_counts_are_told() -> None:
 def test_no_count_that_is_told_has_a_further_hazard(costs: list[int], drawn: st.DataObject) -> None:
     now = drawn.draw(st.integers(1, len(costs)))
     bad = tuple(drawn.draw(st.sets(st.integers(1, len(costs)))) - {now})
-    found = stairs(costs, now, hazards=bad)
-    down, up = found.nearest(0)
+    nearest = stairs(costs, now, hazards=bad)
+    down, up = nearest.nearest(0)
     assert down is None or (down.size < now and down.size not in bad)
     assert up is None or (up.size > now and up.size not in bad)
-    assert {step.size for step in found.cheap(0)}.isdisjoint(bad)
+    assert {step.size for step in nearest.cheap(0)}.isdisjoint(bad)
 
 
 @needs_models
@@ -153,8 +155,8 @@ def test_the_command_in_all_forms(capsys: pytest.CaptureFixture[str], monkeypatc
     assert plotted.count("  >  ") == 2 * 5
     assert main([*words, "--output-format", "json"]) == 0
     classes = json.loads(capsys.readouterr().out)["classes"]
-    assert [len(each["widths"]) for each in classes] == [97] * 5
-    assert [(each["down"], each["up"]) for each in classes][-1] == ([62, 48], [66, 80])
+    assert [len(group["widths"]) for group in classes] == [97] * 5
+    assert [(group["down"], group["up"]) for group in classes][-1] == ([62, 48], [66, 80])
     assert main(["widths", "--isolated", "--reach", "0.5", "x.onnx"]) == 2
     assert "is not a number above 1" in capsys.readouterr().err
 
@@ -198,8 +200,8 @@ def test_layers_in_groups_keep_two_channels() -> None:
             y = Conv(b, w)
         }
     """).SerializeToString()
-    (found,) = analysed(depthwise)[1]
-    assert [step.size for step in found.steps] == [2, 3, 4, 5, 6]
+    (staircase,) = analysed(depthwise)[1]
+    assert [step.size for step in staircase.steps] == [2, 3, 4, 5, 6]
 
 
 def inception(channels: int) -> bytes:
@@ -207,10 +209,10 @@ def inception(channels: int) -> bytes:
     weights: list[onnx.TensorProto] = []
     nodes: list[onnx.NodeProto] = []
 
-    def conv(source: str, made: str, *shape: int) -> str:
-        weights.append(onnx.TensorProto(name=f"w{made}", data_type=onnx.TensorProto.FLOAT, dims=[*shape, 1, 1]))
-        nodes.append(helper.make_node("Conv", [source, f"w{made}"], [made], made))
-        return made
+    def conv(source: str, output: str, *shape: int) -> str:
+        weights.append(onnx.TensorProto(name=f"w{output}", data_type=onnx.TensorProto.FLOAT, dims=[*shape, 1, 1]))
+        nodes.append(helper.make_node("Conv", [source, f"w{output}"], [output], output))
+        return output
 
     source, have = "x", 3
     for block in range(4):
@@ -247,19 +249,19 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
     assert main(["widths", "--isolated", "--work", "20000", "--output-format", "json", str(path)]) == 0
     classes = json.loads(capsys.readouterr().out)["classes"]
     assert len(classes) > 20
-    for each in classes:
-        assert each["untried"] + len(each["widths"]) == int(2 * each["size"]) - int(each["size"] / 2) + 1
-        assert each["size"] in [step["size"] for step in each["widths"]]
+    for group in classes:
+        assert group["untried"] + len(group["widths"]) == int(2 * group["size"]) - int(group["size"] / 2) + 1
+        assert group["size"] in [step["size"] for step in group["widths"]]
 
 
 def test_narrow_classes_keep_all_widths_under_a_limit() -> None:
     everything, some, none = (limited(inception(12), placements) for placements in (sys.maxsize, 5000, 1))
-    assert not any(each.untried for each in everything)
+    assert not any(staircase.untried for staircase in everything)
     for whole, part, least in zip(everything, some, none, strict=True):
         assert len(part.steps) + part.untried == len(least.steps) + least.untried == len(whole.steps)
         assert set(part.steps) <= set(whole.steps)
         assert least.steps == (whole.present,)
-    assert any(each.untried for each in some)
+    assert any(staircase.untried for staircase in some)
 
 
 def test_counts_share_what_the_narrow_leave() -> None:

@@ -124,11 +124,11 @@ def test_prices_of_many_sizes_are_those_of_each_in_the_library_that_the_runtime_
     prices = Prices((TARGET,), predicted, routed, runtime.library)
     inputs = np.arange(8, 40)
     (column,) = prices.columns(site, inputs, np.full(len(inputs), 4))
-    for place, size in enumerate(inputs):
+    for index, size in enumerate(inputs):
         (single,) = prices.at(site, (int(size), 4))
-        found = column.routes[column.which[place]]
-        assert (found.kernel, found.hazards) == (single.route.kernel, single.route.hazards)
-        assert column.instructions[place] == (single.instructions or 0)
+        taken = column.routes[column.which[index]]
+        assert (taken.kernel, taken.hazards) == (single.route.kernel, single.route.hazards)
+        assert column.instructions[index] == (single.instructions or 0)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6))

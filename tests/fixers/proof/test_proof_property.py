@@ -25,10 +25,10 @@ INPUTS = 6
 @given(drawn=planned())
 def test_outputs_stay_as_they_are(part: int, drawn: Planned) -> None:
     event(f"part {part}")
-    one, plan = drawn
-    before = one.model.SerializeToString()
-    changed = with_plan(one.model, one.graph, one.dimensions, plan)
-    check_shapes(changed, one.dimensions, sizes(plan))
+    analysis, plan = drawn
+    before = analysis.model.SerializeToString()
+    changed = with_plan(analysis.model, analysis.graph, analysis.dimensions, plan)
+    check_shapes(changed, analysis.dimensions, sizes(plan))
     proof = prove(before, changed.SerializeToString(), inputs=INPUTS)
     assume(proof.ran)  # ONNX Runtime's optimiser rejects some valid mixtures of int8 and uint8
     lossy = Optimization.SHIPPED.value in proof.reason  # it is what these optimisers make of it

@@ -51,7 +51,9 @@ def test_a_model_equals_itself() -> None:
     data = two_layers()
     proof = prove(data, data, same={"c": Held()})
     assert (proof.equal, proof.ran, proof.runtime, proof.inputs, proof.inner) == (True, True, "LiteRT", 16, 1)
-    assert [(each.output, each.elem_type, each.largest) for each in proof.differences] == [("y", "tensor(int8)", 0.0)]
+    assert [(difference.output, difference.elem_type, difference.largest) for difference in proof.differences] == [
+        ("y", "tensor(int8)", 0.0)
+    ]
 
 
 def test_values_inside_tell_what_outputs_hide() -> None:
@@ -63,14 +65,14 @@ def test_values_inside_tell_what_outputs_hide() -> None:
 
 
 def edited(old: bytes, work: Any) -> bytes:
-    made = TfliteEdit(str(FILE), old)
-    work(made)
-    return made.data()
+    edit = TfliteEdit(str(FILE), old)
+    work(edit)
+    return edit.data()
 
 
 def test_a_shape_that_the_kernels_contradict_is_a_fault() -> None:
     old = two_layers()
-    new = edited(old, lambda made: made.set_shape(TensorPlace(0, 3), (1, 3, 3, 1)))
+    new = edited(old, lambda edit: edit.set_shape(TensorPlace(0, 3), (1, 3, 3, 1)))
     reason = "tensor `c` states shape [1, 3, 3, 1], its operator makes [1, 3, 3, 2]"
     assert (prove(old, new).equal, prove(old, new).reason) == (False, reason)
 
@@ -78,7 +80,7 @@ def test_a_shape_that_the_kernels_contradict_is_a_fault() -> None:
 def test_the_interface_stays(told: Told) -> None:
     old = two_layers()
     for new in (
-        edited(old, lambda made: made.set_shape(TensorPlace(0, 0), (1, 3, 3, 1))),
+        edited(old, lambda edit: edit.set_shape(TensorPlace(0, 0), (1, 3, 3, 1))),
         two_layers(shape_signature=[-1, 3, 3, 2]),
         old.replace(b"1.14.0", b"1.15.0"),
         old.replace(b"serving_default", b"serving_defaulT"),
@@ -89,10 +91,10 @@ def test_the_interface_stays(told: Told) -> None:
 
 def test_other_subgraphs_stay(told: Told) -> None:
     def model(value: int) -> bytes:
-        made = one_operator("RELU", [tensor("x", [1, 4]), tensor("y", [1, 4])])
-        made["buffers"].append({"data": [value] * 4})
-        other = {**made["subgraphs"][0], "tensors": [*made["subgraphs"][0]["tensors"], tensor("k", [1, 4], buffer=1)]}
-        return write({**made, "subgraphs": [made["subgraphs"][0], other]})
+        file = one_operator("RELU", [tensor("x", [1, 4]), tensor("y", [1, 4])])
+        file["buffers"].append({"data": [value] * 4})
+        other = {**file["subgraphs"][0], "tensors": [*file["subgraphs"][0]["tensors"], tensor("k", [1, 4], buffer=1)]}
+        return write({**file, "subgraphs": [file["subgraphs"][0], other]})
 
     assert prove(model(1), model(1)).equal
     told(prove(model(1), model(2)).reason)
@@ -108,8 +110,8 @@ def test_what_litert_does_not_run_is_not_proven() -> None:
 
 def test_an_axis_that_a_single_scale_does_not_have_is_no_obstacle() -> None:
     model = one_operator("RELU", [tensor("x", [1, 4]), tensor("y", [1, 4])])
-    for each in model["subgraphs"][0]["tensors"]:
-        each["quantization"]["quantized_dimension"] = 3
+    for described in model["subgraphs"][0]["tensors"]:
+        described["quantization"]["quantized_dimension"] = 3
     assert prove(write(model), write(model)).equal
 
 
@@ -154,15 +156,15 @@ def with_variable(step: int) -> bytes:
 def test_what_a_model_keeps_from_run_to_run_counts() -> None:
     """The two differ in what they make of earlier inputs alone, which are 0 in a first run."""
     assert prove(with_variable(0), with_variable(0)).equal
-    found = prove(with_variable(0), with_variable(1))
-    assert (found.equal, found.ran) == (False, True)
-    assert found.reason.startswith("output `y` differs by ")
+    proof = prove(with_variable(0), with_variable(1))
+    assert (proof.equal, proof.ran) == (False, True)
+    assert proof.reason.startswith("output `y` differs by ")
 
 
 def test_values_inside_can_be_looked_at() -> None:
-    found = observe(two_layers(), ["c", "nothing"], beside=FILE)
-    assert found.keys() == {"c"}
-    assert (found["c"].dtype, found["c"].shape) == (np.dtype("int8"), (1, 3, 3, 2))
+    values = observe(two_layers(), ["c", "nothing"], beside=FILE)
+    assert values.keys() == {"c"}
+    assert (values["c"].dtype, values["c"].shape) == (np.dtype("int8"), (1, 3, 3, 2))
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "kill"), reason="needs signals")
@@ -198,8 +200,8 @@ def test_a_new_bias_is_proven() -> None:
     """Edits that add a tensor and one that adds an operator leave a file that LiteRT takes."""
     old = two_layers()
 
-    def work(made: TfliteEdit) -> None:
-        bias = NewTensor("b2", "INT32", (2,), struct.pack("<2i", 5, 9), made.tensor(TensorPlace(0, 2)).quantization)
-        made.set_input(OperatorPlace(0, 0), 2, made.add_tensor(0, bias))
+    def work(edit: TfliteEdit) -> None:
+        bias = NewTensor("b2", "INT32", (2,), struct.pack("<2i", 5, 9), edit.tensor(TensorPlace(0, 2)).quantization)
+        edit.set_input(OperatorPlace(0, 0), 2, edit.add_tensor(0, bias))
 
     assert prove(old, edited(old, work), same={"c": Held()}).equal

@@ -40,8 +40,8 @@ def overwritten(model: onnx.ModelProto, node: str, position: int, change) -> onn
     """A copy of a model with one constant changed."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    name = next(one for one in copy.graph.node if one.name == node).input[position]
-    tensor = next(one for one in copy.graph.initializer if one.name == name)
+    name = next(candidate for candidate in copy.graph.node if candidate.name == node).input[position]
+    tensor = next(initializer for initializer in copy.graph.initializer if initializer.name == name)
     array = numpy_helper.to_array(tensor).copy()
     change(array)
     tensor.CopyFrom(numpy_helper.from_array(array, name))
@@ -71,8 +71,8 @@ def swap(axis: int):
 
 
 def real_model() -> onnx.ModelProto:
-    build, made = two_convs()
-    return build.model(made)
+    build, output = two_convs()
+    return build.model(output)
 
 
 MODELS = {"float": (real_model, 1, 2), "integer": (integer_model, 3, 8)}
@@ -138,11 +138,11 @@ def test_a_removed_lane_that_lived_is_caught_and_a_forgotten_increment_too() -> 
 
 
 def test_differences_are_told_for_each_output() -> None:
-    build, made = two_convs()
-    before = case(build.model(made, build.op("ArgMax", made, axis=1)))
+    build, output = two_convs()
+    before = case(build.model(output, build.op("ArgMax", output, axis=1)))
     proof = before.proof(before.applied({"first_0": GROW}))
-    assert [(one.output, one.elem_type) for one in proof.differences] == [
-        (made, "tensor(float)"),
+    assert [(difference.output, difference.elem_type) for difference in proof.differences] == [
+        (output, "tensor(float)"),
         ("argmax2_0", "tensor(int64)"),
     ]
     assert proof.differences[0].relative <= 1e-5
@@ -154,10 +154,10 @@ def test_differences_are_told_for_each_output() -> None:
 
 def hidden(head: str) -> Case:
     """Two layers behind which an output stays the same whatever they compute."""
-    build, made = two_convs()
-    made = build.op("Add", made, build.const(1e3, np.float32))
-    made = build.op("ArgMax", build.op("Abs", made), axis=0) if head == "ArgMax" else build.op(head, made)
-    return case(build.model(made))
+    build, output = two_convs()
+    output = build.op("Add", output, build.const(1e3, np.float32))
+    output = build.op("ArgMax", build.op("Abs", output), axis=0) if head == "ArgMax" else build.op(head, output)
+    return case(build.model(output))
 
 
 def planned(before: Case, plan: Plan) -> tuple[onnx.ModelProto, dict[str, Held]]:
@@ -212,9 +212,9 @@ def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:
     assert same["last_0"].orders == ()
     old = np.arange(6).reshape(1, 3, 2, 1)
     new = np.array([[2, 3], [9, 9], [4, 5], [9, 9]]).reshape(1, 4, 2, 1)
-    one, other = aligned(old, new, same["first_0"])
-    assert np.array_equal(one, other)
-    assert one.shape == (1, 2, 2, 1)
+    left, other = aligned(old, new, same["first_0"])
+    assert np.array_equal(left, other)
+    assert left.shape == (1, 2, 2, 1)
     assert aligned(old, old, same["first_0"]) is None
 
 
@@ -264,7 +264,7 @@ def test_numbers_of_channels_that_a_model_asks_for_may_change(shaped: str) -> No
 
 def test_a_model_that_quantizes_is_compared_in_integers() -> None:
     before = case(qdq_model(bias=True))
-    leaf = next(one for one in before.dimensions.classes if one.freedom is not Freedom.LOCKED)
+    leaf = next(group for group in before.dimensions.classes if group.freedom is not Freedom.LOCKED)
     end, same = planned(before, Plan({leaf.id: (*range(leaf.size), None)}))
     kinds = {before.graph.elem_type(name) for name in same}
     assert kinds
@@ -277,9 +277,9 @@ def test_sequences_are_compared_element_by_element() -> None:
         build = Builder()
         data = build.input("x", 1, 2)
         build.op("SequenceConstruct", data, build.op("Add", data, build.const(value, np.float32)), out=["s"])
-        made = build.model("s")
-        made.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
-        return made.SerializeToString()
+        sequences = build.model("s")
+        sequences.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
+        return sequences.SerializeToString()
 
     proof = prove(model(1), model(1))
     assert (proof.equal, proof.differences[0].largest) == (True, 0)
@@ -325,12 +325,12 @@ def test_a_model_that_the_checker_rejects_is_no_replacement() -> None:
 
 def test_a_model_that_does_not_run_is_not_proven() -> None:
     build = Builder()
-    made = build.op("Unheard", build.input("x", 1, 2), domain="nobody")
-    model = build.model(made)
+    output = build.op("Unheard", build.input("x", 1, 2), domain="nobody")
+    model = build.model(output)
     proof = prove(model.SerializeToString(), model.SerializeToString())
     assert (proof.equal, proof.ran, proof.inputs) == (False, False, 0)
     assert proof.reason.startswith("ONNX Runtime cannot run the model as it is: ")
-    assert observe(model.SerializeToString(), [made]) == {}
+    assert observe(model.SerializeToString(), [output]) == {}
 
 
 # inputs
@@ -357,14 +357,14 @@ def test_inputs_lie_in_the_range_that_is_quantized() -> None:
     assert (low, high) == (pytest.approx(-12.5), pytest.approx(13.0))
     assert model_inputs(real_model(), {})[0].span == PLAIN
     setting = feeds.Setting(1, 1, (0, 0))
-    made = [feeds.feed_of(inputs, setting, number, 0)["x"] for number in range(12)]
-    assert not made[0].any()
-    assert (made[1] == np.float32(low)).all()
-    assert (made[2] == np.float32(high)).all()
-    assert set(np.unique(made[3])) == {np.float32(low), np.float32(high)}
-    assert all(low <= one.min() <= one.max() <= high and one.std() > 1 for one in made[4:])
-    assert np.array_equal(feeds.feed_of(inputs, setting, 7, 0)["x"], made[7])
-    assert not np.array_equal(feeds.feed_of(inputs, setting, 7, 1)["x"], made[7])
+    drawn = [feeds.feed_of(inputs, setting, number, 0)["x"] for number in range(12)]
+    assert not drawn[0].any()
+    assert (drawn[1] == np.float32(low)).all()
+    assert (drawn[2] == np.float32(high)).all()
+    assert set(np.unique(drawn[3])) == {np.float32(low), np.float32(high)}
+    assert all(low <= feed.min() <= feed.max() <= high and feed.std() > 1 for feed in drawn[4:])
+    assert np.array_equal(feeds.feed_of(inputs, setting, 7, 0)["x"], drawn[7])
+    assert not np.array_equal(feeds.feed_of(inputs, setting, 7, 1)["x"], drawn[7])
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
@@ -373,11 +373,11 @@ def test_integer_inputs_take_all_values(dtype: type) -> None:
     elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     build.input("x", 1, 64, elem_type=elem_type)
     model = build.model(build.op("Cast", "x", to=TensorProto.FLOAT))
-    one = model_inputs(model, {})
+    named_inputs = model_inputs(model, {})
     limits = np.iinfo(dtype)
-    made = [feeds.feed_of(one, feeds.Setting(1, 1, (0, 0)), number, 0)["x"] for number in range(6)]
-    assert {(array.min(), array.max()) for array in made[1:4]} >= {(limits.min,) * 2, (limits.max,) * 2}
-    assert all(array.dtype == dtype for array in made)
+    drawn = [feeds.feed_of(named_inputs, feeds.Setting(1, 1, (0, 0)), number, 0)["x"] for number in range(6)]
+    assert {(array.min(), array.max()) for array in drawn[1:4]} >= {(limits.min,) * 2, (limits.max,) * 2}
+    assert all(array.dtype == dtype for array in drawn)
 
 
 def test_indices_are_kept_inside_what_they_index() -> None:
@@ -401,7 +401,7 @@ def test_what_optimisers_make_of_float_weights_has_to_stay_too() -> None:
     proof = before.proof(before.applied({"first_0": (0, 2)}))
     assert not proof.equal
     assert proof.reason.endswith("bit for bit (ORT_ENABLE_ALL as it is shipped)")
-    assert [one.largest for one in prove_as_written(before, {"first_0": (0, 2)})] == [0]
+    assert [difference.largest for difference in prove_as_written(before, {"first_0": (0, 2)})] == [0]
 
 
 # branches
@@ -411,11 +411,11 @@ def test_both_branches_are_reached_and_a_wrong_one_is_caught() -> None:
     before = case(branch_model())
     after = before.applied({"first_0": GROW})
     assert before.proof(after).equal
-    for place in (0, 1):
+    for index in (0, 1):
         wrong = onnx.ModelProto()
         wrong.CopyFrom(after)
-        node = next(one for one in wrong.graph.node if one.op_type == "If")
-        tensor = node.attribute[place].g.initializer[0]
+        node = next(candidate for candidate in wrong.graph.node if candidate.op_type == "If")
+        tensor = node.attribute[index].g.initializer[0]
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * 1.01, tensor.name))
         assert not before.proof(wrong).equal
 
@@ -425,7 +425,7 @@ def test_a_branch_that_no_input_leads_into_proves_nothing(told: Told) -> None:
     never = helper.make_node("And", ["yes", "no"], ["never"])
     model.graph.initializer.append(numpy_helper.from_array(np.array(False), "no"))
     model.graph.node.insert(0, never)
-    node = next(one for one in model.graph.node if one.op_type == "If")
+    node = next(candidate for candidate in model.graph.node if candidate.op_type == "If")
     node.input[0] = "never"
     before = case(model)
     proof = before.proof(before.applied({"first_0": GROW}))
@@ -475,9 +475,9 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
     fixed = refused(before.graph, before.dimensions)
     choices = random.Random(name)
     kept = {}
-    for one in before.dimensions.classes:
-        if one.freedom is not Freedom.LOCKED and one.id not in fixed:
-            kept[one.id] = (*range(one.size), *[None] * choices.randint(1, 5))
+    for group in before.dimensions.classes:
+        if group.freedom is not Freedom.LOCKED and group.id not in fixed:
+            kept[group.id] = (*range(group.size), *[None] * choices.randint(1, 5))
     after = with_plan(model, before.graph, before.dimensions, Plan(kept))
     if not kept:
         assert after.SerializeToString() == model.SerializeToString()
@@ -494,13 +494,13 @@ def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -
 def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inputs() -> None:
     path = SHARED / "vww96_int8_tf.onnx"
     model = onnx.load(path)
-    one = analysed(model)
-    removed = {leaf: lanes.exact for leaf, lanes in one.lanes.classes.items() if lanes.exact}
-    kept = {leaf: one.lanes.classes[leaf].live for leaf in removed}
-    after = with_plan(model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
+    analysis = analysed(model)
+    removed = {leaf: lanes.exact for leaf, lanes in analysis.lanes.classes.items() if lanes.exact}
+    kept = {leaf: analysis.lanes.classes[leaf].live for leaf in removed}
+    after = with_plan(model, analysis.graph, analysis.dimensions, Plan(kept, analysis.lanes.increments(removed)))
     assert sum(map(len, removed.values())) >= 971
     assert after.ByteSize() < 0.47 * model.ByteSize()
     proof = prove(path.read_bytes(), after.SerializeToString(), beside=path, inputs=1000)
     assert proof.equal, proof.reason
     assert proof.inputs >= 1000
-    assert {one.largest for one in proof.differences} == {0}
+    assert {difference.largest for difference in proof.differences} == {0}
