@@ -93,23 +93,23 @@ def in_tflite(groups: int, inner: int, outer: int) -> Graph:
     middle = [1, 3, 3, groups * outer] if depthwise else [groups * outer, 3, 3, inner]
     layers = (([groups * inner, 1, 1, 2], 6), (middle, 4), ([3, 1, 1, groups * outer], 4))
     start = data = chain.activation([1, 6, 6, 2])
-    for place, (shape, size) in enumerate(layers):
-        turned = depthwise and place == 1
+    for index, (shape, size) in enumerate(layers):
+        turned = depthwise and index == 1
         weights = chain.constant(np.ones(shape, np.int8), [0.1])
-        made = chain.activation([1, size, size, shape[3 if turned else 0]])
+        output = chain.activation([1, size, size, shape[3 if turned else 0]])
         options: dict[str, object] = {"padding": "VALID", "stride_w": 1, "stride_h": 1}
         if turned:
             table = ("DepthwiseConv2DOptions", options | {"depth_multiplier": outer})
-            data = chain.add("DEPTHWISE_CONV_2D", [data, weights], made, table)
+            data = chain.add("DEPTHWISE_CONV_2D", [data, weights], output, table)
         else:
-            data = chain.add("CONV_2D", [data, weights], made, ("Conv2DOptions", options))
+            data = chain.add("CONV_2D", [data, weights], output, ("Conv2DOptions", options))
     return load_tflite("a.tflite", data=chain.model([start], [data])).graph
 
 
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3))
 def test_a_convolution_has_the_same_classes_in_both_formats(groups: int, inner: int, outer: int) -> None:
-    found = [
-        [(one.size, one.freedom, len(one.deciders), len(one.readers)) for one in analyse(graph).classes]
+    described = [
+        [(group.size, group.freedom, len(group.deciders), len(group.readers)) for group in analyse(graph).classes]
         for graph in (in_onnx(groups, inner, outer), in_tflite(groups, inner, outer))
     ]
-    assert found[0] == found[1]
+    assert described[0] == described[1]

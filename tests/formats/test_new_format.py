@@ -98,12 +98,12 @@ def test_a_search_finds_its_files_and_a_lint_tells_of_their_layers_and_sizes(tre
     assert code == 1
     assert file["path"] == "models/a.TOY"
     assert file["summary"]["targets"][0]["cmsis_nn"]["layers"] == 2
-    found = json.loads(out)["findings"]
-    assert [(finding["code"], finding["location"]["node"]) for finding in found] == [
+    findings = json.loads(out)["findings"]
+    assert [(finding["code"], finding["location"]["node"]) for finding in findings] == [
         ("CNN202", "conv0"),
         ("CNN202", "conv1"),
     ]
-    assert not any(finding["properties"].get("fixable") for finding in found)
+    assert not any(finding["properties"].get("fixable") for finding in findings)
 
 
 def test_standard_input_and_bytes_are_told_by_name_and_mark(tree: TreeCopy) -> None:

@@ -84,9 +84,9 @@ def test_large_values_are_not_read(tmp_path):
 def test_refused_locations(tmp_path, location, says):
     (tmp_path / "folder").mkdir()
     graph = load(write(tmp_path, location))
-    found = only(graph, "external")
-    assert says in found or location == "x" * 5000
-    assert "`w`" in found
+    problem = only(graph, "external")
+    assert says in problem or location == "x" * 5000
+    assert "`w`" in problem
     assert texts(graph) == []
     assert graph.constants["w"].values() is None
     assert graph.shape("y") == (1, 8, 6, 6)
@@ -171,7 +171,7 @@ def save(model, folder):
 
 def test_a_link_inside_the_folder_is_followed(tmp_path):
     """The findings are those of the same data without a link."""
-    found = []
+    codes = []
     for link in (False, True):
         folder = tmp_path / str(link)
         folder.mkdir()
@@ -181,8 +181,8 @@ def test_a_link_inside_the_folder_is_followed(tmp_path):
             (folder / "w.bin").rename(folder / "sub" / "real.bin")
             (folder / "w.bin").symlink_to("sub/real.bin")
         result = lint(folder / "m.onnx", min_level="note")
-        found.append([(each.code, each.message) for each in result.findings])
-    assert found[0] == found[1]
+        codes.append([(finding.code, finding.message) for finding in result.findings])
+    assert codes[0] == codes[1]
 
 
 @pytest.mark.parametrize("kind", ["name", "link", "hard link", "other model", "link to another model"])
@@ -203,8 +203,8 @@ def test_data_in_a_model_are_refused(tmp_path, kind):
     elif kind == "link to another model":
         (tmp_path / "w.bin").symlink_to("b.tflite")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    (found,) = [each for each in lint(tmp_path / "m.onnx").findings if each.code == "CNN006"]
-    assert "a fix" in found.message
+    (finding,) = [finding for finding in lint(tmp_path / "m.onnx").findings if finding.code == "CNN006"]
+    assert "a fix" in finding.message
     fixed = fix(tmp_path / "m.onnx", write=True, fix_policy="align", align=16, min_gain=0)
     assert not fixed.written
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -218,14 +218,16 @@ def test_nothing_is_called_computed_that_lies_in_data_which_are_not_read(tmp_pat
     (folder / "w.bin").rename(tmp_path / "w.bin")
     (folder / "w.bin").symlink_to(tmp_path / "w.bin")
     result = lint(folder / "m.onnx", min_level="note")
-    assert {each.code for each in result.findings} == {"CNN005", "CNN006"}
-    assert "run time" not in " ".join(each.message for each in result.findings)
+    assert {finding.code for finding in result.findings} == {"CNN005", "CNN006"}
+    assert "run time" not in " ".join(finding.message for finding in result.findings)
 
 
 def test_a_fix_leaves_data_alone_that_two_tensors_share(tmp_path):
     """What a fix changes becomes part of the model; ranges that overlap stay what they are for the other tensor."""
     model = onnx.load_from_string(dead())
-    weights = {each.name: numpy_helper.to_array(each).tobytes() for each in model.graph.initializer}
+    weights = {
+        initializer.name: numpy_helper.to_array(initializer).tobytes() for initializer in model.graph.initializer
+    }
     blob = weights["c0"] + weights["c2"]
     for tensor in model.graph.initializer:
         if tensor.name == "c3":  # a bias that lies in the bytes of the weights

@@ -395,9 +395,9 @@ def test_values_of_every_type_agree_with_onnx(name, count, raw):
         proto = typed(proto, data, bits, name, count)
     graph = read(model([], [], [value("w", [count], number)], [proto]))
     assert texts(graph) == []
-    found = graph.constants["w"].values()
-    assert len(found) == count
-    assert all(float(a) == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(found, expected, strict=True))
+    values = graph.constants["w"].values()
+    assert len(values) == count
+    assert all(float(a) == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(values, expected, strict=True))
 
 
 def typed(proto, data, bits, name, count):

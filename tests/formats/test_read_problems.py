@@ -16,7 +16,7 @@ def relu(source, target, name=""):
     return helper.make_node("Relu", [source], [target], name=name)
 
 
-def one(nodes, inputs=(X,), initializers=(), output="y", **more):
+def problem_of(nodes, inputs=(X,), initializers=(), output="y", **more):
     return only(read(model(nodes, list(inputs), [value(output, None)], initializers, **more)))
 
 
@@ -25,13 +25,15 @@ def test_a_model_in_order_has_no_problems():
 
 
 def test_two_nodes_make_one_value(told):
-    told(one([relu("x", "y", "a"), relu("x", "y", "b")]))
+    told(problem_of([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
 def test_nodes_of_one_name_are_told_once():
     nodes = [relu("x", "a", "c"), relu("a", "b", "d"), relu("b", "e", "c"), relu("e", "y", "d")]
-    found = "2 nodes are named `c`: Relu#0, Relu#2 (1 more names are given twice); a name is given once, or not at all"
-    assert one(nodes) == found
+    expected = (
+        "2 nodes are named `c`: Relu#0, Relu#2 (1 more names are given twice); a name is given once, or not at all"
+    )
+    assert problem_of(nodes) == expected
 
 
 def test_nodes_without_names_share_none():
@@ -39,25 +41,25 @@ def test_nodes_without_names_share_none():
 
 
 def test_a_node_makes_an_input(told):
-    found = one([relu("x", "x", "a")], output="x")
-    told(found)
+    problem = problem_of([relu("x", "x", "a")], output="x")
+    told(problem)
 
 
 def test_a_missing_value(told):
-    found = one([relu("w", "t", "a"), helper.make_node("Add", ["w", "t"], ["y"])])
-    told(found)
+    problem = problem_of([relu("w", "t", "a"), helper.make_node("Add", ["w", "t"], ["y"])])
+    told(problem)
 
 
 def test_a_missing_value_inside_a_subgraph(told):
     branch = helper.make_graph([relu("w", "y", "inner")], "b", [], [value("y", [1])])
     holder = helper.make_node("If", ["c"], ["y"], name="if", then_branch=branch, else_branch=branch)
-    found = texts(read(model([holder], [value("c", [], 9)], [value("y", None)])))
-    told(found[0])
+    problems = texts(read(model([holder], [value("c", [], 9)], [value("y", None)])))
+    told(problems[0])
 
 
 def test_a_missing_output(told):
-    found = one([relu("x", "y")], output="z")
-    told(found)
+    problem = problem_of([relu("x", "y")], output="z")
+    told(problem)
 
 
 def test_a_missing_value_that_has_a_stated_shape():
@@ -66,39 +68,41 @@ def test_a_missing_value_that_has_a_stated_shape():
 
 
 def test_a_cycle():
-    found = one([helper.make_node("Add", ["x", "b"], ["a"], name="n1"), relu("a", "b", "n2"), relu("b", "y", "n3")])
-    assert found in (
+    problem = problem_of(
+        [helper.make_node("Add", ["x", "b"], ["a"], name="n1"), relu("a", "b", "n2"), relu("b", "y", "n3")]
+    )
+    assert problem in (
         "n1: is part of a cycle: n1 -> n2 -> n1; a graph has none",
         "n2: is part of a cycle: n2 -> n1 -> n2; a graph has none",
     )
 
 
 def test_a_node_that_reads_itself(told):
-    found = one([helper.make_node("Add", ["x", "y"], ["y"], name="n")])
-    told(found)
+    problem = problem_of([helper.make_node("Add", ["x", "y"], ["y"], name="n")])
+    told(problem)
 
 
 def test_a_cycle_of_many_nodes_is_found_without_recursion(told):
     nodes = [relu(f"t{i}", f"t{i + 1}", f"n{i}") for i in range(5000)] + [relu("t5000", "t0", "back")]
-    found = one(nodes, output="t7")
-    told(found)
-    assert len(found) < 300
+    problem = problem_of(nodes, output="t7")
+    told(problem)
+    assert len(problem) < 300
 
 
 def test_nodes_out_of_order(told):
-    found = one([relu("a", "y", "late"), relu("x", "a", "early")])
-    told(found)
+    problem = problem_of([relu("a", "y", "late"), relu("x", "a", "early")])
+    told(problem)
 
 
 def test_unknown_operator(told):
     node = helper.make_node("Unheard", ["x"], ["y"], name="n")
-    found = only(read(model([node], [X], [value("y", [1])])))
-    told(found)
+    problem = only(read(model([node], [X], [value("y", [1])])))
+    told(problem)
 
 
 def test_operator_set_too_new():
-    found = one([relu("x", "y")], opset=9999)
-    assert found.startswith("operator set ai.onnx 9999; the installed onnx")
+    problem = problem_of([relu("x", "y")], opset=9999)
+    assert problem.startswith("operator set ai.onnx 9999; the installed onnx")
 
 
 def test_operator_set_of_another_domain_is_anyones():
@@ -106,14 +110,14 @@ def test_operator_set_of_another_domain_is_anyones():
 
 
 def test_ir_version_too_new():
-    assert "ir_version" in one([relu("x", "y")], ir=9999)
+    assert "ir_version" in problem_of([relu("x", "y")], ir=9999)
 
 
 def test_the_checker_sees_the_names_of_the_file():
     node = helper.make_node("Conv", ["x"], ["y"], name="the name")
-    found = only(read(model([node], [X], [value("y", [1])])))
-    assert found.startswith("the name: onnx.checker: ")
-    assert "input size 1 not in range" in found
+    problem = only(read(model([node], [X], [value("y", [1])])))
+    assert problem.startswith("the name: onnx.checker: ")
+    assert "input size 1 not in range" in problem
 
 
 @pytest.mark.parametrize("size", [-1, 2**62, -(2**63)])
@@ -167,9 +171,9 @@ def broken(**changes):
     ],
 )
 def test_payloads_that_do_not_fit_their_dims(proto, says):
-    found = only(read(proto))
-    assert found.startswith("tensor `w` has ")
-    assert says in found
+    problem = only(read(proto))
+    assert problem.startswith("tensor `w` has ")
+    assert says in problem
 
 
 def conv(w_shape, x_shape=(1, 4, 8, 8), op="Conv", bias=None, **attributes):
@@ -201,9 +205,9 @@ def conv(w_shape, x_shape=(1, 4, 8, 8), op="Conv", bias=None, **attributes):
     ],
 )
 def test_convolution_weights(proto, says):
-    found = only(read(proto))
-    assert found.startswith("n: ")
-    assert says in found
+    problem = only(read(proto))
+    assert problem.startswith("n: ")
+    assert says in problem
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_convolution_weights_that_fit(proto):
 )
 def test_products(op, a, b, attributes, says):
     node = helper.make_node(op, ["x", "w"], ["y"], name="n", **attributes)
-    assert says in one([node], [value("x", a)], [tensor("w", np.zeros(b, np.float32))])
+    assert says in problem_of([node], [value("x", a)], [tensor("w", np.zeros(b, np.float32))])
 
 
 @pytest.mark.parametrize(
@@ -252,7 +256,7 @@ def test_products_that_fit(op, a, b, attributes):
 def test_batch_normalization(told):
     numbers = [tensor(name, np.zeros(5 if name == "mean" else 4, np.float32)) for name in ("s", "b", "mean", "var")]
     node = helper.make_node("BatchNormalization", ["x", "s", "b", "mean", "var"], ["y"], name="n")
-    told(one([node], initializers=numbers))
+    told(problem_of([node], initializers=numbers))
 
 
 def quantize(scale, zero, **attributes):
@@ -262,8 +266,8 @@ def quantize(scale, zero, **attributes):
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
 def test_scales_that_cannot_be(scale, told):
-    found = one(*quantize([1.0, scale, 1.0, 1.0], [0] * 4, axis=1))
-    told(found)
+    problem = problem_of(*quantize([1.0, scale, 1.0, 1.0], [0] * 4, axis=1))
+    told(problem)
 
 
 def test_a_shared_scale_is_reported_once(told):
@@ -272,7 +276,7 @@ def test_a_shared_scale_is_reported_once(told):
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], name="a"),
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], name="b"),
     ]
-    told(one(nodes, initializers=numbers))
+    told(problem_of(nodes, initializers=numbers))
 
 
 @pytest.mark.parametrize(
@@ -290,7 +294,7 @@ def test_a_shared_scale_is_reported_once(told):
     ],
 )
 def test_scales_and_zero_points_that_do_not_fit(scale, zero, axis, says):
-    assert says in one(*quantize(scale, zero, axis=axis))
+    assert says in problem_of(*quantize(scale, zero, axis=axis))
 
 
 @pytest.mark.parametrize(("scale", "zero", "axis"), [(1.0, [0], 9), ([1.0], 0, 1), ([1.0] * 4, [0] * 4, -3)])
@@ -314,15 +318,15 @@ def qlinear_conv(scale=1.0, zero=0, zero_type=np.int8):
 def test_fused_operators_are_held_to_the_rules_of_what_they_stand_for(told):
     weights = tensor("w", np.ones((5, 6), np.float32))
     gemm = helper.make_node("FusedGemm", ["m", "w"], ["y"], domain="com.microsoft", name="n")
-    told(one([gemm], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
+    told(problem_of([gemm], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
     matmul = helper.make_node("FusedMatMul", ["m", "w"], ["y"], domain="com.microsoft", name="n", transB=1)
-    told(one([matmul], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
+    told(problem_of([matmul], [value("m", [2, 4])], [weights], opsets=[("com.microsoft", 1)]))
 
 
 def test_zero_points_of_integer_layers_have_their_values_type(told):
     numbers = [tensor("w", np.ones((8, 4, 3, 3), np.int8)), tensor("z", np.array(0, np.int8))]
     node = helper.make_node("ConvInteger", ["x", "w", "z"], ["y"], name="n")
-    told(one([node], [value("x", [1, 4, 8, 8], TensorProto.UINT8)], numbers))
+    told(problem_of([node], [value("x", [1, 4, 8, 8], TensorProto.UINT8)], numbers))
 
 
 def test_one_zero_point_for_many_scales():
@@ -331,10 +335,10 @@ def test_one_zero_point_for_many_scales():
 
 
 def test_scales_of_quantized_operators(told):
-    told(one(*qlinear_conv(0.0)))
-    told(one(*qlinear_conv(1.0, [0, 0, 0])))
+    told(problem_of(*qlinear_conv(0.0)))
+    told(problem_of(*qlinear_conv(1.0, [0, 0, 0])))
 
 
 def test_zero_points_of_another_type(told):
-    found = one(*qlinear_conv(1.0, 0, np.uint8))
-    told(found)
+    problem = problem_of(*qlinear_conv(1.0, 0, np.uint8))
+    told(problem)

@@ -116,8 +116,8 @@ def test_nodes_that_crash_or_stop_the_inference_of_onnx(nodes):
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("place", ["name", "op_type", "input", "value", "metadata", "attribute"])
-def test_names_that_are_not_utf8(place):
+@pytest.mark.parametrize("name_of", ["name", "op_type", "input", "value", "metadata", "attribute"])
+def test_names_that_are_not_utf8(name_of):
     """Protobuf hands such a name over as bytes, which no other code expects."""
     proto = conv_model()
     node = proto.graph.node[0]
@@ -127,9 +127,9 @@ def test_names_that_are_not_utf8(place):
     proto.graph.value_info.add(name="QZvalue")
     proto.metadata_props.add(key="k", value="QZmetadata")
     data = proto.SerializeToString()
-    assert data.count(b"QZ" + place.encode()) == 1
+    assert data.count(b"QZ" + name_of.encode()) == 1
     with pytest.raises(ModelError, match="not UTF-8") as caught:
-        read(data.replace(b"QZ" + place.encode(), b"\xff\xfe" + place.encode()))
+        read(data.replace(b"QZ" + name_of.encode(), b"\xff\xfe" + name_of.encode()))
     assert caught.value.kind == "not-a-model"
 
 
@@ -137,8 +137,8 @@ def test_a_list_of_numbers_that_is_cut_short_in_the_middle():
     """The last number of a packed list says that more bytes follow; found only when the values are read."""
     weight = onnx.TensorProto(name="w", data_type=6, dims=[2000], int32_data=[1] * 2000)
     data = model([], [], [value("w", [2000], 6)], [weight]).SerializeToString()
-    place = data.rindex(b"\x01" * 2000) + 1999
-    graph = read(data[:place] + b"\x81" + data[place + 1 :])
+    position = data.rindex(b"\x01" * 2000) + 1999
+    graph = read(data[:position] + b"\x81" + data[position + 1 :])
     assert graph.constants["w"].values() is None
 
 
@@ -163,8 +163,8 @@ SMALL_BYTES = SMALL.SerializeToString()
 )
 def test_damaged_bytes(flips, end):
     data = bytearray(SMALL_BYTES)
-    for place, byte in flips:
-        data[place] = byte
+    for position, byte in flips:
+        data[position] = byte
     damaged = bytes(data[:end])
     try:
         graph = load("m.onnx", data=damaged)

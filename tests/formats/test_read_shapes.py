@@ -334,7 +334,7 @@ def test_layer_normalization_over_several_axes():
 )
 @settings(max_examples=60, deadline=None)
 def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windows, size):
-    kernel, strides, before, after = (list(each) for each in zip(*windows, strict=True))
+    kernel, strides, before, after = (list(sizes) for sizes in zip(*windows, strict=True))
     assume(all(max(b, a) < k for k, _, b, a in windows))
     pool = helper.make_node(
         op_type, ["x"], ["p"], kernel_shape=kernel, strides=strides, pads=before + after, ceil_mode=1
@@ -342,9 +342,9 @@ def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windo
     shape = [1, 2] + [size] * len(windows)
     proto = model([pool, helper.make_node("Relu", ["p"], ["y"])], [value("x", shape)], [value("y", None)], opset=opset)
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    (made,) = session.run(None, {"x": np.zeros(shape, np.float32)})
+    (output,) = session.run(None, {"x": np.zeros(shape, np.float32)})
     graph = read(proto)
-    assert graph.shape("p") == graph.shape("y") == made.shape
+    assert graph.shape("p") == graph.shape("y") == output.shape
 
 
 def test_a_pool_that_rounds_up_behind_another_has_the_size_of_onnx_runtime() -> None:
@@ -358,5 +358,5 @@ def test_a_pool_that_rounds_up_behind_another_has_the_size_of_onnx_runtime() -> 
     for size in range(2, 12):
         proto = model(pools, [value("x", [1, 2, size, size])], [value("y", None)], opset=13)
         session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-        (made,) = session.run(None, {"x": np.zeros((1, 2, size, size), np.float32)})
-        assert read(proto).shape("y") == made.shape, size
+        (output,) = session.run(None, {"x": np.zeros((1, 2, size, size), np.float32)})
+        assert read(proto).shape("y") == output.shape, size

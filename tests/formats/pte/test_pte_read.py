@@ -25,8 +25,8 @@ def small() -> PteWriter:
     image = writer.image(1, 4, 1, 1)
     writer.inputs.append(image)
     result = writer.convolution(image, (1, 4, 1, 1), (1, 8, 1, 1), 1, 0)
-    place = dict(writer.values[result]["val"][1]["allocation_info"])
-    view = writer.tensor("int8", (1, 8), allocation_info=place)
+    allocation = dict(writer.values[result]["val"][1]["allocation_info"])
+    view = writer.tensor("int8", (1, 8), allocation_info=allocation)
     writer.outputs.append(writer.linear(view, 8, 3, bias=[1, 2, 3]))
     return writer
 
@@ -78,8 +78,8 @@ def test_tensors_that_are_one_in_memory_are_one_in_the_graph() -> None:
 def test_constants_are_read_as_they_are_stored() -> None:
     writer = PteWriter()
     weights = np.arange(24, dtype=np.int8).reshape(2, 3, 4)
-    place = writer.constant(weights)
-    writer.call("aten::add.out", (place,), (place,), out=writer.tensor("int8", (2, 3, 4)))
+    stored = writer.constant(weights)
+    writer.call("aten::add.out", (stored,), (stored,), out=writer.tensor("int8", (2, 3, 4)))
     loaded = load_pte("m.pte", data=writer.data())
     read = loaded.reader()
     (key,) = loaded.constants

@@ -56,11 +56,11 @@ def test_models_of_others_come_back_byte_for_byte() -> None:
 
 def test_a_smaller_constant_makes_a_smaller_file() -> None:
     data = write(conv_model(buffers=MANY))
-    made = edit(data)
-    made.set_values(WEIGHTS, bytes(range(16)))
-    made.set_shape(WEIGHTS, (2, 1, 1, 8))
-    made.set_quantization(WEIGHTS, StoredQuantization((0.1, 0.4), (0, 0), 0))
-    new = made.data()
+    changed = edit(data)
+    changed.set_values(WEIGHTS, bytes(range(16)))
+    changed.set_shape(WEIGHTS, (2, 1, 1, 8))
+    changed.set_quantization(WEIGHTS, StoredQuantization((0.1, 0.4), (0, 0), 0))
+    new = changed.data()
     expected = tree(data)
     weights = expected["subgraphs"][0]["tensors"][1]
     weights["shape"] = [2, 1, 1, 8]
@@ -74,9 +74,9 @@ def test_a_smaller_constant_makes_a_smaller_file() -> None:
 
 def test_a_larger_constant_goes_to_the_end_and_its_old_bytes_go() -> None:
     data = write(conv_model())
-    made = edit(data)
-    made.set_values(WEIGHTS, bytes(range(100)))
-    new = made.data()
+    changed = edit(data)
+    changed.set_values(WEIGHTS, bytes(range(100)))
+    new = changed.data()
     expected = tree(data)
     expected["buffers"][1]["data"] = list(range(100))
     assert tree(new) == expected
@@ -84,10 +84,10 @@ def test_a_larger_constant_goes_to_the_end_and_its_old_bytes_go() -> None:
 
 
 def test_sizes_left_open_stay_open() -> None:
-    made = edit(write(conv_model()))
-    made.set_shape(TensorPlace(0, 0), (1, 5, 5, 6))
-    found = read_tflite("m.tflite", made.data()).subgraphs[0].tensors[0]
-    assert (found.shape, found.signature) == ((1, 5, 5, 6), (-1, 5, 5, 6))
+    changed = edit(write(conv_model()))
+    changed.set_shape(TensorPlace(0, 0), (1, 5, 5, 6))
+    read_back = read_tflite("m.tflite", changed.data()).subgraphs[0].tensors[0]
+    assert (read_back.shape, read_back.signature) == ((1, 5, 5, 6), (-1, 5, 5, 6))
 
 
 def test_a_rank_never_changes() -> None:
@@ -97,29 +97,29 @@ def test_a_rank_never_changes() -> None:
 
 def test_a_tensor_that_shares_a_buffer_gets_one_for_itself() -> None:
     data = write(two_convolutions())
-    made = edit(data)
-    made.set_values(WEIGHTS, bytes(8))
-    model = read_tflite("m.tflite", made.data())
-    assert [model.bytes_of(each.buffer) for each in model.subgraphs[0].tensors] == [
+    changed = edit(data)
+    changed.set_values(WEIGHTS, bytes(8))
+    model = read_tflite("m.tflite", changed.data())
+    assert [model.bytes_of(tensor.buffer) for tensor in model.subgraphs[0].tensors] == [
         *(b"", bytes(8), b"", bytes(range(32)), b"")
     ]
 
 
 def test_tensors_that_share_a_buffer_go_on_sharing_it() -> None:
-    made = edit(write(two_convolutions()))
-    made.set_values(WEIGHTS, bytes(8))
-    made.set_values(TensorPlace(0, 3), bytes(8))
-    model = read_tflite("m.tflite", made.data())
-    assert [each.buffer for each in model.subgraphs[0].tensors] == [0, 1, 0, 1, 0]
+    changed = edit(write(two_convolutions()))
+    changed.set_values(WEIGHTS, bytes(8))
+    changed.set_values(TensorPlace(0, 3), bytes(8))
+    model = read_tflite("m.tflite", changed.data())
+    assert [tensor.buffer for tensor in model.subgraphs[0].tensors] == [0, 1, 0, 1, 0]
     assert model.bytes_of(1) == bytes(8)
 
 
 def test_a_new_bias_becomes_an_input() -> None:
     data = write(conv_model())
-    made = edit(data)
+    changed = edit(data)
     bias = NewTensor("bias", "INT32", (4,), bytes(range(16)), StoredQuantization((0.5,) * 4, (0,) * 4, 0))
-    made.set_input(CONV, 2, made.add_tensor(0, bias))
-    new = made.data()
+    changed.set_input(CONV, 2, changed.add_tensor(0, bias))
+    new = changed.data()
     model, before = read_tflite("m.tflite", new), tree(data)
     added = model.subgraphs[0].tensors[3]
     assert model.subgraphs[0].operators[0].inputs == (0, 1, 3)
@@ -134,10 +134,10 @@ def test_a_new_bias_becomes_an_input() -> None:
 
 def test_an_option_that_the_file_leaves_out_can_be_given() -> None:
     data = write(conv_model())
-    made = edit(data)
-    made.set_option(CONV, "stride_w", 1)
-    made.set_option(CONV, "dilation_h_factor", 3)
-    new = made.data()
+    changed = edit(data)
+    changed.set_option(CONV, "stride_w", 1)
+    changed.set_option(CONV, "dilation_h_factor", 3)
+    new = changed.data()
     expected = tree(data)
     options = expected["subgraphs"][0]["operators"][0]["builtinOptions"]
     options["dilationHFactor"] = 3
@@ -174,7 +174,7 @@ def more_of(kind: str, data: bytes) -> dict[str, Any]:
         table = schema.SCHEMA.root(data)
         if kind != "Model":
             table = table.tables("subgraphs")[0].tables("tensors")[2]
-        entries = [(each.text("name"), each.number("tensor_index")) for each in table.tables("more")]
+        entries = [(table.text("name"), table.number("tensor_index")) for table in table.tables("more")]
         number = table.number("number")
     return {"more": [{"name": name, "tensor_index": index} for name, index in entries], "number": number}
 
@@ -182,11 +182,11 @@ def more_of(kind: str, data: bytes) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["Model", "Tensor"])
 def test_fields_that_are_not_known_survive(kind: str) -> None:
     data = newer(kind)
-    made = edit(data)
-    made.set_values(WEIGHTS, bytes(range(16)))
-    made.set_shape(WEIGHTS, (2, 1, 1, 8))
-    made.set_quantization(WEIGHTS, StoredQuantization((0.5,) * 20, (0,) * 20, 0))
-    new = made.data()
+    changed = edit(data)
+    changed.set_values(WEIGHTS, bytes(range(16)))
+    changed.set_shape(WEIGHTS, (2, 1, 1, 8))
+    changed.set_quantization(WEIGHTS, StoredQuantization((0.5,) * 20, (0,) * 20, 0))
+    new = changed.data()
     expected = tree(data)
     weights = expected["subgraphs"][0]["tensors"][1]
     weights["shape"] = [2, 1, 1, 8]
@@ -197,10 +197,10 @@ def test_fields_that_are_not_known_survive(kind: str) -> None:
 
 
 def test_nothing_is_put_in_behind_fields_that_are_not_known() -> None:
-    made = edit(newer("Model"))
-    made.add_tensor(0, NewTensor("new", "INT8", (4,), bytes(4)))
+    changed = edit(newer("Model"))
+    changed.add_tensor(0, NewTensor("new", "INT8", (4,), bytes(4)))
     with pytest.raises(NotAppliedError, match="fields that are not known here"):
-        made.data()
+        changed.data()
 
 
 def test_an_archive_behind_the_model_stays_readable() -> None:
@@ -209,16 +209,16 @@ def test_an_archive_behind_the_model_stays_readable() -> None:
     with zipfile.ZipFile(held, "a") as archive:
         archive.writestr("labels.txt", "cat\ndog\n" * 9, zipfile.ZIP_DEFLATED)
         archive.writestr("more.txt", "more")
-    made = edit(held.getvalue())
-    made.set_values(WEIGHTS, bytes(range(16)))
-    new = made.data()
+    changed = edit(held.getvalue())
+    changed.set_values(WEIGHTS, bytes(range(16)))
+    new = changed.data()
     with zipfile.ZipFile(io.BytesIO(new)) as archive:
         assert archive.testzip() is None
         assert archive.read("labels.txt") == b"cat\ndog\n" * 9
         assert archive.start_dir == new.rindex(b"PK\x05\x06") - sum(
-            46 + len(each.filename) + len(each.extra) for each in archive.infolist()
+            46 + len(entry.filename) + len(entry.extra) for entry in archive.infolist()
         )
-        assert [new[each.header_offset :][:4] for each in archive.infolist()] == [b"PK\x03\x04"] * 2
+        assert [new[entry.header_offset :][:4] for entry in archive.infolist()] == [b"PK\x03\x04"] * 2
     end = new.rindex(b"PK\x05\x06")
     assert int.from_bytes(new[end + 16 : end + 20], "little") == new.index(b"PK\x01\x02")
 
@@ -233,9 +233,9 @@ def test_damage_where_nobody_reads_is_a_reason_to_leave_the_file() -> None:
     model = conv_model()
     model["external_buffers"] = [{"packing": "here"}]
     data = write(model)
-    place = data.index(b"\4\0\0\0here")
+    position = data.index(b"\4\0\0\0here")
     with pytest.raises(NotAppliedError, match=r"no runtime needs is damaged: .* claims 16777220"):
-        edit(data[:place] + b"\4\0\0\1" + data[place + 4 :])
+        edit(data[:position] + b"\4\0\0\1" + data[position + 4 :])
 
 
 def test_sparse_tensors_are_refused() -> None:
@@ -254,35 +254,35 @@ def test_random_edits_change_what_they_name_and_nothing_else(seed: int) -> None:
     rng = random.Random(seed)
     model = two_convolutions(buffers=[{}, {"data": [7] * rng.randrange(1, 400)}, {"data": list(b"1.5.0")}])
     data = write(model)
-    expected, made = tree(data), edit(data)
+    expected, changed = tree(data), edit(data)
     tensors, buffers = expected["subgraphs"][0]["tensors"], expected["buffers"]
     for index in (0, 1, 2, 3, 4):
         if rng.random() < 0.5:
             shape = [rng.randrange(1, 9) for _ in range(4)]
-            made.set_shape(TensorPlace(0, index), shape)
+            changed.set_shape(TensorPlace(0, index), shape)
             tensors[index]["shape"] = shape
             if index == 0:
                 tensors[index]["shapeSignature"] = [-1, *shape[1:]]
     if rng.random() < 0.7:
         values = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 500)))
-        made.set_values(WEIGHTS, values)
-        made.set_values(TensorPlace(0, 3), values)
+        changed.set_values(WEIGHTS, values)
+        changed.set_values(TensorPlace(0, 3), values)
         buffers[1]["data"] = list(values)
     if rng.random() < 0.5:
         values = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 99)))
-        added = made.add_tensor(0, NewTensor(f"new{seed}", "INT32", (3,), values))
+        added = changed.add_tensor(0, NewTensor(f"new{seed}", "INT32", (3,), values))
         position = rng.randrange(2, 5)
-        made.set_input(CONV, position, added)
+        changed.set_input(CONV, position, added)
         inputs = expected["subgraphs"][0]["operators"][0]["inputs"]
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = added
     if rng.random() < 0.5:
-        made.set_option(CONV, "stride_h", 9)
+        changed.set_option(CONV, "stride_h", 9)
         expected["subgraphs"][0]["operators"][0]["builtinOptions"]["strideH"] = 9
-    new = made.data()
-    found = tree(new)
-    found["subgraphs"][0]["tensors"][5:] = []
-    found["buffers"][3:] = []
-    assert found == expected
+    new = changed.data()
+    content = tree(new)
+    content["subgraphs"][0]["tensors"][5:] = []
+    content["buffers"][3:] = []
+    assert content == expected
     assert aligned(new)
     assert new[4:8] == b"TFL3"

@@ -130,8 +130,8 @@ def test_thousands_of_tables_at_one_place_cannot_fill_the_memory():
     data = bytearray(write(conv_model(buffers=[{}] * 5000, metadata=None, signature_defs=None)))
     first = data.index((5000).to_bytes(4, "little")) + 4
     table = first + int.from_bytes(data[first : first + 4], "little")
-    for place in range(first, first + 4 * 5000, 4):
-        data[place : place + 4] = (table - place).to_bytes(4, "little")
+    for position in range(first, first + 4 * 5000, 4):
+        data[position : position + 4] = (table - position).to_bytes(4, "little")
     with pytest.raises(ModelError, match="overlap"):
         read_tflite("m.tflite", bytes(data[: table + 4]))
 
