@@ -39,8 +39,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 3, 6, 8] x) => (flo
 
 
 def only(report: LayersReport, role: str) -> BoundaryTensor:
-    (found,) = (row for row in report.boundary if row.role == role)
-    return found
+    (row,) = (row for row in report.boundary if row.role == role)
+    return row
 
 
 def test_an_application_quantizes_at_the_edge_of_an_onnx_model() -> None:
@@ -103,8 +103,8 @@ def test_a_tflite_file_is_held_as_it_is() -> None:
 
 def quantize_model(scale: float, zero: int, kind: str, size: int = 4) -> dict[str, Any]:
     numbers = {"scale": [scale], "zero_point": [zero]}
-    made = {**tensor("y", [1, size]), "type": kind.upper(), "quantization": numbers}
-    return one_operator("QUANTIZE", [{**tensor("x", [1, size], scale=None), "type": "FLOAT32"}, made])
+    output = {**tensor("y", [1, size]), "type": kind.upper(), "quantization": numbers}
+    return one_operator("QUANTIZE", [{**tensor("x", [1, size], scale=None), "type": "FLOAT32"}, output])
 
 
 def test_the_model_quantizes_where_a_tflite_file_begins_with_quantize() -> None:
@@ -147,13 +147,13 @@ def compiled(command: str, header: str, folder: Path, *options: str) -> Path:
     """A translation unit that makes every function of the header visible, compiled."""
     if not shutil.which(command):
         pytest.skip(f"{command} is not on the PATH")
-    source, made = folder / "ends.c", folder / "ends.o"
+    source, object_file = folder / "ends.c", folder / "ends.o"
     source.write_text(header.replace("static inline ", ""), encoding="ascii")
     subprocess.run(
-        [command, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *options, str(source), "-o", str(made)],
+        [command, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *options, source, "-o", object_file],
         check=True, capture_output=True,
     )  # fmt: skip
-    return made
+    return object_file
 
 
 def rows(*numbers: tuple[str, float, int], ties: Ties = Ties.EVEN) -> LayersReport:
@@ -225,7 +225,7 @@ def test_the_header_computes_what_onnx_does(
     numbers = [(kind, scale, zero_point(kind, seed)) for kind, scale in zip(TYPES, scales, strict=True)]
     header = boundary_in_c(rows(*numbers), "m.onnx")
     library = ctypes.CDLL(str(compiled("cc", header, tmp_path_factory.mktemp("c"), "-shared", "-fPIC", "-lm", "-O2")))
-    for place, (kind, scale, zero) in enumerate(numbers):
+    for index, (kind, scale, zero) in enumerate(numbers):
         body = f"""<ir_version: 10, opset_import: ["" : 21]> g (float[N] x, {kind}[M] q) => ({kind}[N] y, float[M] r)
             <float s = {{{scale!r}}}, {kind} z = {{{zero}}}>
             {{ y = QuantizeLinear(x, s, z) r = DequantizeLinear(q, s, z) }}"""
@@ -233,8 +233,8 @@ def test_the_header_computes_what_onnx_does(
         reals = np.concatenate([values_of(kind, scale, zero, seed), np.float32([np.inf, -np.inf])])
         integers = np.arange(np.iinfo(kind).min, np.iinfo(kind).max + 1, 1 if kind != "int16" else 97).astype(kind)
         quantized, dequantized = session.run(None, {"x": reals, "q": integers})
-        assert (called(library, f"input_{place}_x_quantize", kind, reals) == quantized).all(), (kind, scale, zero)
-        assert (called(library, f"output_{place}_x_dequantize", kind, integers) == dequantized).all()
+        assert (called(library, f"input_{index}_x_quantize", kind, reals) == quantized).all(), (kind, scale, zero)
+        assert (called(library, f"output_{index}_x_dequantize", kind, integers) == dequantized).all()
 
 
 @given(scale=SCALES, seed=st.integers(0, 2**31), kind=st.sampled_from(["int8", "int16"]))
@@ -256,7 +256,7 @@ def test_the_header_computes_what_tensorflow_lite_micro_does(
 
 
 def test_ties_differ_between_onnx_and_tensorflow_lite_micro(tmp_path: Path) -> None:
-    found = {}
+    results = {}
     for ties in Ties:
         folder = tmp_path / ties.name
         folder.mkdir()

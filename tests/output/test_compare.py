@@ -60,26 +60,26 @@ def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
     code, out, _ = compare(capsys, "--output-format", "json", *words)
     assert code == 0
-    found: dict[str, object] = json.loads(out)
-    return found
+    report: dict[str, object] = json.loads(out)
+    return report
 
 
 @pytest.mark.usefixtures("folder")
 def test_figures_are_those_of_layers(capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, "small.onnx", "big.onnx")
+    report = told(capsys, "small.onnx", "big.onnx")
     assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", "big.onnx"]) == 0
     (total,) = json.loads(capsys.readouterr().out)["totals"]
-    after = {each["metric"]: each["after"] for each in found["figures"]}  # type: ignore[attr-defined]
+    after = {figure["metric"]: figure["after"] for figure in report["figures"]}  # type: ignore[attr-defined]
     assert (after["instructions"], after["macs"]) == (total["instructions"], 2 * 16 * 16 * 9 * 4 * 8)
     assert (after["flash"], after["arena"], after["scratch"]) == (total["constants"], total["arena"], total["scratch"])
-    assert len(found["layers"]) == 2  # type: ignore[arg-type]
+    assert len(report["layers"]) == 2  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_model_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, "big.onnx", "big.onnx")
-    assert (found["came"], found["went"], found["layers"]) == ([], [], [])
-    assert all(each["change"] in (0, None) for each in found["figures"])  # type: ignore[attr-defined]
+    report = told(capsys, "big.onnx", "big.onnx")
+    assert (report["came"], report["went"], report["layers"]) == ([], [], [])
+    assert all(figure["change"] in (0, None) for figure in report["figures"])  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("folder")
@@ -88,8 +88,8 @@ def test_a_model_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str])
     [("instructions=0", 1), ("instructions=400%", 0), ("macs=0,arena=9999999", 1), ("scratch=1000000,flash=90000", 0)],
 )
 def test_a_figure_that_grows_too_much_fails(capsys: pytest.CaptureFixture[str], limits: str, code: int) -> None:
-    found, out, _ = compare(capsys, "small.onnx", "big.onnx", "--fail-on-increase", limits)
-    assert (found, ": more than --fail-on-increase allows" in out) == (code, bool(code))
+    status, out, _ = compare(capsys, "small.onnx", "big.onnx", "--fail-on-increase", limits)
+    assert (status, ": more than --fail-on-increase allows" in out) == (code, bool(code))
     assert compare(capsys, "big.onnx", "small.onnx", "--fail-on-increase", limits)[0] == 0
 
 
@@ -119,8 +119,8 @@ def test_a_version_of_git(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)
     Path("small.onnx").write_bytes(Path("big.onnx").read_bytes())
-    found = told(capsys, "HEAD:small.onnx", "small.onnx")
-    macs = next(each for each in found["figures"] if each["metric"] == "macs")  # type: ignore[attr-defined]
+    report = told(capsys, "HEAD:small.onnx", "small.onnx")
+    macs = next(figure for figure in report["figures"] if figure["metric"] == "macs")  # type: ignore[attr-defined]
     assert macs["after"] == 2 * macs["before"]
     code, out, err = compare(capsys, "HEAD:none.onnx", "small.onnx")
     assert (code, out) == (2, "")
@@ -209,7 +209,7 @@ def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
 
 
 def version(*rows: LayerReport) -> ModelVersion:
-    known = [one.instructions for one in rows if one.instructions is not None]
+    known = [row.instructions for row in rows if row.instructions is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
     clocked = predicted_time(
         target_of("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
@@ -237,14 +237,18 @@ def test_instructions_are_compared_where_both_versions_know_them(
     left_out: list[tuple[str, int | None, int | None]],
     grown: bool,
 ) -> None:
-    found = difference(version(*before), version(*after))
-    (instructions,) = (one for one in found.figures if one.metric == "instructions")
+    comparison = difference(version(*before), version(*after))
+    (instructions,) = (figure for figure in comparison.figures if figure.metric == "instructions")
     assert (instructions.before, instructions.after) == figure
     assert [*instructions.left_out] == left_out
-    (pair,) = found.times
-    assert [one.instructions[0] for one in pair if isinstance(one, PredictedTime)] == [*figure]
-    over = exceeded(found, growth_limits(["instructions=2%"]))
+    (pair,) = comparison.times
+    assert [time.instructions[0] for time in pair if isinstance(time, PredictedTime)] == [*figure]
+    over = exceeded(comparison, growth_limits(["instructions=2%"]))
     assert bool(over) is grown
-    forms = comparison_text(found, over, 0), comparison_markdown(found, over), json.dumps(comparison_json(found, over))
+    forms = (
+        comparison_text(comparison, over, 0),
+        comparison_markdown(comparison, over),
+        json.dumps(comparison_json(comparison, over)),
+    )
     assert all(name in form for name, _, _ in left_out for form in forms)
     assert all(("in one version alone" in form) is bool(left_out) for form in forms[:2])

@@ -93,8 +93,8 @@ def strings(data: object) -> Iterator[str]:
 def check_json(written: str) -> None:
     """ASCII that a strict reader takes: no half characters."""
     assert written.isascii()
-    for found in strings(json.loads(written)):
-        found.encode("utf-8")
+    for value in strings(json.loads(written)):
+        value.encode("utf-8")
 
 
 def check_markdown(text: str) -> None:
@@ -114,8 +114,8 @@ def hostile_model(drawn: dict[str, str]) -> bytes:
         node.name = f"{drawn['node']}{number or ''}"
         for values in (node.input, node.output):
             values[:] = [renamed.get(name, name) for name in values]
-    for one in model.graph.initializer:
-        one.name = renamed.get(one.name, one.name)
+    for initializer in model.graph.initializer:
+        initializer.name = renamed.get(initializer.name, initializer.name)
     model.graph.node.append(onnx.helper.make_node(drawn["op"] or "Odd", ["x"], ["odd"], drawn["node"], domain="a.b"))
     model.opset_import.append(onnx.helper.make_opsetid("a.b", 1))
     model.graph.name, model.producer_name = drawn["graph"], drawn["graph"]
@@ -143,9 +143,9 @@ def said(capfd: pytest.CaptureFixture[str], *words: str) -> str:
 
 def check_output(form: str, out: str) -> None:
     """What linting prints in a format."""
-    CHECKS.get(form, lambda found: check_lines(found, annotations=form == "github"))(out)
+    CHECKS.get(form, lambda written: check_lines(written, annotations=form == "github"))(out)
     if form == "junit":
-        assert {one.tag for one in ET.fromstring(out).iter()} <= {
+        assert {element.tag for element in ET.fromstring(out).iter()} <= {
             "testsuites", "testsuite", "testcase", "failure", "system-out", "error"
         }  # fmt: skip
 
@@ -156,8 +156,8 @@ def test_nothing_acts_in_any_command_or_format(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str], columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    with tempfile.TemporaryDirectory() as place, monkeypatch.context() as moved:
-        moved.chdir(place)
+    with tempfile.TemporaryDirectory() as working, monkeypatch.context() as moved:
+        moved.chdir(working)
         folder = Path(os.fsencode(drawn["folder"]).decode("utf-8", "surrogateescape"))
         folder.mkdir()
         path, other = f"{folder}/{drawn['file']}.onnx", f"{folder}/other.onnx"
@@ -178,9 +178,9 @@ def test_nothing_acts_in_any_command_or_format(
         said(capfd, "report", *common, "-o", "page.html", "--", path)
         page = Page()
         page.feed(Path("page.html").read_text(encoding="utf-8"))
-        assert page.tags.count("script") == 1 and not [one for one in page.addresses if "javascript" in one]
+        assert page.tags.count("script") == 1 and not [address for address in page.addresses if "javascript" in address]
         check_lines(said(capfd, "widths", *common, "--plot", "--", path))
-        check_lines(said(capfd, "--show-files", "--isolated", "--", place))
+        check_lines(said(capfd, "--show-files", "--isolated", "--", working))
 
 
 def hostile_tflite(drawn: dict[str, str]) -> bytes:
@@ -188,8 +188,8 @@ def hostile_tflite(drawn: dict[str, str]) -> bytes:
     model = conv_model(description=drawn["graph"])
     (subgraph,) = model["subgraphs"]
     subgraph["name"] = drawn["graph"]
-    for one in subgraph["tensors"]:
-        one["name"] = drawn["tensor"] + one["name"]
+    for stored in subgraph["tensors"]:
+        stored["name"] = drawn["tensor"] + stored["name"]
     model["metadata"][0]["name"] = drawn["node"]
     signature = model["signature_defs"][0]
     signature["signature_key"], signature["inputs"][0]["name"] = drawn["op"], drawn["node"]
@@ -204,8 +204,8 @@ def hostile_tflite(drawn: dict[str, str]) -> bytes:
 def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str]
 ) -> None:
-    with tempfile.TemporaryDirectory() as place, monkeypatch.context() as moved:
-        moved.chdir(place)
+    with tempfile.TemporaryDirectory() as working, monkeypatch.context() as moved:
+        moved.chdir(working)
         common = ("--isolated", "--target", "cortex-m55")
         path, lite = f"{drawn['file']}.onnx", f"{drawn['file']}.tflite"
         Path(lite).write_bytes(hostile_tflite(drawn))
@@ -221,7 +221,9 @@ def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
             said(capfd, "report", *common, "-o", "page.html", "--", model)
             page = Page()
             page.feed(Path("page.html").read_text(encoding="utf-8"))
-            assert page.tags.count("script") == 1 and not [one for one in page.addresses if "javascript" in one]
+            assert page.tags.count("script") == 1 and not [
+                address for address in page.addresses if "javascript" in address
+            ]
             said(capfd, "report", *common, "--overlay", "model-explorer", "-o", "overlay.json", "--", model)
             check_json(Path("overlay.json").read_text(encoding="utf-8"))
 

@@ -20,7 +20,7 @@ from support.models import text
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "bits", "found"),
+    ("low", "high", "bits", "expected"),
     [
         (-1.0, 0.99, 8, 7),
         (-0.5, 1.0, 8, 6),
@@ -33,23 +33,23 @@ from support.models import text
         (-1.0, 0.99, 16, 15),
     ],
 )
-def test_fraction_bits(low: float, high: float, bits: int, found: int) -> None:
-    assert fraction_bits(RealRange(low, high), bits) == found
+def test_fraction_bits(low: float, high: float, bits: int, expected: int) -> None:
+    assert fraction_bits(RealRange(low, high), bits) == expected
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.sampled_from((8, 16)))
-def test_nothing_is_cut_off_and_one_more_bit_would_be(one: float, other: float, bits: int) -> None:
-    low, high = sorted((one, other))
-    found = fraction_bits(RealRange(low, high), bits)
-    assert found is not None
+def test_nothing_is_cut_off_and_one_more_bit_would_be(first: float, other: float, bits: int) -> None:
+    low, high = sorted((first, other))
+    split = fraction_bits(RealRange(low, high), bits)
+    assert split is not None
 
     def fits(fraction: int) -> bool:
         largest = 1 << (bits - 1)
         return round(high * 2.0**fraction) <= largest - 1 and round(low * 2.0**fraction) >= -largest
 
     if max(abs(low), abs(high)) > 0:
-        assert fits(found)
-        assert found == 31 or not fits(found + 1)
+        assert fits(split)
+        assert split == 31 or not fits(split + 1)
 
 
 def test_infinite_numbers_have_no_format() -> None:
@@ -86,26 +86,26 @@ def formats(folder: Path, model: onnx.ModelProto, calibration: str = "") -> dict
 
 
 def test_a_float_model_has_formats_of_weights_alone(tmp_path: Path) -> None:
-    found = formats(tmp_path, text(MODEL.strip()))
-    conv = found["Conv"]
+    by_name = formats(tmp_path, text(MODEL.strip()))
+    conv = by_name["Conv"]
     assert (conv["weights"], conv["bias"]) == (7, 7)  # 0.25 * 2 is 0.5, and one bit more would be 128
     assert (conv["input"], conv["output"], conv["out_shift"]) == (None, None, None)
     assert "--calibration" in str(conv["unknown"])
-    assert (found["Gemm"]["weights"], found["Gemm"]["bias"]) == (9, 5)
-    assert found["Softmax"]["output"] == 7
+    assert (by_name["Gemm"]["weights"], by_name["Gemm"]["bias"]) == (9, 5)
+    assert by_name["Softmax"]["output"] == 7
 
 
 def test_a_calibration_gives_the_rest(tmp_path: Path) -> None:
     samples = np.zeros((3, 2, 4, 4), np.float32)
     samples[1, 0, 0, 0], samples[2, 1, 3, 3] = 3.0, -2.5
     np.save(tmp_path / "x.npy", samples)
-    found = formats(tmp_path, text(MODEL.strip()), str(tmp_path / "x.npy"))
+    by_name = formats(tmp_path, text(MODEL.strip()), str(tmp_path / "x.npy"))
     # The input goes up to 3: 5 bits. Behind Relu there is 2 * 0.25 * 3 + 0.5 = 2 at most: 5 bits.
-    assert found["Conv"] == {
+    assert by_name["Conv"] == {
         "input": 5, "weights": 7, "bias": 7, "output": 5, "bias_shift": 5, "out_shift": 7, "unknown": "",
     }  # fmt: skip
-    assert (found["Relu"]["input"], found["Relu"]["output"]) == (5, 5)
-    assert (found["Gemm"]["input"], found["Gemm"]["bias_shift"]) == (5, 9)
+    assert (by_name["Relu"]["input"], by_name["Relu"]["output"]) == (5, 5)
+    assert (by_name["Gemm"]["input"], by_name["Gemm"]["bias_shift"]) == (5, 9)
 
 
 QUANTIZED = """
@@ -126,9 +126,9 @@ g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 4] y) <
 
 def test_scales_of_a_quantized_model_state_ranges(tmp_path: Path) -> None:
     """The input is -4 to 3.97: 5 bits. Weights are 1: 6 bits. The output is 0 to 15.94, whose 8th is 127.5: 2."""
-    found = formats(tmp_path, text(QUANTIZED.strip()))["Conv"]
-    assert (found["input"], found["weights"], found["output"]) == (5, 6, 2)
-    assert (found["out_shift"], found["unknown"]) == (9, "")
+    row = formats(tmp_path, text(QUANTIZED.strip()))["Conv"]
+    assert (row["input"], row["weights"], row["output"]) == (5, 6, 2)
+    assert (row["out_shift"], row["unknown"]) == (9, "")
 
 
 @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ def test_files_of_several_inputs(tmp_path: Path) -> None:
     with pytest.raises(CalibrationError, match="no array for x; it has other"):
         tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
     np.savez(tmp_path / "x.npz", x=np.ones((2, 1, 2, 4, 4), np.float32))
-    found = tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
-    assert found["x"] == (1.0, 1.0)
-    assert found["r"].high == pytest.approx(0.5 + 2 * 0.25 * 18)
+    ranges = tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
+    assert ranges["x"] == (1.0, 1.0)
+    assert ranges["r"].high == pytest.approx(0.5 + 2 * 0.25 * 18)
 
 
 def test_an_axis_that_the_weights_do_not_have_leaves_their_format_open(tmp_path: Path) -> None:
-    found = formats(tmp_path, text(QUANTIZED.strip().replace("<axis = 0>", "<axis = 7>")))["Conv"]
-    assert (found["weights"], "weights are not in the file" in str(found["unknown"])) == (None, True)
+    row = formats(tmp_path, text(QUANTIZED.strip().replace("<axis = 0>", "<axis = 7>")))["Conv"]
+    assert (row["weights"], "weights are not in the file" in str(row["unknown"])) == (None, True)

@@ -73,18 +73,18 @@ def test_results_are_there_even_when_empty(run):
 
 
 def test_every_result_has_level_place_and_fingerprint(run):
-    for each in run["results"]:
-        assert each["level"] in ("note", "warning", "error")
-        assert each["message"]["text"]
-        assert len(each["locations"]) == 1
-        physical = each["locations"][0]["physicalLocation"]
+    for result in run["results"]:
+        assert result["level"] in ("note", "warning", "error")
+        assert result["message"]["text"]
+        assert len(result["locations"]) == 1
+        physical = result["locations"][0]["physicalLocation"]
         assert physical["region"] == {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}
-        assert each["partialFingerprints"]["primaryLocationLineHash"]
-        assert run["tool"]["driver"]["rules"][each["ruleIndex"]]["id"] == each["ruleId"]
+        assert result["partialFingerprints"]["primaryLocationLineHash"]
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
 
 
 def test_fingerprints_are_unique_in_a_file():
-    prints = [each["partialFingerprints"]["primaryLocationLineHash"] for each in sarif("findings")["results"][:4]]
+    prints = [result["partialFingerprints"]["primaryLocationLineHash"] for result in sarif("findings")["results"][:4]]
     assert len(set(prints)) == 4
 
 
@@ -101,7 +101,7 @@ def test_uris_are_relative_encoded_and_agree_with_the_artifacts(run):
 
 
 def test_uris_decode_to_the_paths():
-    assert [unquote(each["location"]["uri"]) for each in sarif("findings")["artifacts"]] == [
+    assert [unquote(artifact["location"]["uri"]) for artifact in sarif("findings")["artifacts"]] == [
         "models/a b#%é.onnx",
         "models/n.onnx",
     ]
@@ -110,7 +110,7 @@ def test_uris_decode_to_the_paths():
 def test_files_outside_of_the_working_directory_have_a_base():
     run = sarif("outside")
     assert run["originalUriBaseIds"] == {"FILESYSTEM": {"uri": "file:///"}}
-    assert [(each["location"]["uri"], each["location"].get("uriBaseId")) for each in run["artifacts"]] == [
+    assert [(artifact["location"]["uri"], artifact["location"].get("uriBaseId")) for artifact in run["artifacts"]] == [
         ("out/x.onnx", "FILESYSTEM"),
         ("abs/y.onnx", "FILESYSTEM"),
         ("in.onnx", None),
@@ -155,7 +155,7 @@ def test_invocation(name, successful, levels):
     (invocation,) = sarif(name)["invocations"]
     assert invocation["executionSuccessful"] is successful
     assert invocation["workingDirectory"] == {"uri": "file:///repo/"}
-    assert [each["level"] for each in invocation.get("toolExecutionNotifications", [])] == levels
+    assert [notification["level"] for notification in invocation.get("toolExecutionNotifications", [])] == levels
 
 
 def test_category_is_there_only_when_given():
@@ -169,8 +169,8 @@ def test_a_tensor_of_a_subgraph_has_its_path_once():
     )
     log = json.loads(render("sarif", a_run([finding])))
     places = log["runs"][0]["results"][0]["locations"][0]["logicalLocations"]
-    assert [place["fullyQualifiedName"] for place in places] == ["If_0.then_branch/c", "If_0.then_branch/a"]
-    assert [place["name"] for place in places] == ["c", "a"]
+    assert [location["fullyQualifiedName"] for location in places] == ["If_0.then_branch/c", "If_0.then_branch/a"]
+    assert [location["name"] for location in places] == ["c", "a"]
 
 
 def test_precision_is_very_high_only_where_everything_was_run():
@@ -183,7 +183,9 @@ def test_precision_is_very_high_only_where_everything_was_run():
 
 def test_node_and_bytes():
     miss, _, wrong, _ = sarif("findings")["results"][:4]
-    names = [(place["kind"], place["fullyQualifiedName"]) for place in miss["locations"][0]["logicalLocations"]]
+    names = [
+        (location["kind"], location["fullyQualifiedName"]) for location in miss["locations"][0]["logicalLocations"]
+    ]
     assert names == [("node", "Conv_1"), ("tensor", "x")]
     assert wrong["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "If_0/then_branch/Conv_2"
     assert miss["relatedLocations"][0]["physicalLocation"]["region"] == {"byteOffset": 120, "byteLength": 34}
@@ -210,8 +212,8 @@ def test_golden():
     log = json.loads(render("sarif", RUNS["findings"]()))
     driver = log["runs"][0]["tool"]["driver"]
     driver["rules"] = [rule["id"] for rule in driver["rules"] if rule["id"] == "CNN102"]
-    for each in log["runs"][0]["results"]:
-        del each["ruleIndex"]  # changes with every new rule
+    for result in log["runs"][0]["results"]:
+        del result["ruleIndex"]  # changes with every new rule
     del driver["version"], driver["semanticVersion"]
     check_golden("findings.sarif", json.dumps(log, indent=1) + "\n")
 
@@ -233,20 +235,24 @@ def test_the_validator_sees_what_is_wrong(tmp_path):
     files = [tmp_path / f"{name}.sarif" for name in ("message", "region", "broken")]
     for file, content in zip(files, (json.dumps(no_message), json.dumps(no_region), "{"), strict=True):
         file.write_text(content)
-    rules = {json.loads(each)["ruleId"] for each in complaints(files, tmp_path)}
+    rules = {json.loads(line)["ruleId"] for line in complaints(files, tmp_path)}
     assert {"JSON1002", "GH1003", "JSON0001"} <= rules
 
 
 def test_a_layer_of_pytorch_leads_to_its_line_where_the_file_is_there(tmp_path):
     (tmp_path / "models.py").write_text("x = 1\n")
-    found = routing_miss()
+    finding = routing_miss()
     absolute = str(tmp_path / "models.py")
     for file, there in (("models.py", True), (absolute, True), ("gone.py", False), ("/etc/passwd", False)):
-        place = PythonPlace("encoder.0.conv", file, 46)
-        run = a_run(result("m.onnx", found, places={found.location.node: place}), folder=str(tmp_path))
-        (one,) = json.loads(render("sarif", run))["runs"][0]["results"]
-        related = [each["physicalLocation"] for each in one.get("relatedLocations", ())]
-        lines = [each["region"]["startLine"] for each in related if each["artifactLocation"]["uri"] == "models.py"]
+        line = PythonPlace("encoder.0.conv", file, 46)
+        run = a_run(result("m.onnx", finding, places={finding.location.node: line}), folder=str(tmp_path))
+        (reported,) = json.loads(render("sarif", run))["runs"][0]["results"]
+        related = [location["physicalLocation"] for location in reported.get("relatedLocations", ())]
+        lines = [
+            location["region"]["startLine"]
+            for location in related
+            if location["artifactLocation"]["uri"] == "models.py"
+        ]
         assert lines == [46] * there
         text = render("full", run)
-        assert f"'{found.location.node}' ({file.rpartition('/')[2]}:46)" in text
+        assert f"'{finding.location.node}' ({file.rpartition('/')[2]}:46)" in text

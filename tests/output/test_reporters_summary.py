@@ -78,11 +78,11 @@ def test_json_and_sarif_have_the_same_summary():
 
 @given(random_models(GEOMETRY))
 @settings(max_examples=30, deadline=None)
-def test_the_summary_adds_up_what_layers_shows(made):
-    found, report = summarize(analysed(made[0])), layered(made[0])
+def test_the_summary_adds_up_what_layers_shows(case):
+    summary, report = summarize(analysed(case[0])), layered(case[0])
     rows, totals = report.rows, report.totals
-    assert [target.instructions for target in found.targets] == [each.instructions for each in totals if rows]
-    for target in found.targets:
+    assert [target.instructions for target in summary.targets] == [total.instructions for total in totals if rows]
+    for target in summary.targets:
         mine = [row for row in rows if row["target"] == target.target]
         layers = [row for row in mine if row["cause"] != "layout"]  # a copy is no layer
         for share, verdict in ((target.reference_code, "reference code"), (target.refused, "refused")):
@@ -109,12 +109,12 @@ def test_equal_causes_are_one_finding_with_one_fingerprint():
     from dataclasses import replace
 
     alike = [replace(routing_miss(node=f"n{i}"), group="same") for i in range(5)]
-    (found,) = grouped(alike)
-    assert found.message.endswith("The same holds for 'n1', 'n2' and 2 more.")
+    (finding,) = grouped(alike)
+    assert finding.message.endswith("The same holds for 'n1', 'n2' and 2 more.")
     (fewer,) = grouped(alike[1:])
-    assert fingerprints([found]) == fingerprints([fewer]) != fingerprints(alike[:1])
+    assert fingerprints([finding]) == fingerprints([fewer]) != fingerprints(alike[:1])
     assert len(grouped([*alike, wrong_result()])) == 2
-    assert [each.others for each in grouped([routing_miss(), routing_miss()])] == [(), ()]
+    assert [finding.others for finding in grouped([routing_miss(), routing_miss()])] == [(), ()]
 
 
 def test_what_a_runtime_refuses_counts_as_refused_and_not_as_reference_code():

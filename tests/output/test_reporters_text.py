@@ -135,9 +135,9 @@ def test_the_default_text_takes_the_short_remedy():
 
 def test_other_places_are_named_in_few_words():
     same = replace(wrong_result(node="a"), group="c", brief="Conv 'a': wrong.")
-    (one,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
-    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c' and 2 more.\n" in render("full", a_run([one]))
-    assert "The same holds for 'b', 'c' and 2 more." in render("concise", a_run([one]))
+    (finding,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
+    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c' and 2 more.\n" in render("full", a_run([finding]))
+    assert "The same holds for 'b', 'c' and 2 more." in render("concise", a_run([finding]))
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "github", "rdjson", "gitlab", "junit"])
@@ -266,8 +266,8 @@ def test_json_names_every_field_of_a_finding():
     assert {field.name for field in fields(Finding)} - {"asks", "group", "brief", "brief_remedy"} <= set(
         finding
     )  # about the text, and about what is told together
-    for kind, found in ((Location, "location"), (Resize, "resize")):
-        assert set(kind._fields) <= set(finding[found])
+    for kind, key in ((Location, "location"), (Resize, "resize")):
+        assert set(kind._fields) <= set(finding[key])
     assert set(Source._fields) <= set(finding["sources"][0])
 
 

@@ -21,11 +21,11 @@ def test_a_fused_name_becomes_the_part_it_has_most_often() -> None:
 
 def test_a_path_of_pytorch_becomes_its_module() -> None:
     names = ["/encoder/encoder.0/conv/Conv", "/encoder/encoder.0/conv_1/Conv", "/pool/Pool_1", "/pool/Pool", "/Concat"]
-    found = short_names(names)
-    assert found[names[0]] == "encoder.0.conv"
-    assert found[names[1]] == "encoder.0.conv_1"
-    assert found[names[2]] == "pool.Pool_1"
-    assert found[names[4]] == "Concat"
+    short = short_names(names)
+    assert short[names[0]] == "encoder.0.conv"
+    assert short[names[1]] == "encoder.0.conv_1"
+    assert short[names[2]] == "pool.Pool_1"
+    assert short[names[4]] == "Concat"
 
 
 def test_a_module_that_holds_others_keeps_the_operator() -> None:
@@ -47,15 +47,15 @@ NAMES = st.lists(
 
 @given(NAMES, NAMES)
 def test_no_two_names_share_a_short_one(layers: list[str], others: list[str]) -> None:
-    found = short_names(layers, others)
-    shown = [found.get(name, name) for name in {*layers, *others}]
+    short = short_names(layers, others)
+    shown = [short.get(name, name) for name in {*layers, *others}]
     assert len(set(shown)) == len(shown)
 
 
 @given(NAMES.map(lambda names: [name * 30 for name in names]))
 def test_long_names_without_a_short_form_stay_apart(layers: list[str]) -> None:
-    found = short_names(layers)
-    shown = [found.get(name, name) for name in {*layers}]
+    short = short_names(layers)
+    shown = [short.get(name, name) for name in {*layers}]
     assert len(set(shown)) == len(shown)
     assert all(len(name) <= WIDEST for name in shown)
 

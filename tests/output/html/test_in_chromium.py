@@ -89,12 +89,12 @@ def folder(tmp_path: Path) -> Path:
     [(360, 1, "rgb(255, 255, 255)"), (360, 0, "rgb(21, 24, 28)"), (1280, 1, "rgb(255, 255, 255)")],
 )
 def test_a_screen_shows_all_of_it_and_layers_sort(folder: Path, wide: int, scheme: int, background: str) -> None:
-    found, console = seen(folder, wide, f"--blink-settings=preferredColorScheme={scheme}")
+    screen, console = seen(folder, wide, f"--blink-settings=preferredColorScheme={scheme}")
     assert console == []
-    assert found["background"] == background
-    assert found["wide"][0] <= found["wide"][1] <= wide  # type: ignore[index]
-    assert found["least"] >= 4.5  # type: ignore[operator]
-    unsorted, falling, rising, again = found["orders"]  # type: ignore[misc]
+    assert screen["background"] == background
+    assert screen["wide"][0] <= screen["wide"][1] <= wide  # type: ignore[index]
+    assert screen["least"] >= 4.5  # type: ignore[operator]
+    unsorted, falling, rising, again = screen["orders"]  # type: ignore[misc]
     assert falling == sorted(unsorted, reverse=True) != unsorted  # type: ignore[has-type]
     assert rising == sorted(unsorted)  # type: ignore[has-type]
     assert again == unsorted  # type: ignore[has-type]

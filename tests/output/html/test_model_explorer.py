@@ -51,8 +51,8 @@ def overlay(path: Path, *options: str) -> dict[str, object]:
     written = path.parent / "overlay.json"
     words = ["report", "--isolated", str(path), "-o", str(written), "--overlay", "model-explorer", *options]
     assert main(words) == 0
-    found: dict[str, object] = json.loads(written.read_text(encoding="utf-8"))
-    return found
+    report: dict[str, object] = json.loads(written.read_text(encoding="utf-8"))
+    return report
 
 
 def test_values_are_the_instructions_of_layers_by_the_tensors_they_make(
@@ -62,16 +62,16 @@ def test_values_are_the_instructions_of_layers_by_the_tensors_they_make(
 
     path = tmp_path / "net.tflite"
     path.write_bytes(random_chain(1))
-    found = overlay(path, "--target", "cortex-m4")
-    jsonschema.validate(found, GRAPH_NODE_DATA)
+    values = overlay(path, "--target", "cortex-m4")
+    jsonschema.validate(values, GRAPH_NODE_DATA)
     tensors = {tensor.name for tensor in read_tflite(str(path)).subgraphs[0].tensors}
-    results: dict[str, dict[str, object]] = found["results"]  # type: ignore[assignment]
+    results: dict[str, dict[str, object]] = values["results"]  # type: ignore[assignment]
     assert results.keys() <= tensors
     capsys.readouterr()
     assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(path)]) == 0
     rows = json.loads(capsys.readouterr().out)["layers"]
     known = {row["output"]: row["instructions"] for row in rows if row["instructions"] is not None}
-    assert {name: each["value"] for name, each in results.items()} == known
+    assert {name: result["value"] for name, result in results.items()} == known
 
 
 def test_a_layer_with_a_hazard_is_red(tmp_path: Path) -> None:

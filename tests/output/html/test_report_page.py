@@ -33,20 +33,20 @@ def net(tmp_path: Path) -> Path:
 
 def check(page: str) -> HtmlPage:
     """What holds of every page."""
-    found = HtmlPage(page)
-    assert found.open == []
-    assert len(found.ids) == len(set(found.ids))
-    assert found.loads == []
-    assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
-    assert found.drawings == found.titles_of_drawings > 0
+    parsed = HtmlPage(page)
+    assert parsed.open == []
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert parsed.loads == []
+    assert {link.removeprefix("#") for link in parsed.links} <= set(parsed.ids)
+    assert parsed.drawings == parsed.titles_of_drawings > 0
     assert "url(" not in page and "@import" not in page
     assert page.count("<script") == page.count("<script>") == 1
-    return found
+    return parsed
 
 
 def test_a_page_is_whole_and_loads_nothing(net: Path) -> None:
-    found = check(written_report(net))
-    assert {"mark", "refused", "free", "coupled", "locked", "peak"} <= found.classes
+    parsed = check(written_report(net))
+    assert {"mark", "refused", "free", "coupled", "locked", "peak"} <= parsed.classes
 
 
 def test_the_policy_allows_the_style_sheet_and_the_script_of_the_page_and_nothing_else(net: Path) -> None:
@@ -65,18 +65,18 @@ def test_the_policy_allows_the_style_sheet_and_the_script_of_the_page_and_nothin
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
     path = write_model(tmp_path / "net.onnx", NET, first=NASTY, second=f"{NASTY}2", root=f"{NASTY}3")
     page = written_report(path, "--against", str(path))
-    found = check(page)
+    parsed = check(page)
     assert "\u202e" not in page
-    assert any("alert('x')" in each for each in found.texts)
+    assert any("alert('x')" in text for text in parsed.texts)
 
 
 def test_the_page_tells_what_layers_and_lint_tell(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = check(written_report(net, "--target", "cortex-m4"))
+    parsed = check(written_report(net, "--target", "cortex-m4"))
     capsys.readouterr()
     assert main(["layers", "--isolated", "--target", "cortex-m4", "--output-format", "json", str(net)]) == 0
     layers = json.loads(capsys.readouterr().out)
     (total,) = layers["totals"]
-    shown = "".join(found.texts)
+    shown = "".join(parsed.texts)
     assert f"{total['instructions']:,}" in shown
     assert f"{total['scratch']:,} bytes" in shown
     for row in layers["layers"]:
@@ -154,8 +154,8 @@ def test_equal_rows_and_equal_targets_are_shown_once(tmp_path: Path) -> None:
 
 
 def test_sections_stand_in_their_order(net: Path) -> None:
-    found = HtmlPage(written_report(net, "--target", "cortex-m4", "--against", str(net)))
-    check_golden("report_outline.txt", "\n".join(found.outline) + "\n")
+    parsed = HtmlPage(written_report(net, "--target", "cortex-m4", "--against", str(net)))
+    check_golden("report_outline.txt", "\n".join(parsed.outline) + "\n")
 
 
 def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> None:
