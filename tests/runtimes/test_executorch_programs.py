@@ -20,15 +20,15 @@ TARGETS = tuple(Target(cpu, Isa(isa), "main") for isa, cpu in PLANNED.items())
 
 def interpreted(writer: PteWriter) -> Interpretation:
     settings = AnalysisSettings(TARGETS, runtime=runtime_of("executorch"))
-    found = ModelAnalysis("m.pte", settings, writer.data()).interpretation
-    assert isinstance(found, Interpretation)
-    return found
+    interpretation = ModelAnalysis("m.pte", settings, writer.data()).interpretation
+    assert isinstance(interpretation, Interpretation)
+    return interpretation
 
 
 def verdicts(writer: PteWriter) -> list[RuntimeVerdict]:
     """Of the last call on MVE, DSP and scalar code."""
-    found = interpreted(writer)
-    return [found.rows(target)[-1].verdict for target in TARGETS]
+    interpretation = interpreted(writer)
+    return [interpretation.rows(target)[-1].verdict for target in TARGETS]
 
 
 def depthwise(kernel: int, channels: int, scratch: int | None) -> PteWriter:
@@ -122,8 +122,8 @@ def test_as_many_bytes_of_scratch_are_written_as_were_seen(target: Target) -> No
 
 
 def test_the_bytes_behind_scratch_are_told() -> None:
-    found = interpreted(depthwise(1, 64, 128))
-    (row,) = found.rows(TARGETS[0])
+    interpretation = interpreted(depthwise(1, 64, 128))
+    (row,) = interpretation.rows(TARGETS[0])
     assert "writes 436 on this target: 308 bytes behind" in row.reason
 
 
@@ -155,9 +155,9 @@ def test_the_rule_tells_each_core_what_happens() -> None:
 
 
 def test_a_kernel_refuses_what_it_does_not_take() -> None:
-    found = interpreted(convolution(48, order=(0, 1, 2, 3)))
-    assert {found.rows(target)[0].stage for target in TARGETS} == {"execute"}
-    assert "does not have its channels last" in found.rows(TARGETS[1])[0].reason
+    interpretation = interpreted(convolution(48, order=(0, 1, 2, 3)))
+    assert {interpretation.rows(target)[0].stage for target in TARGETS} == {"execute"}
+    assert "does not have its channels last" in interpretation.rows(TARGETS[1])[0].reason
 
 
 def test_a_form_with_channels_last_has_its_sizes_in_that_order() -> None:
@@ -182,14 +182,14 @@ def test_what_is_not_cmsis_nn_is_named() -> None:
     copied = writer.call("dim_order_ops::_clone_dim_order.out", (sub,), out=writer.tensor("float32", (1, 4, 2, 2)))
     newer = writer.call("cortex_m::quantized_tan.out", (copied,), out=writer.image(1, 4, 2, 2))
     writer.outputs.append(writer.delegate("EthosUBackend", newer, writer.image(1, 4, 2, 2)))
-    found = interpreted(writer)
-    rows = found.rows(TARGETS[0])
+    interpretation = interpreted(writer)
+    rows = interpretation.rows(TARGETS[0])
     assert [row.verdict.value for row in rows] == ["reference code", "reference code", "undecided", "undecided"]
     assert "portable code computes it in float32" in rows[0].reason
     assert "no operator of a revision that was reviewed" in rows[2].reason
     assert "the delegate EthosUBackend" in rows[3].reason
-    assert len(found.lowered.records) == 4
-    (note,) = found.notes
+    assert len(interpretation.lowered.records) == 4
+    (note,) = interpretation.notes
     assert note.endswith("aten::sub.out,dim_order_ops::_clone_dim_order.out,cortex_m::quantized_tan.out")
 
 
@@ -276,8 +276,8 @@ def every_operator() -> PteWriter:
 
 
 def test_each_operator_makes_its_call() -> None:
-    found = interpreted(every_operator())
-    rows = {row.op.removeprefix("cortex_m::"): row for row in found.rows(TARGETS[0])}
+    interpretation = interpreted(every_operator())
+    rows = {row.op.removeprefix("cortex_m::"): row for row in interpretation.rows(TARGETS[0])}
     beside = {name for name, row in rows.items() if row.verdict is RuntimeVerdict.REFERENCE}
     assert beside == {"quantize_per_tensor", "dequantize_per_tensor", "quantized_div", "quantized_activation"}
     calls = {name: row.call for name, row in rows.items() if row.call}

@@ -43,24 +43,24 @@ REFUSED_WIDE = {
 
 def held(kind: str, folder: Path, *, wide: bool) -> list[Agreement]:
     """Random layers of a kind in every host, where the device takes them."""
-    found: list[Agreement] = []
+    agreed: list[Agreement] = []
     for seed in range(SEEDS):
         layer = random_layer(kind, seed, wide=wide)
         file = folder / f"{seed}.tflite"
         file.write_bytes(layer.data)
         try:
-            found += agreements(file, layer.feeds)
+            agreed += agreements(file, layer.feeds)
         except RuntimeError:
             continue
-    return [agreement for agreement in found if agreement.layers]
+    return [agreement for agreement in agreed if agreement.layers]
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["int8", "int16"])
 @pytest.mark.parametrize("kind", LAYERS)
 def test_no_layer_is_off_by_more_than_is_told(tmp_path: Path, kind: str, wide: bool) -> None:
-    found = held(kind, tmp_path, wide=wide)
-    assert bool(found) != (wide and kind in REFUSED_WIDE)
-    assert [agreement.untold for agreement in found if agreement.untold] == []
+    agreements = held(kind, tmp_path, wide=wide)
+    assert bool(agreements) != (wide and kind in REFUSED_WIDE)
+    assert [agreement.untold for agreement in agreements if agreement.untold] == []
 
 
 def test_no_tensor_of_a_model_is_off_by_more_than_is_told(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_a_layer_in_onnx_runtime_is_off_by_what_is_told(tmp_path: Path, shift: i
     data = rng.integers(-20 if shift else -2, 21 if shift else 3, (1, 16, 12, 12)).astype(np.int8)
     sums = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0].astype(np.int64), data.astype(np.int64))
     device = np.clip(requantized(sums, quantize_multiplier(factor)), -128, 127)
-    found = RuntimeSession(file.read_bytes(), level).run({"x": data})[0]
-    off = np.abs(found.astype(np.int64) - device)
+    result = RuntimeSession(file.read_bytes(), level).run({"x": data})[0]
+    off = np.abs(result.astype(np.int64) - device)
     free = np.abs(device) < 127
     assert layer.bound.steps == 1
     assert layer.bound.share == (2.0 ** (quantize_multiplier(factor).shift - 1) if shift else 0)
@@ -212,9 +212,9 @@ def test_scales_and_ranks_of_damaged_files_are_no_internal_error(tmp_path: Path)
     products = Chain(0)
     left, right = products.activation([1, 2, 3]), products.activation([1, 3, 2])
     products.add("BATCH_MATMUL", [left, right], products.activation([1, 1, 1, 2, 2]), ("BatchMatMulOptions", {}))
-    for number, (made, inputs) in enumerate(((chain, [data]), (products, [left, right]))):
+    for number, (network, inputs) in enumerate(((chain, [data]), (products, [left, right]))):
         file = tmp_path / f"{number}.tflite"
-        file.write_bytes(made.model(inputs, [len(made.tensors) - 1]))
+        file.write_bytes(network.model(inputs, [len(network.tensors) - 1]))
         assert [row.verdict for row in analysed(file).interpretation.report(target_of("cortex-m4", "main")).operators]
         assert layered(file).layers
 

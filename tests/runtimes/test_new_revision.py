@@ -71,8 +71,8 @@ def test_files_of_both_formats_are_judged_by_the_row(changed: tuple[Path, set[st
     tree, _ = changed
     model = tree / f"dense.{suffix}"
     if suffix == "onnx":
-        made = Qdq((1, 3, 8))
-        built = made.layer("MatMul", made.weights("w", (8, 3), axis=1)).rounded(0.2).model()
+        softmax = Qdq((1, 3, 8))
+        built = softmax.layer("MatMul", softmax.weights("w", (8, 3), axis=1)).rounded(0.2).model()
         model.write_bytes(built.SerializeToString())
     else:
         weights = tensor("w", [8, 16], buffer=1)

@@ -57,25 +57,25 @@ def turned(kind: type[np.generic]) -> Model:
 
 def extremes(scale: float, kind: type[np.generic] = np.int8) -> Model:
     def build() -> onnx.ModelProto:
-        made = convolution(Qdq(kind=kind))
-        return made.layer("Max", "x_real").rounded(scale).model()
+        model = convolution(Qdq(kind=kind))
+        return model.layer("Max", "x_real").rounded(scale).model()
 
     return build
 
 
 def deep_pad(shape: tuple[int, ...]) -> Model:
     def build() -> onnx.ModelProto:
-        made = Qdq(shape)
+        model = Qdq(shape)
         amounts = [0] * len(shape)
-        return made.layer("Pad", made.constant("pads", np.array([*amounts[:-1], 1, *amounts]))).rounded(0.1).model()
+        return model.layer("Pad", model.constant("pads", np.array([*amounts[:-1], 1, *amounts]))).rounded(0.1).model()
 
     return build
 
 
 def spread() -> onnx.ModelProto:
     """A transposed convolution whose weights have a zero-point."""
-    made = Qdq()
-    return made.layer("ConvTranspose", made.weights("w", (4, 4, 3, 3), zero=3, axis=1)).rounded(0.2).model()
+    model = Qdq()
+    return model.layer("ConvTranspose", model.weights("w", (4, 4, 3, 3), zero=3, axis=1)).rounded(0.2).model()
 
 
 def alike(shape: tuple[int, ...], kind: type[np.generic] = np.int8) -> Model:
@@ -107,8 +107,8 @@ def four_bits() -> onnx.ModelProto:
 
 
 def offset_dense() -> onnx.ModelProto:
-    made = Qdq((1, 8), np.int16, zero=5)
-    return made.layer("Gemm", made.weights("w", (8, 3), axis=1)).rounded(0.2).model()
+    model = Qdq((1, 8), np.int16, zero=5)
+    return model.layer("Gemm", model.weights("w", (8, 3), axis=1)).rounded(0.2).model()
 
 
 def softmax(kind: type[np.generic], scale: float, zero: int, axis: int = 1) -> Model:
@@ -118,8 +118,8 @@ def softmax(kind: type[np.generic], scale: float, zero: int, axis: int = 1) -> M
 
 def deep_product(rank: int) -> Model:
     def build() -> onnx.ModelProto:
-        made = Qdq((1,) * (rank - 2) + (3, 8))
-        return made.layer("MatMul", made.weights("w", (8, 3), axis=1)).rounded(0.2).model()
+        model = Qdq((1,) * (rank - 2) + (3, 8))
+        return model.layer("MatMul", model.weights("w", (8, 3), axis=1)).rounded(0.2).model()
 
     return build
 
@@ -128,8 +128,8 @@ def depthwise(batch: int = 1) -> Model:
     """A quantized depthwise convolution without a bias."""
 
     def build() -> onnx.ModelProto:
-        made = Qdq((batch, 4, 6, 6))
-        return made.layer("Conv", made.weights("w", (4, 1, 3, 3)), group=4).rounded(0.2).model()
+        model = Qdq((batch, 4, 6, 6))
+        return model.layer("Conv", model.weights("w", (4, 1, 3, 3)), group=4).rounded(0.2).model()
 
     return build
 
@@ -148,33 +148,35 @@ def stretched(mode: str, kind: type[np.generic]) -> Model:
     """A quantized image of twice the size."""
 
     def build() -> onnx.ModelProto:
-        made = Qdq(IMAGE, kind)
-        scales = made.constant("scales", np.array([1, 1, 2, 2], np.float32))
-        return made.layer("Resize", "", scales, mode=mode).rounded(0.1).model()
+        model = Qdq(IMAGE, kind)
+        scales = model.constant("scales", np.array([1, 1, 2, 2], np.float32))
+        return model.layer("Resize", "", scales, mode=mode).rounded(0.1).model()
 
     return build
 
 
 def mirrored(kind: type[np.generic]) -> Model:
     def build() -> onnx.ModelProto:
-        made = Qdq(IMAGE, kind)
-        return made.layer("Pad", made.constant("pads", np.array([0, 0, 1, 1] * 2)), mode="reflect").rounded(0.1).model()
+        model = Qdq(IMAGE, kind)
+        return (
+            model.layer("Pad", model.constant("pads", np.array([0, 0, 1, 1] * 2)), mode="reflect").rounded(0.1).model()
+        )
 
     return build
 
 
 def sliced(shape: tuple[int, ...]) -> Model:
     def build() -> onnx.ModelProto:
-        made = Qdq(shape)
-        ends = [made.constant(name, np.full(len(shape), at)) for name, at in (("starts", 0), ("ends", 2))]
-        return made.layer("Slice", *ends).rounded(0.1).model()
+        model = Qdq(shape)
+        ends = [model.constant(name, np.full(len(shape), at)) for name, at in (("starts", 0), ("ends", 2))]
+        return model.layer("Slice", *ends).rounded(0.1).model()
 
     return build
 
 
 def slopes(kind: type[np.generic]) -> onnx.ModelProto:
-    made = Qdq(IMAGE, kind)
-    return made.layer("PRelu", made.weights("w", (4, 1, 1))).rounded(0.1).model()
+    model = Qdq(IMAGE, kind)
+    return model.layer("PRelu", model.weights("w", (4, 1, 1))).rounded(0.1).model()
 
 
 def plain(
@@ -284,9 +286,9 @@ def analysed(model: onnx.ModelProto, runtime: Runtime) -> ModelAnalysis:
 
 
 def judged(model: onnx.ModelProto, runtime: str) -> tuple[JudgedLayer, ...]:
-    found = analysed(model, runtime_of(runtime)).judged
-    assert found is not None
-    return found.layers
+    remarks = analysed(model, runtime_of(runtime)).judged
+    assert remarks is not None
+    return remarks.layers
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_a_reference_kernel_is_asked_about_types_and_ranks(what, model, op, refu
     assert layer.verdict is REFUSED, what
     assert f"its kernel of {op}," in layer.reason
     assert refusal in layer.reason
-    (remark,) = (each for each in analysed(model(), runtime_of("tflm")).remarks if each.kind == "refused")
+    (remark,) = (remark for remark in analysed(model(), runtime_of("tflm")).remarks if remark.kind == "refused")
     assert "TensorFlow Lite Micro may refuse it" in remark.message
     assert remark.converter
 
@@ -425,7 +427,7 @@ def test_operands_are_those_of_the_operators_record() -> None:
 
 def test_a_layer_beside_cmsis_nn_has_no_route():
     analysis = analysed(CASES["concat of equal scales"]().model(), runtime_of("tflm"))
-    (record,) = [each for each in analysis.lowered.records if each.node.op_type == "Concat"]
+    (record,) = [record for record in analysis.lowered.records if record.node.op_type == "Concat"]
     assert record.verdict is Verdict.REFERENCE
     assert record.node.label not in [layer.node.label for layer in analysis.lowered.layers]
 
@@ -452,7 +454,7 @@ def test_padding_that_is_neither_same_nor_valid_becomes_a_pad(attributes, become
     (layer,) = analysis.judged.layers
     assert layer.padded is becomes
     (direct,) = analysed(model, runtime_of("direct")).lowered.layers
-    (call,) = [each.call for each in analysis.lowered.layers]
+    (call,) = [layer.call for layer in analysis.lowered.layers]
     assert call.output_dims == direct.call.output_dims
     if becomes:
         before, after = direct.call.padding, direct.call.pad_after
@@ -488,9 +490,9 @@ def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro():
 def test_the_check_of_one_image_is_of_int8_alone():
     """An int16 depthwise convolution of a batch was said to halt (K/cmsis_nn/depthwise_conv.cc:143 of d0890bb4)."""
     for kind, verdict in ((np.int8, HALTS), (np.int16, CMSIS_NN)):
-        made = Qdq((2, 4, 6, 6), kind)
-        weights, bias = made.weights("w", (4, 1, 3, 3)), made.constant("b", np.zeros(4, np.float32))
-        (layer,) = judged(made.layer("Conv", weights, bias, group=4).rounded(0.2).model(), "tflm@2026-05-21")
+        model = Qdq((2, 4, 6, 6), kind)
+        weights, bias = model.weights("w", (4, 1, 3, 3)), model.constant("b", np.zeros(4, np.float32))
+        (layer,) = judged(model.layer("Conv", weights, bias, group=4).rounded(0.2).model(), "tflm@2026-05-21")
         assert layer.verdict is verdict
 
 
@@ -501,14 +503,14 @@ def test_dense_layers_of_rank_two_are_left_alone():
 def told(model: onnx.ModelProto, runtime: str, *silent: str) -> list[Finding]:
     """Findings above notes, but for those of rules that do not run."""
     analysis = analysed(model, runtime_of(runtime))
-    found = model_findings(analysis, analysis.lowered, lambda code: code not in silent)
-    return [each for each in found if each.level > Level.NOTE and each.code not in silent]
+    findings = model_findings(analysis, analysis.lowered, lambda code: code not in silent)
+    return [finding for finding in findings if finding.level > Level.NOTE and finding.code not in silent]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_one_cause_is_told_once_whoever_calls_the_function(name):
-    found = told(CASES[name]().model(), "tflm")
-    codes = {(each.location.node, each.code[:4]) for each in found}
+    findings = told(CASES[name]().model(), "tflm")
+    codes = {(finding.location.node, finding.code[:4]) for finding in findings}
     assert not [node for node, family in codes if family == "CNN4" and (node, "CNN5") in codes]
 
 
@@ -528,10 +530,10 @@ def test_one_cause_is_told_once_whoever_calls_the_function(name):
     ],
 )
 def test_the_rule_of_the_cause_says_what_the_runtime_does(name, cause, runtime, says):
-    (found,) = told(CASES[name]().model(), "tflm")
-    assert (found.code, found.level) == (cause, Level.ERROR)
-    assert says in found.text
-    assert str(found.properties["runtime"]).startswith("TensorFlow Lite Micro: ")
+    (finding,) = told(CASES[name]().model(), "tflm")
+    assert (finding.code, finding.level) == (cause, Level.ERROR)
+    assert says in finding.text
+    assert str(finding.properties["runtime"]).startswith("TensorFlow Lite Micro: ")
     (instead,) = told(CASES[name]().model(), "tflm", cause)
     assert (instead.selector, instead.level) == (runtime, Level.ERROR)
 
@@ -545,14 +547,14 @@ def test_no_layer_stops_or_is_wrong_in_silence(runtime, what, model):
     analysis = analysed(model(), runtime_of(runtime))
     assert analysis.judged is not None
     bad = {layer.record.node.label for layer in analysis.judged.layers if layer.verdict in {REFUSED, WRONG, HALTS}}
-    findings = [each for each in model_findings(analysis, analysis.lowered) if each.decides]
-    named = [str(each.properties.get("nodes", each.location.node)).split(", ") for each in findings]
+    findings = [finding for finding in model_findings(analysis, analysis.lowered) if finding.decides]
+    named = [str(finding.properties.get("nodes", finding.location.node)).split(", ") for finding in findings]
     assert bad <= {label for labels in named for label in labels}, what
 
 
 def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
-    found = told(CASES["average pool of unequal scales"]().model(), "tflm")
-    assert [each.selector for each in found] == ["CNN403[mean]"]
+    findings = told(CASES["average pool of unequal scales"]().model(), "tflm")
+    assert [finding.selector for finding in findings] == ["CNN403[mean]"]
 
 
 def test_every_condition_of_tvm_is_about_a_pattern_or_says_that_there_is_none():
@@ -566,12 +568,12 @@ def test_what_was_read_and_not_run_is_said_with_may(runtime):
     """No kernel of these runtimes was run."""
     models = [model() for name, _, model, cause, _ in FOUND if name == runtime and cause]
     remarks = [remark for model in models for remark in analysed(model, runtime_of(runtime)).remarks]
-    verdicts = [each for each in remarks if each.verdict is not CMSIS_NN]
+    verdicts = [remark for remark in remarks if remark.verdict is not CMSIS_NN]
     assert verdicts
-    assert all(" may " in each.message and each.source.endswith("not run") for each in verdicts)
+    assert all(" may " in verdict.message and verdict.source.endswith("not run") for verdict in verdicts)
     everything = [analysed(model, runtime_of(runtime)).judged for model in models]
-    consequences = [one for found in everything if found for one in found.consequences.values()]
-    assert all(" may " in one.text for one in consequences)
+    consequences = [consequence for answers in everything if answers for consequence in answers.consequences.values()]
+    assert all(" may " in consequence.text for consequence in consequences)
 
 
 @pytest.mark.parametrize(
@@ -608,12 +610,12 @@ def test_a_revision_begins_wherever_a_condition_does(day):
 )
 def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, says):
     weights = {"w": (4, 4, 3, 3)} if op == "ConvTranspose" else {}
-    found = [
+    remarks = [
         remark
         for remark in analysed(one_node(op, [1, 4, 8, 8], weights, **attributes), runtime_of("tflm")).remarks
         if remark.kind == "padding"
     ]
-    assert [says in remark.message and remark.converter for remark in found] == ([True] if says else [])
+    assert [says in remark.message and remark.converter for remark in remarks] == ([True] if says else [])
 
 
 def test_findings_say_whether_the_converter_decides():

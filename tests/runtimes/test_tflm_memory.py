@@ -31,11 +31,11 @@ def test_buffers_alive_together_never_overlap(spans):
     buffers = [PlannedBuffer(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(spans)]
     placed = place(buffers)
     assert [buffer._replace(offset=-1) for buffer in placed] == buffers
-    for one in placed:
-        assert one.offset % 16 == 0
+    for buffer in placed:
+        assert buffer.offset % 16 == 0
         for other in placed:
-            apart = one.end <= other.offset or other.end <= one.offset
-            assert one is other or apart or one.first > other.last or other.first > one.last
+            apart = buffer.end <= other.offset or other.end <= buffer.offset
+            assert buffer is other or apart or buffer.first > other.last or other.first > buffer.last
 
 
 def test_of_equal_sizes_the_later_is_placed_first():
@@ -145,8 +145,8 @@ def test_a_handle_that_is_passed_in_is_planned_and_allocates_nothing():
     inner["operators"].pop(0)
     inner["inputs"] = [0]
     read = read_tflite("m.tflite", write(model))
-    found = resource_variables(read)
-    assert (found.variables, (1, 1) in found.uses) == (1, False)
+    variables = resource_variables(read)
+    assert (variables.variables, (1, 1) in variables.uses) == (1, False)
     assert [buffer.bytes for buffer in arena_of(model).plan if buffer.name == "subgraph1/row"] == [4]
 
 

@@ -43,7 +43,7 @@ def test_every_measured_call_of_a_reference_kernel_lies_in_its_range(isa: Isa) -
     for row in recorded():
         call = call_of(row)
         least, most = reference_range(call, parse_isa(isa.value), NEWEST) or (0, 0)
-        ends = [found for build, found in row["instructions"].items() if build.startswith(isa.value)]
+        ends = [instructions for build, instructions in row["instructions"].items() if build.startswith(isa.value)]
         assert len(ends) >= 4
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         assert least <= low, row
@@ -115,13 +115,13 @@ def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(
     target = target_of("cortex-m4", "main")
     model = analysed(data, targets=["cortex-m4"], release="main", runtime=revision)
     (record,) = model.lowered.records
-    found = model.reference_range(record, target)
+    span = model.reference_range(record, target)
     if revision != "tflm":
-        assert found is None
+        assert span is None
         return
     either = [reference_range(MEAN._replace(inputs=[size]), target, NEWEST) for size in ([1, 8, 8, 16], [1, 16, 8, 8])]
     ends = [pair for pair in either if pair is not None]
-    assert found == (min(low for low, _ in ends), max(high for _, high in ends))
+    assert span == (min(low for low, _ in ends), max(high for _, high in ends))
 
 
 @pytest.mark.parametrize("shuffled", [True, False])

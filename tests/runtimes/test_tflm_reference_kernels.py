@@ -30,19 +30,19 @@ STATEFUL = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 def tensors(*described):
     """Tensors from (type, shape), (type, shape, scale) or (type, shape, scale, values)."""
-    made, buffers = [], [{}]
+    entries, buffers = [], [{}]
     for number, (kind, shape, *rest) in enumerate(described):
         scale, values = (*rest, None, None)[:2]
         if values is not None:
             buffers.append({"data": list(values)})
         buffer = len(buffers) - 1 if values is not None else 0
-        made.append(tensor(f"t{number}", shape, buffer, (scale,) if scale else None, type=kind))
-    return made, buffers
+        entries.append(tensor(f"t{number}", shape, buffer, (scale,) if scale else None, type=kind))
+    return entries, buffers
 
 
 def report_of(op, *described, options=None, build=REFERENCE):
-    made, buffers = tensors(*described)
-    return interpret(read_tflite("m.tflite", write(one_operator(op, made, options, buffers=buffers))), build)
+    entries, buffers = tensors(*described)
+    return interpret(read_tflite("m.tflite", write(one_operator(op, entries, options, buffers=buffers))), build)
 
 
 def int32(*values):
@@ -63,10 +63,10 @@ def test_every_file_with_a_known_truth():
 @needs_wheel
 def test_random_files_of_every_operator():
     files = list(held(4, seed=1))
-    assert [found for found in files if not found.agrees] == []
-    assert [found.places for found in files if found.places[0] != found.places[1]] == []
-    assert sum(found.verdict == "undecided" for found in files) <= 4
-    assert {found.outcome for found in files} >= {"runs", "allocate_fails", "invoke_fails"}
+    assert [file for file in files if not file.agrees] == []
+    assert [file.places for file in files if file.places[0] != file.places[1]] == []
+    assert sum(file.verdict == "undecided" for file in files) <= 4
+    assert {file.outcome for file in files} >= {"runs", "allocate_fails", "invoke_fails"}
 
 
 def test_every_operator_of_the_runtime_is_drawn():
@@ -123,9 +123,9 @@ def test_int16_is_not_gathered(kind, status):
 
 @pytest.mark.parametrize(("scale", "status"), [(1e-9, "halt"), (0.02, "ok")])
 def test_a_softmax_of_tiny_steps_aborts(scale, status):
-    made, buffers = tensors(("INT8", [1, 4], scale), ("INT8", [1, 4], 1 / 256))
-    made[1]["quantization"]["zero_point"] = [-128]
-    file = write(one_operator("SOFTMAX", made, ("SoftmaxOptions", {"beta": 1.0}), buffers=buffers))
+    entries, buffers = tensors(("INT8", [1, 4], scale), ("INT8", [1, 4], 1 / 256))
+    entries[1]["quantization"]["zero_point"] = [-128]
+    file = write(one_operator("SOFTMAX", entries, ("SoftmaxOptions", {"beta": 1.0}), buffers=buffers))
     for build in (REFERENCE, OPTIMIZED):
         assert interpret(read_tflite("m.tflite", file), build).status == status
 
@@ -176,8 +176,8 @@ def test_five_axes_are_broadcast_since_a_day(revision, status):
 
 def test_a_limit_holds_from_one_day_until_another():
     days = [revision.since for revision in REVISIONS]
-    found = [revision.since for revision in REVISIONS if holds(revision, days[1], days[3])]
-    assert found == days[1:3]
+    starts = [revision.since for revision in REVISIONS if holds(revision, days[1], days[3])]
+    assert starts == days[1:3]
     assert holds(REVISIONS[-1], days[-1], "")
     assert not holds(REVISIONS[-1], "", "2999-01-01")
 
@@ -200,8 +200,8 @@ def test_a_tensor_without_a_size_stops_every_operator(told):
 
 @pytest.mark.parametrize(("sizes", "numbers"), [([-1], None), ([2], (1, 2)), ([3], None)])
 def test_a_constant_has_values_where_the_file_holds_them_all(sizes, numbers):
-    made, buffers = tensors(("FLOAT32", [1, 4]), ("INT32", sizes, None, int32(1, 2)), ("INT32", [1]))
-    model = read_tflite("m.tflite", write(one_operator("ARG_MAX", made, None, buffers=buffers)))
+    entries, buffers = tensors(("FLOAT32", [1, 4]), ("INT32", sizes, None, int32(1, 2)), ("INT32", [1]))
+    model = read_tflite("m.tflite", write(one_operator("ARG_MAX", entries, None, buffers=buffers)))
     constant = next(tensor for tensor in model.subgraphs[0].tensors if tensor.buffer)
     view = SimpleNamespace(model=model, constant=lambda tensor: tensor.buffer > 0)
     assert numbers_of(view, constant) == numbers
@@ -218,12 +218,12 @@ def test_what_is_refused_before_conversion_is_refused_in_the_file():
         for number, index, operator in model.operators():
             tensors = model.subgraphs[number].tensors
             first, _ = SETTINGS.get(operator.op, (0, 0))
-            data = [tensors[place] for place in operator.inputs if place >= 0][first:]
+            data = [tensors[index] for index in operator.inputs if index >= 0][first:]
             if operator.op not in ops or not data:
                 continue
-            made = tensors[operator.outputs[0]]
-            shapes = [each.shape for each in data]
-            text = refusal_of(operator.op, data[0].elem_type, shapes, made.shape, REVISIONS[-1])
+            output = tensors[operator.outputs[0]]
+            shapes = [tensor.shape for tensor in data]
+            text = refusal_of(operator.op, data[0].elem_type, shapes, output.shape, REVISIONS[-1])
             asked += 1
             refused += bool(text)
             if text:

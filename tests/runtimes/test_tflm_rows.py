@@ -88,7 +88,7 @@ def test_every_row_of_real_firmware(name):
 
 @needs_vectors
 def test_every_output_that_differs_from_reference_kernels_has_a_reason():
-    found = 0
+    count = 0
     for row in [*lines(SHARED / "models.jsonl.gz"), *lines(SHARED / "synthetic.jsonl.gz")]:
         if row["kernels"] != "cmsis_nn" or row["status"] != "ok" or row.get("output_note"):
             continue  # rows with a note are marred by a compiler
@@ -98,8 +98,8 @@ def test_every_output_that_differs_from_reference_kernels_has_a_reason():
             assert not reasons or row["model"] in AGREED_TRAPS, (row["model"], reasons)
         elif row["model"] not in FLOAT_STEPS:
             assert reasons, (row["model"], row["cpu"])
-            found += 1
-    assert found > 100
+            count += 1
+    assert count > 100
 
 
 @needs_vectors

@@ -345,8 +345,8 @@ def test_a_sum_of_integers_has_a_scale_where_it_has_zero_points_too():
     for points, verdict in (([], "reference code"), ([0], "refused")):
         left = data([4], "INT32")
         left["quantization"]["zero_point"] = points
-        right, made = data([4], "INT32", scale=None), data([4], "INT32", scale=None)
-        assert row_of(one_operator("ADD", [left, right, made], ("AddOptions", {}))).verdict.value == verdict
+        right, total = data([4], "INT32", scale=None), data([4], "INT32", scale=None)
+        assert row_of(one_operator("ADD", [left, right, total], ("AddOptions", {}))).verdict.value == verdict
 
 
 @pytest.mark.parametrize(("date", "says"), [("2026-05-21", "four sizes of a shape"), ("2026-05-27", "of 2 images")])

@@ -14,9 +14,9 @@ from support.versions import installed
 
 
 def told(model):
-    found = linted(write(model), "m.tflite", targets=["cortex-m4", "cortex-m55"])
-    assert not found.error
-    return [each for each in found.findings if each.selector == "CNN402[operator-version]"]
+    result = linted(write(model), "m.tflite", targets=["cortex-m4", "cortex-m55"])
+    assert not result.error
+    return [finding for finding in result.findings if finding.selector == "CNN402[operator-version]"]
 
 
 def of_version(op, version):
