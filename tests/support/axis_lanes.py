@@ -11,11 +11,11 @@ def lanes(axis: Axis, leaf: int) -> tuple[tuple[int, ...], ...]:
     `Product(H, W, C)`, leaf C: lane c sits at c, C + c, 2C + c, ... . A leaf that occurs twice has the indices of
     both places. Empty where the leaf is not in the axis. Raises ValueError where a size is symbolic.
     """
-    found: dict[int, list[int]] = {}
+    indices: dict[int, list[int]] = {}
     for index, held in enumerate(_lanes_of_cells(axis, leaf)):
         for lane in held:
-            found.setdefault(lane, []).append(index)
-    return tuple(tuple(found[lane]) for lane in sorted(found))
+            indices.setdefault(lane, []).append(index)
+    return tuple(tuple(indices[lane]) for lane in sorted(indices))
 
 
 def _lanes_of_cells(axis: Axis, leaf: int) -> list[tuple[int, ...]]:

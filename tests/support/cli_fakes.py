@@ -50,7 +50,7 @@ def unreadable(path="bad.onnx"):
 def a_run(*files, **more):
     """A run of the files given, each a FileResult or a list of findings for `m.onnx`."""
     results = tuple(
-        each if isinstance(each, FileResult) else FileResult("m.onnx", tuple(each), Level.WARNING) for each in files
+        given if isinstance(given, FileResult) else FileResult("m.onnx", tuple(given), Level.WARNING) for given in files
     )
     return Run(files=results, targets=(TARGET,), **{"exit_code": 1, "folder": "/repo", **more})
 
@@ -72,8 +72,8 @@ class FakeEngine:
         if "boom" in words:
             raise RuntimeError("something\nbroke")
         makers = {"miss": routing_miss, "wrong": wrong_result, "note": note, "unreadable": unreadable}
-        found = [makers[word](path) for word in words if word in makers]
-        adjusted = [finding for raw in found if (finding := adjust(raw, settings))]
+        findings = [makers[word](path) for word in words if word in makers]
+        adjusted = [finding for raw in findings if (finding := adjust(raw, settings))]
         left = accepted.apply(adjusted, settings, None, path)
         notes = ("analysed as s8",) if "float" in words else ()
         return FileResult(

@@ -11,8 +11,8 @@ def chain(*widths, size=8, kernel=1):
     """1x1 convolutions, widths from the input's to the output's."""
     build = Builder()
     value = build.input("x", 1, widths[0], size, size)
-    for place, (have, want) in enumerate(pairwise(widths)):
-        value = build.conv(value, have, want, kernel=kernel, name=f"conv{place}")
+    for index, (have, want) in enumerate(pairwise(widths)):
+        value = build.conv(value, have, want, kernel=kernel, name=f"conv{index}")
         value = build.op("Relu", value)
     return build, value
 

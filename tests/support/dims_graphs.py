@@ -55,7 +55,7 @@ class Builder:
         self, op_type: str, *inputs: str, out: int | Sequence[str] = 1, name: str = "", domain: str = "", **attributes
     ):
         name = name or f"{op_type.lower()}{len(self.nodes)}"
-        outputs = [f"{name}_{place}" for place in range(out)] if isinstance(out, int) else list(out)
+        outputs = [f"{name}_{index}" for index in range(out)] if isinstance(out, int) else list(out)
         self.nodes.append(helper.make_node(op_type, inputs, outputs, name, domain=domain, **attributes))
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -98,13 +98,13 @@ class Builder:
 
 def labels(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
     """Names of the layers that decide an axis that is one class."""
-    found = dimensions.class_of(tensor, axis)
-    return [decider.label for decider in found.deciders] if found is not None else []
+    group = dimensions.class_of(tensor, axis)
+    return [decider.label for decider in group.deciders] if group is not None else []
 
 
 def freedom(dimensions: Dimensions, tensor: str, axis: int) -> str:
-    found = dimensions.class_of(tensor, axis)
-    return found.freedom.value if found is not None else "none"
+    group = dimensions.class_of(tensor, axis)
+    return group.freedom.value if group is not None else "none"
 
 
 Kept = Mapping[int, tuple[int | None, ...]]
@@ -140,9 +140,9 @@ def _make_noise(
                 continue
             array = numpy_helper.to_array(tensor).copy()
             new, reading = np.zeros(array.shape, bool), np.zeros(array.shape, bool)
-            for axis, one in enumerate(axes):
-                rows = np.array([place is None for place in placement(one, kept)])
-                shaped = rows.reshape([-1 if place == axis else 1 for place in range(array.ndim)])
+            for axis, axis_lanes in enumerate(axes):
+                rows = np.array([source is None for source in placement(axis_lanes, kept)])
+                shaped = rows.reshape([-1 if dim == axis else 1 for dim in range(array.ndim)])
                 (reading if axis == _reading_axis(node, position, axes) else new)[...] |= shaped
             array[new & ~reading] = noise.uniform(-1, 1, int((new & ~reading).sum()))
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
@@ -201,10 +201,10 @@ def prove(build: Builder, *outputs: str, more: int = 1) -> Dimensions:
     """Analyse the model; make every class that may change larger and see that shapes and results follow."""
     model = build.model(*outputs)
     dimensions = analyse(read(model))
-    movable = [one for one in dimensions.classes if one.freedom is not Freedom.LOCKED]
-    kept = {one.id: (*range(one.size), *[None] * more) for one in movable}
+    movable = [group for group in dimensions.classes if group.freedom is not Freedom.LOCKED]
+    kept = {group.id: (*range(group.size), *[None] * more) for group in movable}
     changed = resize(model, dimensions, kept, np.random.default_rng(2))
-    check_shapes(changed, dimensions, {one.id: one.size + more for one in movable})
+    check_shapes(changed, dimensions, {group.id: group.size + more for group in movable})
     random = np.random.default_rng(1)
     feed = {}
     for value in build.inputs:

@@ -76,12 +76,12 @@ class Typed:
 
 def blocks(page: str) -> list[Block]:
     """All blocks of a page in order."""
-    found = []
+    parts = []
     for match in BLOCK.finditer(page):
         needs, _, otherwise = (match["needs"] or "").partition(", otherwise ")
         text = (match["title"] or "", tuple(needs.split()), otherwise, match["text"], match.start("text"))
-        found.append(Block(match["language"], *text))
-    return found
+        parts.append(Block(match["language"], *text))
+    return parts
 
 
 def commands(block: Block) -> Iterator[Typed]:

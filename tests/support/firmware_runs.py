@@ -44,11 +44,11 @@ def data(*arguments: str, code: int = 0) -> dict:
 
 def running(word: str) -> list[str]:
     """Command lines of processes that name something, where the system lists them."""
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it may end between listing and reading
-            found.append(path.read_bytes().decode(errors="replace"))
-    return [line for line in found if word in line]
+            commands.append(path.read_bytes().decode(errors="replace"))
+    return [line for line in commands if word in line]
 
 
 def broken_library(folder: Path, body: str) -> Path:
@@ -61,6 +61,6 @@ def broken_library(folder: Path, body: str) -> Path:
     shutil.copytree(source, library)
     path = library / "Source" / "ConvolutionFunctions" / "arm_convolve_s8.c"
     text = path.read_text(encoding="utf-8")
-    place = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
-    path.write_text(text[:place] + body + text[place:], encoding="utf-8")
+    position = text.index("{", text.index("arm_cmsis_nn_status arm_convolve_s8(")) + 1
+    path.write_text(text[:position] + body + text[position:], encoding="utf-8")
     return library

@@ -92,10 +92,10 @@ class Stub(EverythingLibrary):
 
 def signatures(release: str) -> list[str]:
     """Everything a release declares that generated C may call."""
-    found = list(ALWAYS)
+    lines = list(ALWAYS)
     for since, added in SINCE.items():
-        found += added if RELEASES.index(release) >= RELEASES.index(since) else ()
-    return found
+        lines += added if RELEASES.index(release) >= RELEASES.index(since) else ()
+    return lines
 
 
 def write_headers(folder: Path, library: Stub) -> None:
@@ -103,6 +103,10 @@ def write_headers(folder: Path, library: Stub) -> None:
     from firmware_check.library import open_library
 
     types = open_library("").root / "Include" / "arm_nn_types.h"
-    text = types.read_text(encoding="utf-8") + TYPES + "".join(f"{each};\n" for each in library.signatures.values())
+    text = (
+        types.read_text(encoding="utf-8")
+        + TYPES
+        + "".join(f"{signature};\n" for signature in library.signatures.values())
+    )
     (folder / "arm_nnfunctions.h").write_text(f"#pragma once\n{text}", encoding="utf-8")
     (folder / "arm_nnsupportfunctions.h").write_text("", encoding="utf-8")

@@ -33,4 +33,4 @@ def changes(folder, model, *argv):
     assert done.returncode in (0, 1), done.stderr
     (file,) = json.loads(text(done))["files"]
     assert file["fix"]["changed"] is (done.returncode == 1)
-    return [(one["have"], one["want"]) for one in file["fix"]["classes"]]
+    return [(group["have"], group["want"]) for group in file["fix"]["classes"]]

@@ -29,10 +29,10 @@ class Case(NamedTuple):
     dimensions: Dimensions
 
     def leaf(self, tensor: str, axis: int = 1) -> int:
-        found = self.dimensions.class_of(tensor, axis)
-        assert found is not None, tensor
-        assert found.freedom is not Freedom.LOCKED, found.locks
-        return found.id
+        group = self.dimensions.class_of(tensor, axis)
+        assert group is not None, tensor
+        assert group.freedom is not Freedom.LOCKED, group.locks
+        return group.id
 
     def applied(self, kept: Mapping[str, Lanes], increments: Mapping[str, np.ndarray] | None = None) -> onnx.ModelProto:
         return with_plan(self.model, self.graph, self.dimensions, self.plan(kept, increments))
@@ -55,22 +55,22 @@ def case(model: onnx.ModelProto, path: str = "test.onnx") -> Case:
 def arrays(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     """Initializers and values of Constant nodes."""
     stored = [tensor for tensor in model.graph.initializer if tensor.data_location != TensorProto.EXTERNAL]
-    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in stored}
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in stored}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute[0].HasField("t"):
-            found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
-    return found
+            values[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    return values
 
 
 def input_of(model: onnx.ModelProto, node: str, position: int) -> np.ndarray:
     """Constant that a node reads, by its name."""
-    return arrays(model)[next(one for one in model.graph.node if one.name == node).input[position]]
+    return arrays(model)[next(candidate for candidate in model.graph.node if candidate.name == node).input[position]]
 
 
 def unchanged(before: onnx.ModelProto, after: onnx.ModelProto, *allowed: str) -> None:
     """Everything but the named nodes, constants and stated shapes is the same, byte for byte and in the same order."""
     for field in ("node", "initializer", "value_info", "input", "output"):
-        old, new = ({one.name: one for one in getattr(model.graph, field)} for model in (before, after))
+        old, new = ({entry.name: entry for entry in getattr(model.graph, field)} for model in (before, after))
         assert [name for name in new if name in old] == [name for name in old if name in new]
         for name in old.keys() | new.keys():
             if name not in allowed:

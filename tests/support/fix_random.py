@@ -20,11 +20,11 @@ from support.random_models import CHAINS, GEOMETRY, LANES, random_models
 class Planned(NamedTuple):
     """A model with a plan."""
 
-    one: Analysed
+    analysis: Analysed
     plan: Plan
 
     def __repr__(self) -> str:
-        return f"{onnx.printer.to_text(self.one.model)}\n{self.plan}"
+        return f"{onnx.printer.to_text(self.analysis.model)}\n{self.plan}"
 
 
 @st.composite
@@ -43,23 +43,23 @@ def models(draw: st.DrawFn) -> onnx.ModelProto:
 @st.composite
 def planned(draw: st.DrawFn, unsafe: bool = False) -> Planned:
     """Lanes that may go do, or stay, one by one; up to two new ones come, at any place."""
-    one = analysed(draw(models()))
+    analysis = analysed(draw(models()))
     kept: dict[int, tuple[int | None, ...]] = {}
     removed: dict[int, list[int]] = {}
-    fixed = refused(one.graph, one.dimensions)
-    for found in one.dimensions.classes:
-        if found.freedom is Freedom.LOCKED or found.id in fixed:
+    fixed = refused(analysis.graph, analysis.dimensions)
+    for group in analysis.dimensions.classes:
+        if group.freedom is Freedom.LOCKED or group.id in fixed:
             continue
-        lanes = one.lanes.classes[found.id]
+        lanes = analysis.lanes.classes[group.id]
         able = sorted({*lanes.exact, *(lanes.unsafe if unsafe else ())})
         gone = set(able) if draw(st.booleans()) else draw(st.sets(st.sampled_from(able))) if able else set()
-        new: list[int | None] = [lane for lane in range(found.size) if lane not in gone]
+        new: list[int | None] = [lane for lane in range(group.size) if lane not in gone]
         for _ in range(draw(st.integers(0, 2))):
             new.insert(draw(st.integers(0, len(new))), None)
-        if new != list(range(found.size)):
-            kept[found.id] = tuple(new)
-            removed[found.id] = sorted(gone)
-    return Planned(one, Plan(kept, one.lanes.increments(removed)))
+        if new != list(range(group.size)):
+            kept[group.id] = tuple(new)
+            removed[group.id] = sorted(gone)
+    return Planned(analysis, Plan(kept, analysis.lanes.increments(removed)))
 
 
 def share_equal_constants(model: onnx.ModelProto) -> None:

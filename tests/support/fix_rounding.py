@@ -25,22 +25,24 @@ Kept = dict[int, tuple[int | None, ...]]
 
 def unexplained(drawn: Planned, changed: onnx.ModelProto, inputs: int) -> str:
     """First tensor that differs more than rounding can explain, empty where there is none."""
-    one, plan = drawn
-    view = LaneView(one.graph, one.read)
+    case, plan = drawn
+    view = LaneView(case.graph, case.read)
     fill_in(view)
     masks = Demand(view).masks
-    made = [(node, name) for node in one.graph.nodes for name in node.outputs if name and not view.is_constant(name)]
-    names = [name for _, name in made]
-    taken = model_inputs(one.model, {})
+    computed = [
+        (node, name) for node in case.graph.nodes for name in node.outputs if name and not view.is_constant(name)
+    ]
+    names = [name for _, name in computed]
+    taken = model_inputs(case.model, {})
     setting = next(settings(taken))
     for level in (Optimization.DEFAULT, Optimization.NONE):
-        sessions = [RuntimeSession(with_outputs(model, names), level) for model in (one.model, changed)]
+        sessions = [RuntimeSession(with_outputs(model, names), level) for model in (case.model, changed)]
         for number in range(inputs):
             values = feed_of(taken, setting, number, 0)
             old, new = (dict(zip(names, session.run(values, names), strict=True)) for session in sessions)
             states: dict[str, int] = {}
-            for node, name in made:
-                axes = one.dimensions.axes(name) or ()
+            for node, name in computed:
+                axes = case.dimensions.axes(name) or ()
                 needed = np.broadcast_to(masks.get(name, np.zeros((), bool)), old[name].shape)
                 pair = _common(old[name], needed, new[name], axes, dict(plan.kept))
                 before = max((states.get(source, SAME) for source in node.inputs), default=SAME)
@@ -54,12 +56,12 @@ def _common(
     old: np.ndarray, needed: np.ndarray, new: np.ndarray, axes: tuple[Axis, ...], kept: Kept
 ) -> tuple[np.ndarray, np.ndarray]:
     """What both tensors hold, in the same order, where it is needed."""
-    for place, axis in enumerate(axes):
+    for index, axis in enumerate(axes):
         places = placement(axis, kept)
         stays = [index for index, source in enumerate(places) if source is not None]
         sources = [source for source in places if source is not None]
-        old, needed = np.take(old, sources, place), np.take(needed, sources, place)
-        new = np.take(new, stays, place)
+        old, needed = np.take(old, sources, index), np.take(needed, sources, index)
+        new = np.take(new, stays, index)
     return old[needed], new[needed]
 
 

@@ -43,13 +43,13 @@ class Told:
 
 def entries(golden: Path) -> dict[str, list[str]]:
     """Lines of each test: its name stands at the margin, what it is told is indented."""
-    found: dict[str, list[str]] = {}
+    told: dict[str, list[str]] = {}
     for line in golden.read_text(encoding="utf-8").splitlines() if golden.exists() else ():
         if line.startswith("    ") or not line:
-            found[[*found][-1]].append(line[4:])
+            told[[*told][-1]].append(line[4:])
         else:
-            found[line] = []
-    return found
+            told[line] = []
+    return told
 
 
 def write_entries(golden: Path, told: dict[str, list[str]]) -> None:

@@ -124,11 +124,11 @@ def _layers(model: TfliteModel, device: Device, feeds: Mapping[int, Array], told
             continue
         inputs = {index: feeds[index] if index in feeds else device.tensor(index) for index in given}
         try:
-            found = litert(one_operator(data, number, given, wanted), told.host, inputs, wanted)[0]
+            computed = litert(one_operator(data, number, given, wanted), told.host, inputs, wanted)[0]
         except (RuntimeError, ValueError) as error:
             print(f"  {layer.node.label}: {told.host.key} refuses it: {str(error).splitlines()[0][:80]}")
             continue
-        yield _seen(layer.node.label, layer.bound.steps, found, device.tensor(wanted[0]))
+        yield _seen(layer.node.label, layer.bound.steps, computed, device.tensor(wanted[0]))
 
 
 def _outputs(model: TfliteModel, device: Device, feeds: Mapping[int, Array], told: HostComparison) -> Iterator[Seen]:
@@ -138,9 +138,9 @@ def _outputs(model: TfliteModel, device: Device, feeds: Mapping[int, Array], tol
     except (RuntimeError, ValueError) as error:
         print(f"  {told.host.key} refuses the model: {str(error).splitlines()[0][:80]}")
         return
-    for index, found, (name, steps) in zip(outputs, values, told.outputs, strict=True):
-        dequantized = found.dtype.kind == "f" and steps  # steps of what was dequantized
-        yield _seen(name, None if dequantized else steps, found, device.tensor(index))
+    for index, value, (name, steps) in zip(outputs, values, told.outputs, strict=True):
+        dequantized = value.dtype.kind == "f" and steps  # steps of what was dequantized
+        yield _seen(name, None if dequantized else steps, value, device.tensor(index))
 
 
 def _seen(label: str, told: int | None, host: Array, device: Array) -> Seen:
@@ -148,25 +148,25 @@ def _seen(label: str, told: int | None, host: Array, device: Array) -> Seen:
     return Seen(label, told, float(off.max(initial=0)), float((off > 0).mean()) if off.size else 0.0)
 
 
-def line(path: Path, found: Agreement) -> str:
+def line(path: Path, agreement: Agreement) -> str:
     """A model in one host as a line."""
-    equal = sum(seen.told == 0 for seen in found.layers)
-    bounds = [(seen.told, seen.off) for seen in found.layers if seen.told]
+    equal = sum(seen.told == 0 for seen in agreement.layers)
+    bounds = [(seen.told, seen.off) for seen in agreement.layers if seen.told]
     reached = sum(off == told for told, off in bounds)
     halved = sum(told / 2 <= off < told for told, off in bounds)
-    outputs = ", ".join(f"{seen.off:g} of {'any' if seen.told is None else seen.told}" for seen in found.outputs)
+    outputs = ", ".join(f"{seen.off:g} of {'any' if seen.told is None else seen.told}" for seen in agreement.outputs)
     return (
-        f"{path.stem} in {found.host.key}: {len(found.layers)} layers, {equal} equal, {len(bounds)} bounded, of which"
-        f" {reached} are reached and {halved} at least half; outputs are off {outputs or 'nothing'}; not told:"
-        f" {[*map(tuple, found.untold)]}"
+        f"{path.stem} in {agreement.host.key}: {len(agreement.layers)} layers, {equal} equal, {len(bounds)} bounded,"
+        f" of which {reached} are reached and {halved} at least half; outputs are off {outputs or 'nothing'}; not told:"
+        f" {[*map(tuple, agreement.untold)]}"
     )
 
 
 def main(paths: Sequence[str]) -> None:
     """Print a line for each model and host; each model in its own process, which LiteRT may end."""
     for path in paths[1:] if paths[0] == "--here" else ():
-        for found in agreements(Path(path)):
-            print(line(Path(path), found), flush=True)
+        for agreement in agreements(Path(path)):
+            print(line(Path(path), agreement), flush=True)
     for path in paths if paths[0] != "--here" else ():
         done = subprocess.run([sys.executable, __file__, "--here", path], capture_output=True, text=True, check=False)
         ended = f"{Path(path).stem} ends with status {done.returncode}: {(done.stderr.splitlines() or [''])[-1][:90]}\n"

@@ -74,18 +74,18 @@ def _weighted(op: str, *, channels: bool = True, biased: str = "own") -> Maker:
         rng, count, source, side = chain.rng, 8, int(chain.rng.integers(1, 17)), int(chain.rng.integers(1, 4))
         units = [float(scale) for scale in 2.0 ** rng.uniform(-9, -6, count if channels else 1)]
         if op == "FULLY_CONNECTED":
-            shape, kernel, made = [64, 4 * source], [count, 4 * source], [64, count]
+            shape, kernel, output_shape = [64, 4 * source], [count, 4 * source], [64, count]
         elif op == "DEPTHWISE_CONV_2D":
-            shape, kernel, made = [1, 8, 8, count], [1, side, side, count], [1, 8, 8, count]
+            shape, kernel, output_shape = [1, 8, 8, count], [1, side, side, count], [1, 8, 8, count]
         else:
             size = 10 if op == "TRANSPOSE_CONV" else 5
-            shape, kernel, made = [1, 5, 5, source], [count, side, side, source], [1, size, size, count]
+            shape, kernel, output_shape = [1, 5, 5, source], [count, side, side, source], [1, size, size, count]
         data = _activation(chain, shape)
         axis = 3 if op == "DEPTHWISE_CONV_2D" else 0
         weights = chain.constant(rng.integers(-127, 128, kernel).astype(np.int8), units, None, axis)
         unit = chain.quantization(data)[0]
         step = unit * float(np.mean(units)) / 2.0 ** (rng.uniform(-12, 0) if chain.wide else rng.uniform(-10, 2))
-        output = chain.activation(made, float(step))
+        output = chain.activation(output_shape, float(step))
         width = np.int64 if chain.wide and biased == "own" else np.int32
         values = rng.integers(-2000, 2001, count).astype(width)
         bias = [chain.constant(values, [unit * scale for scale in units], [0] * len(units))] if biased else []
@@ -93,7 +93,7 @@ def _weighted(op: str, *, channels: bool = True, biased: str = "own") -> Maker:
         if op == "FULLY_CONNECTED":
             chain.add(op, [data, weights, *bias], output, ("FullyConnectedOptions", options))
         elif op == "TRANSPOSE_CONV":
-            sizes = chain.constant(np.array(made, np.int32), [])
+            sizes = chain.constant(np.array(output_shape, np.int32), [])
             options = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
             chain.add(op, [sizes, weights, data, *bias], output, ("TransposeConvOptions", options))
         else:
@@ -201,12 +201,12 @@ def _pool(op: str) -> Maker:
 
 def _resized(op: str, table: str) -> Maker:
     def make(chain: Chain) -> Ends:
-        height, width, *made = (int(size) for size in (*chain.rng.integers(2, 9, 2), *chain.rng.integers(2, 40, 2)))
+        height, width, *new_size = (int(size) for size in (*chain.rng.integers(2, 9, 2), *chain.rng.integers(2, 40, 2)))
         data = _activation(chain, [1, height, width, 4])
-        output = chain.like(data, [1, *made, 4])
+        output = chain.like(data, [1, *new_size, 4])
         corners, halves = chain.pick(((False, False), (True, False), (False, True)))
         options = {"align_corners": corners, "half_pixel_centers": halves}
-        chain.add(op, [data, chain.constant(np.array(made, np.int32), [])], output, (table, options))
+        chain.add(op, [data, chain.constant(np.array(new_size, np.int32), [])], output, (table, options))
         return [data], output
 
     return make

@@ -44,7 +44,7 @@ class HtmlPage(HTMLParser):
         self.drawings += tag == "svg"
         self.titles_of_drawings += tag == "title" and self.open[-1:] == ["svg"]
         if tag in ("section", "h1", "h2", "h3", "h4", "details", "table", "svg", "ol"):
-            self.outline.append(f"{'  ' * sum(each in ('section', 'details') for each in self.open)}{tag}")
+            self.outline.append(f"{'  ' * sum(element in ('section', 'details') for element in self.open)}{tag}")
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open and self.open[-1] == tag, (tag, self.open[-3:])

@@ -48,11 +48,11 @@ def observed(model: onnx.ModelProto, feed: Feed) -> dict[str, np.ndarray]:
     return dict(zip(names, run(changed, feed), strict=True))
 
 
-def check_constants(one: Analysed, feed: Feed) -> int:
+def check_constants(analysis: Analysed, feed: Feed) -> int:
     """Every element that is said to be known has the value that is observed; returns how many there are."""
     count = 0
-    for name, array in observed(one.model, feed).items():
-        known = one.lanes.view.known(name)
+    for name, array in observed(analysis.model, feed).items():
+        known = analysis.lanes.view.known(name)
         if known is None or array.dtype.kind not in "fiub":
             continue
         low, high, varies = (np.broadcast_to(bound, array.shape) for bound in known[:3])
@@ -68,18 +68,18 @@ def check_constants(one: Analysed, feed: Feed) -> int:
     return count
 
 
-def check_unread(one: Analysed, feed: Feed, seed: int = 0) -> int:
+def check_unread(analysis: Analysed, feed: Feed, seed: int = 0) -> int:
     """Elements that are said to be unread may hold anything; returns how many there are."""
-    view = LaneView(one.graph, one.read)
+    view = LaneView(analysis.graph, analysis.read)
     fill_in(view)
     masks = Demand(view).masks
     changed, count = onnx.ModelProto(), 0
-    changed.CopyFrom(one.model)
+    changed.CopyFrom(analysis.model)
     del changed.graph.node[:]
-    outputs = {value.name for value in one.model.graph.output}
-    shapes = {name: array for name, array in observed(one.model, feed).items() if array.dtype.kind in "fiu"}
+    outputs = {value.name for value in analysis.model.graph.output}
+    shapes = {name: array for name, array in observed(analysis.model, feed).items() if array.dtype.kind in "fiu"}
     renamed: dict[str, str] = {}
-    for node in one.model.graph.node:
+    for node in analysis.model.graph.node:
         copy = onnx.NodeProto()
         copy.CopyFrom(node)
         copy.input[:] = [renamed.get(name, name) for name in node.input]
@@ -94,7 +94,7 @@ def check_unread(one: Analysed, feed: Feed, seed: int = 0) -> int:
             count += int((~mask).sum())
             renamed[name] = f"{name}/noisy"
             _add_noise(changed, name, mask, array.dtype, seed)
-    for old, new in zip(run(one.model, feed), run(changed, feed), strict=True):
+    for old, new in zip(run(analysis.model, feed), run(changed, feed), strict=True):
         assert np.array_equal(old, new, equal_nan=old.dtype.kind == "f")
     return count
 
@@ -115,16 +115,18 @@ def _add_noise(model: onnx.ModelProto, name: str, mask: np.ndarray, dtype: np.dt
     )
 
 
-def without(one: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelProto:
+def without(analysis: Analysed, removed: Mapping[int, Collection[int]]) -> onnx.ModelProto:
     """The model without some lanes of some classes, their constants in the biases of who read them."""
-    sizes = {leaf: one.dimensions.class_with_id(leaf).size for leaf in removed}
+    sizes = {leaf: analysis.dimensions.class_with_id(leaf).size for leaf in removed}
     kept = {leaf: tuple(lane for lane in range(sizes[leaf]) if lane not in removed[leaf]) for leaf in removed}
-    return with_plan(one.model, one.graph, one.dimensions, Plan(kept, one.lanes.increments(removed)))
+    return with_plan(
+        analysis.model, analysis.graph, analysis.dimensions, Plan(kept, analysis.lanes.increments(removed))
+    )
 
 
-def check_removal(one: Analysed, removed: Mapping[int, Collection[int]], feed: Feed) -> None:
+def check_removal(analysis: Analysed, removed: Mapping[int, Collection[int]], feed: Feed) -> None:
     """Outputs without the lanes are those with them: integers bit for bit."""
-    for old, new in zip(run(one.model, feed), run(without(one, removed), feed), strict=True):
+    for old, new in zip(run(analysis.model, feed), run(without(analysis, removed), feed), strict=True):
         if old.dtype.kind == "f":
             scale = max(1.0, float(np.abs(old).max(initial=0)))
             np.testing.assert_allclose(new, old, rtol=1e-4, atol=1e-5 * scale)

@@ -39,9 +39,9 @@ class PteWriter:
     def tensor(self, elem_type: str, sizes: Sequence[int], order: Sequence[int] = (), **fields: Any) -> int:
         """A planned tensor."""
         size = prod(sizes) * struct.calcsize(LETTERS[elem_type])
-        place = {"memory_id": 1, "memory_offset_low": self.planned}
+        allocation = {"memory_id": 1, "memory_offset_low": self.planned}
         self.planned += -(-size // 16) * 16
-        return self._tensor(elem_type, sizes, order, **{"allocation_info": place, **fields})
+        return self._tensor(elem_type, sizes, order, **{"allocation_info": allocation, **fields})
 
     def image(self, *nchw: int) -> int:
         """A planned int8 image with its channels last."""

@@ -50,10 +50,10 @@ class Qdq:
 
     def layer(self, op_type: str, *others: str, domain: str = "", **attributes: object) -> Qdq:
         """A node named after its operator that reads the last result; its own is the last one then."""
-        made = f"{op_type.lower()}_{len(self.nodes)}"
-        node = helper.make_node(op_type, [self.real, *others], [made], op_type.lower(), domain=domain, **attributes)
+        output = f"{op_type.lower()}_{len(self.nodes)}"
+        node = helper.make_node(op_type, [self.real, *others], [output], op_type.lower(), domain=domain, **attributes)
         self.nodes.append(node)
-        self.real = made
+        self.real = output
         return self
 
     def rounded(self, scale: float = 0.1, zero: int | None = None, kind: type[np.generic] | None = None) -> Qdq:
@@ -81,23 +81,23 @@ class Qdq:
 
 def convolution(start: Qdq | None = None, zero: object = 0, **attributes: object) -> Qdq:
     """A 3x3 convolution of four to four channels, padded by one."""
-    made = start or Qdq()
-    name = f"w{len(made.nodes)}"
+    model = start or Qdq()
+    name = f"w{len(model.nodes)}"
     attributes = {"pads": [1, 1, 1, 1], **attributes}
-    return made.layer("Conv", made.weights(name, (4, 4, 3, 3), zero), **attributes).rounded(0.2)
+    return model.layer("Conv", model.weights(name, (4, 4, 3, 3), zero), **attributes).rounded(0.2)
 
 
 def dense(zero: object = 0, scale: object = 0.01, kind: type[np.generic] = np.int8, **attributes: object) -> Qdq:
     """A Gemm of eight to three channels, weights [8, 3]."""
-    made = Qdq((1, 8), kind)
-    return made.layer("Gemm", made.weights("w", (8, 3), zero, scale, axis=1), **attributes).rounded(0.2)
+    model = Qdq((1, 8), kind)
+    return model.layer("Gemm", model.weights("w", (8, 3), zero, scale, axis=1), **attributes).rounded(0.2)
 
 
 def constant_operand(op_type: str, shape: tuple[int, ...]) -> Qdq:
     """A sum or product of an activation and a constant, behind a convolution."""
-    made = convolution()
-    name = made.constant("k", np.random.default_rng(2).integers(1, 99, shape).astype(np.int8))
-    return made.layer(op_type, made.dequantized(name, 0.05)).rounded(0.3)
+    model = convolution()
+    name = model.constant("k", np.random.default_rng(2).integers(1, 99, shape).astype(np.int8))
+    return model.layer(op_type, model.dequantized(name, 0.05)).rounded(0.3)
 
 
 def clamped(scale: float) -> Qdq:
@@ -147,16 +147,16 @@ CASES: dict[str, Callable[[], Qdq]] = {
 
 def padded(scale: float) -> Qdq:
     """A Pad that no convolution takes over, since the padding after is less than that before."""
-    made = convolution()
-    pads = made.constant("pads", np.array([0, 0, 2, 2, 0, 0, 1, 1]))
-    return convolution(made.layer("Pad", pads).rounded(scale), pads=[0, 0, 0, 0])
+    model = convolution()
+    pads = model.constant("pads", np.array([0, 0, 2, 2, 0, 0, 1, 1]))
+    return convolution(model.layer("Pad", pads).rounded(scale), pads=[0, 0, 0, 0])
 
 
 def joined(scale: float) -> Qdq:
     """Concat of a convolution's result and its own input."""
-    made = convolution()
-    before = made.real
-    return convolution(made).layer("Concat", before, axis=1).rounded(scale)
+    model = convolution()
+    before = model.real
+    return convolution(model).layer("Concat", before, axis=1).rounded(scale)
 
 
 def transposed() -> Qdq:
@@ -168,8 +168,8 @@ def transposed() -> Qdq:
 
 def grouped() -> Qdq:
     """A convolution of two groups."""
-    made = Qdq()
-    return made.layer("Conv", made.weights("w", (6, 2, 3, 3)), group=2).rounded(0.2)
+    model = Qdq()
+    return model.layer("Conv", model.weights("w", (6, 2, 3, 3)), group=2).rounded(0.2)
 
 
 CASES |= {

@@ -118,10 +118,12 @@ def quantized_dynamically(folder: Path) -> list[Finding]:
 def findings(path: str) -> list[Finding]:
     """Findings of the rules of quantization on a file."""
     model = analysed(path, **M4)
-    return [found for found in model_findings(model, model.lowered) if found.code.startswith("CNN5")]
+    return [finding for finding in model_findings(model, model.lowered) if finding.code.startswith("CNN5")]
 
 
-def levels(found: list[Finding]) -> dict[str, str]:
+def levels(findings: list[Finding]) -> dict[str, str]:
     """Each code with its highest level."""
-    highest = {one.code: max(each.level for each in found if each.code == one.code) for one in found}
+    highest = {
+        finding.code: max(other.level for other in findings if other.code == finding.code) for finding in findings
+    }
     return {code: level.name.lower() for code, level in sorted(highest.items())}

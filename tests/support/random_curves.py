@@ -13,13 +13,13 @@ class CurveSteps(RandomGraph):
 
     def unary(self) -> None:
         if chosen := self.float_of():
-            made = self.build.op(self.pick(self.style.curves), chosen[0])
-            self.floats.append((made, chosen[1]))
+            output = self.build.op(self.pick(self.style.curves), chosen[0])
+            self.floats.append((output, chosen[1]))
 
     def clip(self) -> None:
         if chosen := self.float_of():
-            made = self.build.op("Clip", chosen[0], self.scalar(self.one_of(-1.0, 0.0, 0.1, 1.0)), self.scalar(6.0))
-            self.floats.append((made, chosen[1]))
+            output = self.build.op("Clip", chosen[0], self.scalar(self.one_of(-1.0, 0.0, 0.1, 1.0)), self.scalar(6.0))
+            self.floats.append((output, chosen[1]))
 
     def per_channel(self) -> None:
         if chosen := self.float_of():
@@ -30,7 +30,7 @@ class CurveSteps(RandomGraph):
 
     def sum(self) -> None:
         if chosen := self.float_of():
-            other = self.pick([one for one in self.floats if one[1] == chosen[1]])
+            other = self.pick([candidate for candidate in self.floats if candidate[1] == chosen[1]])
             names = self.one_of("Add", "Mul", "Sub", "Max", "Min")
             self.floats.append((self.build.op(names, chosen[0], other[0]), chosen[1]))
 
@@ -38,7 +38,7 @@ class CurveSteps(RandomGraph):
         if chosen := self.float_of(4):
             numbers = [self.random.uniform(0.5, 2, chosen[1][1]) for _ in range(4)]
             numbers[0] = self.alive(numbers[0])
-            held = [self.build.const(one, np.float32) for one in numbers]
+            held = [self.build.const(values, np.float32) for values in numbers]
             self.floats.append((self.build.op("BatchNormalization", chosen[0], *held), chosen[1]))
 
     def risky(self) -> None:
@@ -74,15 +74,15 @@ class CurveSteps(RandomGraph):
 
     def pair(self) -> None:
         chosen = self.square()
-        other = self.pick([one for one in self.squares() if one[1:] == chosen[1:]])
+        other = self.pick([candidate for candidate in self.squares() if candidate[1:] == chosen[1:]])
         self.like(self.build.op(self.pick([*PAIRS, "Sum", "PRelu", "Mean"]), chosen[0], other[0]), chosen)
 
     def map_over_the_plane(self) -> None:
         """A map over the plane for every channel."""
         chosen = self.square()
-        made = self.reduced("ReduceMax", chosen[0], 1) if self.chance(0.5) else None
-        made = made or self.build.weights(chosen[2], chosen[2])
-        self.like(self.build.op(self.pick(PAIRS), chosen[0], made), chosen)
+        factor = self.reduced("ReduceMax", chosen[0], 1) if self.chance(0.5) else None
+        factor = factor or self.build.weights(chosen[2], chosen[2])
+        self.like(self.build.op(self.pick(PAIRS), chosen[0], factor), chosen)
 
     def choose(self) -> None:
         chosen = self.square()
@@ -91,22 +91,22 @@ class CurveSteps(RandomGraph):
 
     def whole(self) -> None:
         chosen = self.square()
-        made = self.build.op("Cast", chosen[0], to=self.pick([TensorProto.FLOAT16, TensorProto.INT32]))
-        self.like(self.build.op("Cast", made, to=TensorProto.FLOAT), chosen)
+        output = self.build.op("Cast", chosen[0], to=self.pick([TensorProto.FLOAT16, TensorProto.INT32]))
+        self.like(self.build.op("Cast", output, to=TensorProto.FLOAT), chosen)
 
     def half(self) -> None:
         """An operator in 16 bits."""
         chosen = self.square()
-        made = self.build.op("Cast", chosen[0], to=TensorProto.FLOAT16)
+        output = self.build.op("Cast", chosen[0], to=TensorProto.FLOAT16)
         number = self.build.const(self.pick([0.001, 0.5, 3, 300, 60000]), np.float16)
-        made = self.build.op(self.pick(PAIRS), made, number)
-        made = self.build.op(self.pick(["Exp", "Reciprocal", "Sqrt", "Relu"]), made)
-        self.like(self.build.op("Cast", made, to=TensorProto.FLOAT), chosen)
+        output = self.build.op(self.pick(PAIRS), output, number)
+        output = self.build.op(self.pick(["Exp", "Reciprocal", "Sqrt", "Relu"]), output)
+        self.like(self.build.op("Cast", output, to=TensorProto.FLOAT), chosen)
 
     def reduce(self) -> None:
         chosen = self.square()
-        made = self.reduced(self.pick(REDUCTIONS), chosen[0], 2, 3)
-        self.like(self.build.op(self.pick(PAIRS), chosen[0], made), chosen)
+        output = self.reduced(self.pick(REDUCTIONS), chosen[0], 2, 3)
+        self.like(self.build.op(self.pick(PAIRS), chosen[0], output), chosen)
 
     def swap(self) -> None:
         """Channels last and back, with a curve there."""
@@ -123,8 +123,8 @@ class CurveSteps(RandomGraph):
     def numbers(self, channels: int, low: float, high: float) -> str:
         """Constants for each channel, or one for all, stored or computed."""
         shape = self.pick([(channels, 1, 1), (1, channels, 1, 1), (channels, 1, 1), ()])
-        made = self.build.const(self.build.random.uniform(low, high, shape), np.float32)
-        return self.build.op("Abs", made) if low > 0 and self.chance(0.2) else made
+        constant = self.build.const(self.build.random.uniform(low, high, shape), np.float32)
+        return self.build.op("Abs", constant) if low > 0 and self.chance(0.2) else constant
 
 
 RISKY = ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt")

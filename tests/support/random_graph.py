@@ -107,11 +107,13 @@ class RandomGraph:
     # tensors
 
     def float_of(self, rank: int | None = None) -> tuple[str, Shape] | None:
-        fitting = [one for one in self.floats if rank in (None, len(one[1]))]
-        return self._recent(fitting if self.style.dead else [one for one in fitting if max(one[1]) <= LARGEST])
+        fitting = [candidate for candidate in self.floats if rank in (None, len(candidate[1]))]
+        return self._recent(
+            fitting if self.style.dead else [candidate for candidate in fitting if max(candidate[1]) <= LARGEST]
+        )
 
     def integer_of(self, rank: int | None = None) -> Quantized | None:
-        return self._recent([one for one in self.integers if rank in (None, len(one.shape))])
+        return self._recent([candidate for candidate in self.integers if rank in (None, len(candidate.shape))])
 
     def _recent(self, fitting: list[Chosen]) -> Chosen | None:
         if not fitting:
@@ -161,9 +163,9 @@ class RandomGraph:
         """Some rows and some columns without weights."""
         for axis, share in ((rows, 0.5), (columns, 0.1)):
             gone = self.random.random(array.shape[axis]) < share
-            place = [slice(None)] * array.ndim
-            place[axis] = gone
-            array[tuple(place)] = fill
+            position = [slice(None)] * array.ndim
+            position[axis] = gone
+            array[tuple(position)] = fill
         return array
 
     def real_weights(self, *shape: int, rows: int = 0, columns: int = 1) -> str:
@@ -181,19 +183,19 @@ class RandomGraph:
     def bias(self, count: int) -> np.ndarray:
         return self.random.integers(-3000, 3000, count) * (self.random.random(count) < 0.7)
 
-    def parameters(self, one: Quantized) -> tuple[str, str]:
-        return self.scalar(one.scale), self.scalar(one.zero, one.dtype)
+    def parameters(self, integers: Quantized) -> tuple[str, str]:
+        return self.scalar(integers.scale), self.scalar(integers.zero, integers.dtype)
 
     def quantize(self) -> None:
         if chosen := self.float_of():
             dtype = self.one_of(np.int8, np.uint8)
-            made = Quantized("", chosen[1], self.one_of(0.0513, 0.0207, 0.2519), *self.zero(dtype))
-            name = self.build.op("QuantizeLinear", chosen[0], *self.parameters(made))
-            self.integers.append(made._replace(name=name))
+            quantized = Quantized("", chosen[1], self.one_of(0.0513, 0.0207, 0.2519), *self.zero(dtype))
+            name = self.build.op("QuantizeLinear", chosen[0], *self.parameters(quantized))
+            self.integers.append(quantized._replace(name=name))
 
     def dequantize(self) -> None:
         if chosen := self.integer_of():
             self.floats.append((self.real(chosen), chosen.shape))
 
-    def real(self, one: Quantized) -> str:
-        return self.build.op("DequantizeLinear", one.name, *self.parameters(one))
+    def real(self, integers: Quantized) -> str:
+        return self.build.op("DequantizeLinear", integers.name, *self.parameters(integers))

@@ -32,8 +32,8 @@ class LayerSteps(RandomGraph):
             inputs = [chosen[0], self.real_weights(rows, columns, size, size)]
             if self.coin():
                 inputs.append(self.build.const(self.bias(rows) / 500, np.float32))
-            made = self.build.op("Conv", *inputs, **given)
-            self.floats.append((made, self.plane(chosen[1], rows, size, given["pads"][0])))
+            output = self.build.op("Conv", *inputs, **given)
+            self.floats.append((output, self.plane(chosen[1], rows, size, given["pads"][0])))
 
     def conv_transpose(self) -> None:
         if (chosen := self.float_of(4)) and chosen[1][2] < 12:
@@ -41,9 +41,9 @@ class LayerSteps(RandomGraph):
             group = self.pick([g for g in sorted({1, 2, channels}) if channels % g == 0])
             weights = self.real_weights(channels, share, size, size, rows=1, columns=0)
             bias = self.build.const(self.bias(share * group) / 500, np.float32)
-            made = self.build.op("ConvTranspose", chosen[0], weights, bias, group=group, strides=[size, size])
+            output = self.build.op("ConvTranspose", chosen[0], weights, bias, group=group, strides=[size, size])
             height, width = (edge * size for edge in chosen[1][2:])
-            self.floats.append((made, (1, share * group, height, width)))
+            self.floats.append((output, (1, share * group, height, width)))
 
     def tower(self) -> None:
         """Layers of one style, each on the one before."""
@@ -55,10 +55,10 @@ class LayerSteps(RandomGraph):
         if chosen := self.float_of(2):
             depth, width = chosen[1][1], self.number(1, 6)
             weights = self.real_weights(depth, width, rows=1, columns=0)
-            made = self.build.op("MatMul", chosen[0], weights)
+            output = self.build.op("MatMul", chosen[0], weights)
             if self.coin():
-                made = self.build.op("Add", made, self.build.const(self.bias(width) / 500, np.float32))
-            self.floats.append((made, (chosen[1][0], width)))
+                output = self.build.op("Add", output, self.build.const(self.bias(width) / 500, np.float32))
+            self.floats.append((output, (chosen[1][0], width)))
 
     def gemm(self) -> None:
         if chosen := self.float_of(2):
@@ -67,10 +67,10 @@ class LayerSteps(RandomGraph):
             inputs = [chosen[0], self.real_weights(*shape, rows=1 - turned, columns=turned)]
             if self.coin():
                 inputs.append(self.build.const(self.bias(width) / 500, np.float32))
-            made = self.build.op(
+            output = self.build.op(
                 "Gemm", *inputs, transB=turned, alpha=self.one_of(1.0, 0.5), beta=self.one_of(1.0, 2.0)
             )
-            self.floats.append((made, (chosen[1][0], width)))
+            self.floats.append((output, (chosen[1][0], width)))
 
     def padded_conv(self) -> None:
         name, (_, channels, height, width) = self.float_of(4)
@@ -100,8 +100,8 @@ class LayerSteps(RandomGraph):
     def matmul_last_axis(self) -> None:
         name, shape = self.float_of()
         rows = self.number(1, 6)
-        made = self.build.op("MatMul", name, self.build.weights(shape[-1], rows))
-        self.add(self.build.op("Add", made, self.build.weights(rows)), *shape[:-1], rows)
+        output = self.build.op("MatMul", name, self.build.weights(shape[-1], rows))
+        self.add(self.build.op("Add", output, self.build.weights(rows)), *shape[:-1], rows)
 
     def attention(self) -> None:
         name, shape = self.float_of()
@@ -148,23 +148,23 @@ class LayerSteps(RandomGraph):
             channels = chosen[1][1]
             rows = channels * self.number(1, 3)
             inputs = [chosen[0], self.real_weights(rows, 1, 1, 1), self.build.const(self.bias(rows) / 50, np.float32)]
-            made = self.build.op("Conv", *inputs, group=channels)
-            self.floats.append((made, (1, rows, *chosen[1][2:])))
+            output = self.build.op("Conv", *inputs, group=channels)
+            self.floats.append((output, (1, rows, *chosen[1][2:])))
 
     def any_layer(self) -> None:
         name, channels, size = self.square()
         rows, form = self.number(1, 5), self.number(0, 4)
         if form == 0 and channels > 1:
-            made, rows = self.build.conv(name, 1, channels, group=channels), channels
+            output, rows = self.build.conv(name, 1, channels, group=channels), channels
         elif form == 1:
-            made = self.build.op("ConvTranspose", name, self.build.weights(channels, rows, 1, 1))
+            output = self.build.op("ConvTranspose", name, self.build.weights(channels, rows, 1, 1))
         elif form == 2:
             weights = self.build.const(self.build.random.integers(-9, 9, (rows, channels, 1, 1)), np.int8)
             scale, zero = self.build.const(np.full(rows, 0.1), np.float32), self.build.const(np.zeros(rows), np.int8)
-            made = self.build.op("Conv", name, self.build.op("DequantizeLinear", weights, scale, zero, axis=0))
+            output = self.build.op("Conv", name, self.build.op("DequantizeLinear", weights, scale, zero, axis=0))
         else:
-            made = self.build.conv(name, channels, rows)
-        self.add_square(made, rows, size)
+            output = self.build.conv(name, channels, rows)
+        self.add_square(output, rows, size)
 
 
 INT4, UINT4 = TensorProto.INT4, TensorProto.UINT4

@@ -162,5 +162,5 @@ could leave it.
 @st.composite
 def random_models(draw: st.DrawFn, style: Style) -> tuple[onnx.ModelProto, Feed]:
     """A model, and an input for it."""
-    made = RandomModel(style, draw)
-    return made.model(), made.feed()
+    random_model = RandomModel(style, draw)
+    return random_model.model(), random_model.feed()

@@ -16,8 +16,8 @@ class ShapeSteps(LayerSteps):
             op_type = self.one_of("MaxPool", "AveragePool")
             if op_type == "AveragePool":
                 given["count_include_pad"] = self.number(0, 1)
-            made = self.build.op(op_type, chosen[0], **given)
-            self.floats.append((made, self.plane(chosen[1], chosen[1][1], 3, given["pads"][0])))
+            output = self.build.op(op_type, chosen[0], **given)
+            self.floats.append((output, self.plane(chosen[1], chosen[1][1], 3, given["pads"][0])))
 
     def global_pool(self) -> None:
         if chosen := self.float_of(4):
@@ -27,22 +27,24 @@ class ShapeSteps(LayerSteps):
     def mean(self) -> None:
         if chosen := self.float_of(4):
             keep = self.number(0, 1)
-            made = self.reduced("ReduceMean", chosen[0], 2, 3, keepdims=keep)
-            self.floats.append((made, (*chosen[1][:2], 1, 1) if keep else chosen[1][:2]))
+            output = self.reduced("ReduceMean", chosen[0], 2, 3, keepdims=keep)
+            self.floats.append((output, (*chosen[1][:2], 1, 1) if keep else chosen[1][:2]))
 
     def upscale(self) -> None:
         if (chosen := self.float_of(4)) and chosen[1][2] < 10:
             scales = self.build.const([1, 1, 2, 2], np.float32)
-            made = self.build.op("Resize", chosen[0], "", scales, mode=self.one_of("nearest", "linear"))
-            self.floats.append((made, (*chosen[1][:2], chosen[1][2] * 2, chosen[1][3] * 2)))
+            output = self.build.op("Resize", chosen[0], "", scales, mode=self.one_of("nearest", "linear"))
+            self.floats.append((output, (*chosen[1][:2], chosen[1][2] * 2, chosen[1][3] * 2)))
 
     def concat(self) -> None:
         if chosen := self.float_of():
             shape = chosen[1]
-            same = [one for one in self.floats if one[1][:1] + one[1][2:] == shape[:1] + shape[2:]]
+            same = [
+                candidate for candidate in self.floats if candidate[1][:1] + candidate[1][2:] == shape[:1] + shape[2:]
+            ]
             other = self.pick(same)
-            made = self.build.op("Concat", chosen[0], other[0], axis=1)
-            self.floats.append((made, (shape[0], shape[1] + other[1][1], *shape[2:])))
+            output = self.build.op("Concat", chosen[0], other[0], axis=1)
+            self.floats.append((output, (shape[0], shape[1] + other[1][1], *shape[2:])))
 
     def split(self) -> None:
         if (chosen := self.float_of()) and chosen[1][1] > 1:
@@ -57,12 +59,12 @@ class ShapeSteps(LayerSteps):
             if self.coin():
                 name = self.build.op("Transpose", name, perm=[0, 2, 3, 1])
             if int(np.prod(rest)) <= 300:
-                made = (
+                output = (
                     self.build.op("Flatten", name)
                     if self.coin()
                     else self.build.op("Reshape", name, self.build.ints(1, -1))
                 )
-                self.floats.append((made, (batch, int(np.prod(rest)))))
+                self.floats.append((output, (batch, int(np.prod(rest)))))
 
     def shuffle(self) -> None:
         if (chosen := self.float_of(4)) and chosen[1][1] % 2 == 0:
@@ -75,8 +77,8 @@ class ShapeSteps(LayerSteps):
         if (chosen := self.float_of(4)) and chosen[1][2] < 10:
             shape, edge, more, last = chosen[1], self.number(0, 1), self.number(0, 2), self.number(0, 2)
             pads = self.build.ints(0, more, edge, edge, 0, last, edge, edge)
-            made = self.build.op("Pad", chosen[0], pads, self.scalar(self.one_of(0.0, 0.5)))
-            self.floats.append((made, (1, shape[1] + more + last, shape[2] + 2 * edge, shape[3] + 2 * edge)))
+            output = self.build.op("Pad", chosen[0], pads, self.scalar(self.one_of(0.0, 0.5)))
+            self.floats.append((output, (1, shape[1] + more + last, shape[2] + 2 * edge, shape[3] + 2 * edge)))
 
     def halves(self) -> None:
         name, shape = self.float_of()
@@ -97,8 +99,8 @@ class ShapeSteps(LayerSteps):
     def halved_plane(self) -> None:
         name, shape = self.float_of(4)
         if min(shape[2:]) > 1:
-            made = self.build.op("MaxPool", name, kernel_shape=[2, 2], strides=[2, 2])
-            self.add(made, *shape[:2], shape[2] // 2, shape[3] // 2)
+            output = self.build.op("MaxPool", name, kernel_shape=[2, 2], strides=[2, 2])
+            self.add(output, *shape[:2], shape[2] // 2, shape[3] // 2)
 
     def gate(self) -> None:
         name, shape = self.float_of(4)
@@ -123,7 +125,7 @@ class ShapeSteps(LayerSteps):
             left //= target[-1]
         target.append(left)
         if len(target) > 1:
-            written = [-1 if place == len(target) - 1 and self.coin() else s for place, s in enumerate(target)]
+            written = [-1 if index == len(target) - 1 and self.coin() else s for index, s in enumerate(target)]
             self.add(self.build.op("Reshape", name, self.build.ints(*written)), *target)
 
     def blocks(self) -> None:
@@ -133,11 +135,11 @@ class ShapeSteps(LayerSteps):
         name, shape = chosen
         if shape[1] % 4 == 0:
             mode = self.pick(["DCR", "CRD"])
-            made = self.build.op("DepthToSpace", name, blocksize=2, mode=mode)
-            self.add(made, 1, shape[1] // 4, shape[2] * 2, shape[3] * 2)
+            output = self.build.op("DepthToSpace", name, blocksize=2, mode=mode)
+            self.add(output, 1, shape[1] // 4, shape[2] * 2, shape[3] * 2)
         elif shape[2] % 2 == 0 and shape[3] % 2 == 0:
-            made = self.build.op("SpaceToDepth", name, blocksize=2)
-            self.add(made, 1, shape[1] * 4, shape[2] // 2, shape[3] // 2)
+            output = self.build.op("SpaceToDepth", name, blocksize=2)
+            self.add(output, 1, shape[1] * 4, shape[2] // 2, shape[3] // 2)
 
     def mix(self) -> None:
         name, shape = self.float_of()
@@ -145,8 +147,8 @@ class ShapeSteps(LayerSteps):
         if self.coin():
             self.add(self.build.op("Softmax", name, axis=axis), *shape)
         else:
-            made = self.reduced("ReduceMean", name, axis)
-            self.add(made, *shape[:axis], 1, *shape[axis + 1 :])
+            output = self.reduced("ReduceMean", name, axis)
+            self.add(output, *shape[:axis], 1, *shape[axis + 1 :])
 
     def squeeze(self) -> None:
         name, shape = self.float_of()
@@ -167,14 +169,14 @@ class ShapeSteps(LayerSteps):
         pads = [self.number(0, 1)] * 4
         include = {"count_include_pad": 1} if operator == "AveragePool" and self.chance(0.5) else {}
         if size >= 2:
-            made = self.build.op(operator, name, kernel_shape=[2, 2], pads=pads, **include)
-            self.add_square(made, channels, size - 1 + 2 * pads[0])
+            output = self.build.op(operator, name, kernel_shape=[2, 2], pads=pads, **include)
+            self.add_square(output, channels, size - 1 + 2 * pads[0])
 
     def edge_pad(self) -> None:
         name, channels, size = self.square()
         mode = self.pick(["constant", "edge"])
-        made = self.build.op("Pad", name, self.build.ints(0, 0, 1, 1, 0, 0, 0, 0), mode=mode)
-        self.add_square(made, channels, size + 1)
+        output = self.build.op("Pad", name, self.build.ints(0, 0, 1, 1, 0, 0, 0, 0), mode=mode)
+        self.add_square(output, channels, size + 1)
 
     def resize_plane(self) -> None:
         name, channels, size = self.square()
@@ -189,10 +191,10 @@ class ShapeSteps(LayerSteps):
         rows = self.number(1, 5)
         flat = self.build.op("Flatten", self.build.op("GlobalAveragePool", name))
         if self.chance(0.5):
-            made = self.build.op("Gemm", flat, self.build.weights(channels, rows), self.build.weights(rows))
+            output = self.build.op("Gemm", flat, self.build.weights(channels, rows), self.build.weights(rows))
         else:
-            made = self.build.op("MatMul", flat, self.build.weights(channels, rows))
-        self.add_square(self.build.op("Reshape", made, self.build.ints(1, rows, 1, 1)), rows, 1)
+            output = self.build.op("MatMul", flat, self.build.weights(channels, rows))
+        self.add_square(self.build.op("Reshape", output, self.build.ints(1, rows, 1, 1)), rows, 1)
 
     def mix_the_plane(self) -> None:
         chosen = self.square()

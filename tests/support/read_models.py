@@ -42,15 +42,15 @@ def read(proto, **options) -> Graph:
 
 def texts(graph: Graph, kind="invalid"):
     """Messages with the label of their node, but for the checker's on outputs these models give no shape."""
-    found = [f"{p.node}: {p.message}" if p.node else p.message for p in graph.problems if p.kind == kind]
-    return [text for text in found if not re.fullmatch("onnx.checker: Field '(shape|type)' of .* missing.", text)]
+    messages = [f"{p.node}: {p.message}" if p.node else p.message for p in graph.problems if p.kind == kind]
+    return [text for text in messages if not re.fullmatch("onnx.checker: Field '(shape|type)' of .* missing.", text)]
 
 
 def only(graph: Graph, kind="invalid"):
     """The one problem of a graph."""
-    found = texts(graph, kind)
-    assert len(found) == 1, found
-    return found[0]
+    messages = texts(graph, kind)
+    assert len(messages) == 1, messages
+    return messages[0]
 
 
 def node_at(data, node):

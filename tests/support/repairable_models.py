@@ -21,9 +21,9 @@ class Parts:
         self.constants.append(numpy_helper.from_array(np.asarray(value, kind), name))
         return name
 
-    def node(self, op_type: str, inputs: list[str], made: str, **more: object) -> str:
-        self.nodes.append(helper.make_node(op_type, inputs, [made], f"{made}_made", **more))
-        return made
+    def node(self, op_type: str, inputs: list[str], output: str, **more: object) -> str:
+        self.nodes.append(helper.make_node(op_type, inputs, [output], f"{output}_made", **more))
+        return output
 
     def parameters(self, name: str, scale: object, zero: object, kind: type) -> list[str]:
         return [self.constant(f"{name}_scale", scale, np.float32), self.constant(f"{name}_zero", zero, kind)]
@@ -51,66 +51,66 @@ def convolution(
     **more: object,
 ) -> onnx.ModelProto:
     """One convolution between DequantizeLinear and QuantizeLinear, with a scale per output channel."""
-    made = Parts()
+    parts = Parts()
     outputs = filters[0] if op_type == "Conv" else filters[1]
     axis = 0 if op_type == "Conv" else 1
     scales = RANDOM.uniform(0.005, 0.02, outputs).astype(np.float32)
     inputs = [
-        made.node("DequantizeLinear", ["x", *made.parameters("x", 0.05, 3 if kind is np.int8 else 0, kind)], "xr")
+        parts.node("DequantizeLinear", ["x", *parts.parameters("x", 0.05, 3 if kind is np.int8 else 0, kind)], "xr")
     ]
-    weights = made.constant("w", RANDOM.integers(-99, 99, filters), np.int8)
-    parameters = made.parameters("w", scales, np.zeros(outputs), np.int8)
-    inputs.append(made.node("DequantizeLinear", [weights, *parameters], "wr", axis=axis))
+    weights = parts.constant("w", RANDOM.integers(-99, 99, filters), np.int8)
+    parameters = parts.parameters("w", scales, np.zeros(outputs), np.int8)
+    inputs.append(parts.node("DequantizeLinear", [weights, *parameters], "wr", axis=axis))
     if bias:
-        integers = made.constant("b", RANDOM.integers(-999, 999, outputs), np.int32)
-        scale = made.constant("b_scale", scales * np.float32(0.05), np.float32)
-        inputs.append(made.node("DequantizeLinear", [integers, scale], "br", axis=0))
-    last = made.node(op_type, inputs, "conv", **more)
-    last = made.node("Relu", [last], "relu") if relu else last
-    made.node("QuantizeLinear", [last, *made.parameters("y", 0.5, 0 if relu else -3, kind)], "y")
-    return made.model((INT8 if kind is np.int8 else INT16, shape), "y", 21 if kind is np.int16 else 17)
+        integers = parts.constant("b", RANDOM.integers(-999, 999, outputs), np.int32)
+        scale = parts.constant("b_scale", scales * np.float32(0.05), np.float32)
+        inputs.append(parts.node("DequantizeLinear", [integers, scale], "br", axis=0))
+    last = parts.node(op_type, inputs, "conv", **more)
+    last = parts.node("Relu", [last], "relu") if relu else last
+    parts.node("QuantizeLinear", [last, *parts.parameters("y", 0.5, 0 if relu else -3, kind)], "y")
+    return parts.model((INT8 if kind is np.int8 else INT16, shape), "y", 21 if kind is np.int16 else 17)
 
 
 def float_groups() -> onnx.ModelProto:
     """A grouped 1x1 convolution in float with BatchNormalization and Relu behind it."""
-    made = Parts()
-    weights = made.constant("w", RANDOM.uniform(-1, 1, (6, 2, 1, 1)), np.float32)
-    last = made.node("Conv", ["x", weights], "conv", group=2)
+    parts = Parts()
+    weights = parts.constant("w", RANDOM.uniform(-1, 1, (6, 2, 1, 1)), np.float32)
+    last = parts.node("Conv", ["x", weights], "conv", group=2)
     vectors = [
-        made.constant(name, RANDOM.uniform(0.5, 1.5, 6), np.float32) for name in ("scale", "shift", "mean", "var")
+        parts.constant(name, RANDOM.uniform(0.5, 1.5, 6), np.float32) for name in ("scale", "shift", "mean", "var")
     ]
-    last = made.node("BatchNormalization", [last, *vectors], "normal")
-    made.node("Relu", [last], "y")
-    return made.model((FLOAT, (1, 4, 6, 6)), "y", 17)
+    last = parts.node("BatchNormalization", [last, *vectors], "normal")
+    parts.node("Relu", [last], "y")
+    return parts.model((FLOAT, (1, 4, 6, 6)), "y", 17)
 
 
 def operator_format(**more: object) -> onnx.ModelProto:
     """A 1x1 QLinearConv with padding after."""
-    made = Parts()
-    inputs = ["x", *made.parameters("x", 0.05, 3, np.int8)]
+    parts = Parts()
+    inputs = ["x", *parts.parameters("x", 0.05, 3, np.int8)]
     inputs += [
-        made.constant("w", RANDOM.integers(-99, 99, (4, 4, 1, 1)), np.int8),
-        *made.parameters("w", 0.01, 0, np.int8),
+        parts.constant("w", RANDOM.integers(-99, 99, (4, 4, 1, 1)), np.int8),
+        *parts.parameters("w", 0.01, 0, np.int8),
     ]
-    inputs += [*made.parameters("y", 0.1, -3, np.int8), made.constant("b", RANDOM.integers(-99, 99, 4), np.int32)]
-    made.node("QLinearConv", inputs, "y", **more)
-    return made.model((INT8, (1, 4, 6, 6)), "y")
+    inputs += [*parts.parameters("y", 0.1, -3, np.int8), parts.constant("b", RANDOM.integers(-99, 99, 4), np.int32)]
+    parts.node("QLinearConv", inputs, "y", **more)
+    return parts.model((INT8, (1, 4, 6, 6)), "y")
 
 
 def pool(op_type: str, images: int = 3) -> onnx.ModelProto:
     """A pool over several images between DequantizeLinear and QuantizeLinear."""
-    made = Parts()
-    parameters = made.parameters("x", 0.05, 3, np.int8)
-    real = made.node("DequantizeLinear", ["x", *parameters], "xr")
-    last = made.node(op_type, [real], "pool", kernel_shape=[2, 2], strides=[2, 2])
-    made.node("QuantizeLinear", [last, *parameters], "y")
-    return made.model((INT8, (images, 4, 6, 6)), "y")
+    parts = Parts()
+    parameters = parts.parameters("x", 0.05, 3, np.int8)
+    real = parts.node("DequantizeLinear", ["x", *parameters], "xr")
+    last = parts.node(op_type, [real], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    parts.node("QuantizeLinear", [last, *parameters], "y")
+    return parts.model((INT8, (images, 4, 6, 6)), "y")
 
 
 def float_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """A model of `convolution` that stores its weights in float, before a QuantizeLinear (AddQDQPairToWeight)."""
-    (weights,) = (one for one in model.graph.initializer if one.name == "w")
-    (scales,) = (one for one in model.graph.initializer if one.name == "w_scale")
+    (weights,) = (initializer for initializer in model.graph.initializer if initializer.name == "w")
+    (scales,) = (initializer for initializer in model.graph.initializer if initializer.name == "w_scale")
     steps = numpy_helper.to_array(scales).reshape(-1, 1, 1, 1)
     weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights) * steps, "w_float"))
     quantize = helper.make_node("QuantizeLinear", ["w_float", "w_scale", "w_zero"], ["w"], "w_made", axis=0)
@@ -120,7 +120,7 @@ def float_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def moved_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """A model of `convolution` whose weights a node hands on between the file and their DequantizeLinear."""
-    (weights,) = (one for one in model.graph.initializer if one.name == "w")
+    (weights,) = (initializer for initializer in model.graph.initializer if initializer.name == "w")
     weights.name = "w_stored"
     model.graph.node.insert(0, helper.make_node("Identity", ["w_stored"], ["w"], "w_made"))
     return model

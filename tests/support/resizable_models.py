@@ -73,5 +73,5 @@ def branch_model() -> onnx.ModelProto:
         output = helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, [1, 3, 4, 4])
         bodies.append(helper.make_graph([node], name, [], [output], [weights]))
     condition = build.input("yes", elem_type=TensorProto.BOOL)
-    made = build.op("If", condition, then_branch=bodies[0], else_branch=bodies[1], name="if")
-    return build.model(build.conv(made, 3, 2, name="last"))
+    chosen = build.op("If", condition, then_branch=bodies[0], else_branch=bodies[1], name="if")
+    return build.model(build.conv(chosen, 3, 2, name="last"))

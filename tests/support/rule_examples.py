@@ -94,13 +94,13 @@ FILES: Mapping[str, Callable[[], bytes]] = {
 
 def codes_and_levels(example: Example, folder: Path) -> set[tuple[str, str]]:
     """Lint an example in an empty folder; code and level of each finding."""
-    return {(found["code"], found["level"]) for found in findings_of(example, folder)}
+    return {(finding["code"], finding["level"]) for finding in findings_of(example, folder)}
 
 
 def selectors(example: Example, folder: Path) -> set[str]:
     """Lint an example in an empty folder; the code of each finding, with its cause where it has one."""
-    found = findings_of(example, folder)
-    return {f"{one['code']}[{one['cause']}]" if one["cause"] else one["code"] for one in found}
+    findings = findings_of(example, folder)
+    return {f"{finding['code']}[{finding['cause']}]" if finding["cause"] else finding["code"] for finding in findings}
 
 
 def findings_of(example: Example, folder: Path) -> list[dict[str, str]]:
@@ -117,8 +117,8 @@ def findings_of(example: Example, folder: Path) -> list[dict[str, str]]:
         (folder / name).write_text(content, encoding="utf-8")
     options = example.options.split()
     if "--baseline" in options:
-        place = options.index("--baseline") + 1
-        options[place] = str(folder / options[place])
+        position = options.index("--baseline") + 1
+        options[position] = str(folder / options[position])
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         main(["--isolated", "--output-format", "json", *options, str(model)])

@@ -38,11 +38,11 @@ class Chain:
     def activation(self, shape: list[int], scale: float | None = None, zero: int | None = None, **more: Any) -> int:
         """An activation, of random scale and zero-point where none are given."""
         if self.wide:
-            found = float(self.rng.uniform(0.0001, 0.001)) if scale is None else scale
-            return self.tensor(shape, scale=[found], zero=[0], kind="INT16", buffer=0, **more)
-        found = float(self.rng.uniform(0.01, 0.1)) if scale is None else scale
+            step = float(self.rng.uniform(0.0001, 0.001)) if scale is None else scale
+            return self.tensor(shape, scale=[step], zero=[0], kind="INT16", buffer=0, **more)
+        step = float(self.rng.uniform(0.01, 0.1)) if scale is None else scale
         point = int(self.rng.integers(-128, 128)) if zero is None else zero
-        return self.tensor(shape, scale=[found], zero=[point], buffer=0, **more)
+        return self.tensor(shape, scale=[step], zero=[point], buffer=0, **more)
 
     def constant(
         self, values: np.ndarray, scale: list[float], zero: list[int] | None = None, axis: int = 0, name: str = ""
@@ -58,8 +58,8 @@ class Chain:
         """An operator; its output."""
         if op not in self.codes:
             self.codes.append(op)
-        found = {"opcode_index": self.codes.index(op), "inputs": inputs, "outputs": [output]}
-        self.operators.append({**found, "builtin_options": options})
+        operator = {"opcode_index": self.codes.index(op), "inputs": inputs, "outputs": [output]}
+        self.operators.append({**operator, "builtin_options": options})
         return output
 
     def shape(self, tensor: int) -> list[int]:
@@ -68,8 +68,8 @@ class Chain:
 
     def quantization(self, tensor: int) -> tuple[float, int]:
         """Scale and zero-point of an activation."""
-        found = self.tensors[tensor]["quantization"]
-        return found["scale"][0], found["zero_point"][0]
+        quantization = self.tensors[tensor]["quantization"]
+        return quantization["scale"][0], quantization["zero_point"][0]
 
     def like(self, tensor: int, shape: list[int] | None = None) -> int:
         """An activation in the same steps."""
@@ -77,12 +77,12 @@ class Chain:
 
     def weights(self, shape: list[int], rows: int, columns: int | None) -> np.ndarray:
         """Weights of which some rows and columns are 0."""
-        made = self.rng.integers(-40, 41, shape).astype(np.int8)
+        weights = self.rng.integers(-40, 41, shape).astype(np.int8)
         for axis, share in ((rows, 0.4), (columns, 0.3)):
             if axis is not None:
                 dead = self.rng.random(shape[axis]) < share
-                made[(slice(None),) * axis + (dead,)] = 0
-        return made
+                weights[(slice(None),) * axis + (dead,)] = 0
+        return weights
 
     def bias(self, data: int, scales: list[float]) -> int:
         """A bias in the layer's own unit."""

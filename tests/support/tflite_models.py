@@ -110,8 +110,8 @@ def decoding_model(*heads: tuple[int, int]) -> dict[str, Any]:
     for kind, version in heads:
         buffers += [{"data": [0x10] * 8}, {"data": [kind, version, 0, 0, 1, 4, 2, 0, *[0] * 8, 1, 2, 3, 4, *[0] * 64]}]
         packed = [
-            {"name": name, "shape": [size], "type": "UINT8", "buffer": len(buffers) - place}
-            for name, size, place in ((f"codes{len(operators)}", 8, 2), (f"table{len(operators)}", 84, 1))
+            {"name": name, "shape": [size], "type": "UINT8", "buffer": len(buffers) - from_end}
+            for name, size, from_end in ((f"codes{len(operators)}", 8, 2), (f"table{len(operators)}", 84, 1))
         ]
         scales = {"scale": [0.5, 0.25], "zero_point": [1, 2], "quantized_dimension": 0}
         first = len(tensors)

@@ -23,7 +23,7 @@ def conv(chain: Chain, data: int) -> int:
     stride, padding, rows = chain.pick((1, 1, 2)), chain.pick(("SAME", "VALID")), int(chain.rng.integers(3, 9))
     scales = chain.scales(rows)
     weights = chain.constant(chain.weights([rows, kernel, kernel, channels], 0, 3), scales)
-    size = [plane(each, kernel, stride, padding) for each in (height, width)]
+    size = [plane(size_before, kernel, stride, padding) for size_before in (height, width)]
     options = {"padding": padding, "stride_w": stride, "stride_h": stride}
     options["fused_activation_function"] = chain.pick(ACTIVATIONS)
     output = chain.activation([batch, *size, rows])
@@ -38,7 +38,7 @@ def depthwise(chain: Chain, data: int) -> int:
     rows = channels * multiplier
     scales = chain.scales(rows)
     weights = chain.constant(chain.weights([1, kernel, kernel, rows], 3, None), scales, [0] * rows, 3)
-    size = [plane(each, kernel, 1, padding) for each in (height, width)]
+    size = [plane(size_before, kernel, 1, padding) for size_before in (height, width)]
     options = {"padding": padding, "stride_w": 1, "stride_h": 1, "depth_multiplier": multiplier}
     options["fused_activation_function"] = chain.pick(ACTIVATIONS)
     output = chain.activation([batch, *size, rows])
@@ -53,7 +53,7 @@ def pool(chain: Chain, data: int) -> int:
         return data
     padding = chain.pick(("SAME", "VALID"))
     options = {"padding": padding, "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
-    size = [plane(each, 2, 2, padding) for each in (height, width)]
+    size = [plane(size_before, 2, 2, padding) for size_before in (height, width)]
     output = chain.like(data, [batch, *size, channels])
     return chain.add(chain.pick(("AVERAGE_POOL_2D", "MAX_POOL_2D")), [data], output, ("Pool2DOptions", options))
 
@@ -69,10 +69,10 @@ def pointwise(chain: Chain, data: int, output: int) -> int:
 
 def residual(chain: Chain, data: int) -> int:
     """A layer of the same channels added to what it reads."""
-    made = pointwise(chain, data, chain.activation(chain.shape(data)))
+    output = pointwise(chain, data, chain.activation(chain.shape(data)))
     sums = {"fused_activation_function": chain.pick(ACTIVATIONS)}
     op, table = chain.pick((("ADD", "AddOptions"), ("SUB", "SubOptions"), ("MUL", "MulOptions")))
-    return chain.add(op, [data, made], chain.activation(chain.shape(data)), (table, sums))
+    return chain.add(op, [data, output], chain.activation(chain.shape(data)), (table, sums))
 
 
 def constant_operand(chain: Chain, data: int) -> int:
@@ -143,8 +143,8 @@ def flat_dense(chain: Chain, data: int) -> int:
     weights = chain.constant(chain.weights([4, count], 0, 1), [0.01])
     bias = chain.pick((-1, dense_bias(chain, row, 4)))
     options = {"fused_activation_function": chain.pick(ACTIVATIONS)}
-    made = chain.activation([1, 4])
-    return chain.add("FULLY_CONNECTED", [row, weights, bias], made, ("FullyConnectedOptions", options))
+    output = chain.activation([1, 4])
+    return chain.add("FULLY_CONNECTED", [row, weights, bias], output, ("FullyConnectedOptions", options))
 
 
 def dense_bias(chain: Chain, data: int, count: int) -> int:

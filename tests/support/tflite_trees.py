@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode()
-    return {name: plain(each) for name, each in vars(value).items()} if hasattr(value, "__dict__") else value
+    return {name: plain(item) for name, item in vars(value).items()} if hasattr(value, "__dict__") else value

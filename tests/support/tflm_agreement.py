@@ -59,10 +59,10 @@ class Held(NamedTuple):
     @property
     def places(self) -> tuple[str, str]:
         """Source files that the wheel names and that the reason names; empty where one names none."""
-        found = re.findall(r"/([a-z0-9_]+)\.cc:\d+ ", self.printed)
+        files = re.findall(r"/([a-z0-9_]+)\.cc:\d+ ", self.printed)
         named = re.search(r"kernels/([a-z0-9_]+)\.cc:\d+\)", self.report.stop)
         dropped = any(operator.own for operator in self.report.operators)
-        return (found[-1], named[1]) if found and named and not dropped else ("", "")
+        return (files[-1], named[1]) if files and named and not dropped else ("", "")
 
 
 def held(count: int, seed: int = 0, ops: Iterable[str] = OPERATORS) -> Iterator[Held]:
@@ -84,15 +84,13 @@ def held(count: int, seed: int = 0, ops: Iterable[str] = OPERATORS) -> Iterator[
 def main(count: int, seed: int = 0) -> None:
     """Print the figures."""
     figures: dict[str, Counter[str]] = {}
-    for found in held(count, seed):
-        word = "undecided" if found.verdict == "undecided" else "agree" if found.agrees else "disagree"
-        figures.setdefault(found.op, Counter())[word] += 1
-        if not found.agrees:
-            print(
-                f"{found.op} {found.seed}: {found.outcome}, not {found.verdict}: {found.printed} | {found.report.stop}"
-            )
-        if found.places[0] != found.places[1]:
-            print(f"{found.op} {found.seed}: {found.printed} | {found.report.stop}")
+    for file in held(count, seed):
+        word = "undecided" if file.verdict == "undecided" else "agree" if file.agrees else "disagree"
+        figures.setdefault(file.op, Counter())[word] += 1
+        if not file.agrees:
+            print(f"{file.op} {file.seed}: {file.outcome}, not {file.verdict}: {file.printed} | {file.report.stop}")
+        if file.places[0] != file.places[1]:
+            print(f"{file.op} {file.seed}: {file.printed} | {file.report.stop}")
     for op, counts in figures.items():
         print(op, dict(counts))
     print(dict(sum(figures.values(), Counter())))

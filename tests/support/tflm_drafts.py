@@ -69,21 +69,21 @@ class Draft:
 
     def tensor(self, shape: list[int], kind: str, values: Any = None, **quantization: Any) -> int:
         """A tensor; with values a constant. Quantized types get a scale and zero-point, now and then none."""
-        found = {"scale": [self.chance.choice((0.5, 0.0039, 1 / 256, 1 / 128, 1 / 32768, 0.02))], "zero_point": [0]}
+        numbers = {"scale": [self.chance.choice((0.5, 0.0039, 1 / 256, 1 / 128, 1 / 32768, 0.02))], "zero_point": [0]}
         if kind == "INT8":
-            found["zero_point"] = [self.chance.choice((0, 0, -128, 0 if self.op == "RSQRT" else 5))]
+            numbers["zero_point"] = [self.chance.choice((0, 0, -128, 0 if self.op == "RSQRT" else 5))]
         if kind not in ("INT8", "INT16", "UINT8", "INT4") and not self.often(0.05):
-            found = {}
+            numbers = {}
         if not self.often(0.97):
-            found = {}
-        found = {**found, **quantization}
+            numbers = {}
+        numbers = {**numbers, **quantization}
         buffer = 0
         if values is not None:
             raw = np.asarray(values).astype(NUMPY.get(kind, "int8")).tobytes()
             self.buffers.append({"data": list(raw)})
             buffer = len(self.buffers) - 1
         record = {"name": f"t{len(self.tensors)}", "shape": shape, "type": kind, "buffer": buffer}
-        self.tensors.append({**record, "quantization": found or None})
+        self.tensors.append({**record, "quantization": numbers or None})
         return len(self.tensors) - 1
 
     def like(self, tensor: int, shape: list[int] | None = None) -> int:
@@ -96,9 +96,9 @@ class Draft:
 
     def numbers(self, values: list[int], *, kind: str = "INT32", shape: list[int] | None = None) -> int:
         """Whole numbers, mostly a constant of int32."""
-        found = kind if self.often(0.93) else self.chance.choice(("INT64", "INT32", "INT16"))
+        stored_kind = kind if self.often(0.93) else self.chance.choice(("INT64", "INT32", "INT16"))
         stored = values if self.op in READ_LATE or self.often(0.95) else None
-        return self.tensor([len(values)] if shape is None else shape, found, stored)
+        return self.tensor([len(values)] if shape is None else shape, stored_kind, stored)
 
     def add(self, op: str, operands: Operands) -> int:
         """Append an operator; its first output."""
@@ -115,10 +115,10 @@ class Draft:
 
     def file(self) -> bytes:
         """The model: what no operator writes and no buffer holds is an input."""
-        made = {tensor for operator in self.operators for tensor in operator["outputs"]}
+        computed = {tensor for operator in self.operators for tensor in operator["outputs"]}
         read = {tensor for operator in self.operators for tensor in operator["inputs"]}
-        free = [tensor for tensor in sorted(read - made) if not self.tensors[tensor]["buffer"]]
-        ends = sorted(made - read) or sorted(made)
+        free = [tensor for tensor in sorted(read - computed) if not self.tensors[tensor]["buffer"]]
+        ends = sorted(computed - read) or sorted(computed)
         subgraph = {"tensors": self.tensors, "inputs": free, "outputs": ends, "operators": self.operators}
         codes = [operator_code(op) for op in self.codes]
         return write({"version": 3, "operator_codes": codes, "subgraphs": [subgraph], "buffers": self.buffers})
@@ -132,8 +132,8 @@ def _same(d: Draft) -> Operands:
     known |= {"TANH": (1 / 128, 0), "L2_NORMALIZATION": (1 / 128, 0)}
     kind = d.tensors[data]["type"]
     if d.op in known and kind in ("INT8", "INT16") and d.often():
-        found = known[d.op] if kind == "INT8" else (1 / 32768, 0)
-        steps = {"scale": [found[0]], "zero_point": [found[1]]}
+        numbers = known[d.op] if kind == "INT8" else (1 / 32768, 0)
+        steps = {"scale": [numbers[0]], "zero_point": [numbers[1]]}
     output = d.like(data) if not steps else d.tensor(d.tensors[data]["shape"], kind, **steps)
     options = {
         "SOFTMAX": ("SoftmaxOptions", {"beta": d.chance.choice((1.0, 1.0, 1e-9))}),
@@ -232,7 +232,7 @@ def _concat(d: Draft) -> Operands:
     first = d.tensor(shape, d.kind((*KINDS[:5], "BOOL")))
     count = d.chance.choice((1, 2, 3, 10, 11))
     more = [d.like(first) if d.often(0.9) else d.tensor(shape, d.tensors[first]["type"]) for _ in range(count - 1)]
-    wanted = [size * count if place == axis else size for place, size in enumerate(shape)]
+    wanted = [size * count if index == axis else size for index, size in enumerate(shape)]
     options = {"axis": axis, "fused_activation_function": "NONE" if d.often(0.95) else "RELU"}
     return Operands([first, *more], [d.like(first, wanted)], ("ConcatenationOptions", options))
 
@@ -283,8 +283,8 @@ def _embedding(d: Draft) -> Operands:
     table = d.tensor([5, 3], d.kind(("FLOAT32", "INT8")), np.zeros((5, 3)))
     kind = d.tensors[table]["type"]
     rows = d.numbers([0, 4, 2] if d.often(0.9) else [0, 9, 1])
-    made = d.tensor([3, 3], kind if d.often(0.6) else "FLOAT32")
-    return Operands([rows, table], [made])
+    entries = d.tensor([3, 3], kind if d.often(0.6) else "FLOAT32")
+    return Operands([rows, table], [entries])
 
 
 def _expand(d: Draft) -> Operands:
@@ -402,8 +402,8 @@ def _select(d: Draft) -> Operands:
 
 def _shape(d: Draft) -> Operands:
     data = d.tensor(d.shape(), d.kind(KINDS))
-    made = d.tensor([len(d.tensors[data]["shape"])], d.chance.choice(("INT32", "INT32", "INT64")))
-    return Operands([data], [made], ("ShapeOptions", {}))
+    output = d.tensor([len(d.tensors[data]["shape"])], d.chance.choice(("INT32", "INT32", "INT64")))
+    return Operands([data], [output], ("ShapeOptions", {}))
 
 
 def _slice(d: Draft) -> Operands:
@@ -434,13 +434,13 @@ def _split(d: Draft) -> Operands:
     axis = d.chance.randrange(len(shape))
     shape[axis] = 4
     data = d.tensor(shape, d.kind(KINDS[:5]))
-    part = [2 if place == axis else size for place, size in enumerate(shape)]
+    part = [2 if index == axis else size for index, size in enumerate(shape)]
     outputs = [d.tensor(part, d.tensors[data]["type"]) for _ in range(2)]
     given = axis if d.often(0.7) else axis - len(shape)
-    place = d.numbers([given if d.often(0.95) else 9], shape=[])
+    axis_tensor = d.numbers([given if d.often(0.95) else 9], shape=[])
     if d.op == "SPLIT":
-        return Operands([place, data], outputs, ("SplitOptions", {"num_splits": 2}))
-    return Operands([data, d.tensor([2], "INT32", [2, 2]), place], outputs, ("SplitVOptions", {"num_splits": 2}))
+        return Operands([axis_tensor, data], outputs, ("SplitOptions", {"num_splits": 2}))
+    return Operands([data, d.tensor([2], "INT32", [2, 2]), axis_tensor], outputs, ("SplitVOptions", {"num_splits": 2}))
 
 
 def _squeeze(d: Draft) -> Operands:
@@ -476,13 +476,13 @@ def _transpose(d: Draft) -> Operands:
 
 def _weights(d: Draft, shape: list[int], axis: int, kind: str) -> int:
     """Weights for a kind of activations, with a scale for each output or one."""
-    found = {"FLOAT32": "FLOAT32", "INT8": "INT8", "INT16": "INT8"}.get(kind, "INT8")
-    found = found if d.often(0.93) else d.kind()
+    weights_kind = {"FLOAT32": "FLOAT32", "INT8": "INT8", "INT16": "INT8"}.get(kind, "INT8")
+    weights_kind = weights_kind if d.often(0.93) else d.kind()
     count = shape[axis] if d.often(0.6) else 1
     steps: dict[str, Any] = {"scale": [0.02] * count, "zero_point": [0] * count, "quantized_dimension": axis}
-    steps = {} if found == "FLOAT32" else steps
-    values = np.zeros(shape) if found in NUMPY else None
-    return d.tensor(shape, found, values, **steps)
+    steps = {} if weights_kind == "FLOAT32" else steps
+    values = np.zeros(shape) if weights_kind in NUMPY else None
+    return d.tensor(shape, weights_kind, values, **steps)
 
 
 def _bias(d: Draft, count: int, data: int) -> list[int]:

@@ -40,7 +40,7 @@ def differences(report: TflmReport, row: dict[str, Any]) -> list[str]:
     pairs += _message(report, once(row["message"]))
     if row["status"] in ("ok", "invoke_error"):
         pairs += _memory(report, row) + _operators(report, row)
-    return [f"{what}: {found} instead of {wanted}" for what, found, wanted in pairs if found != wanted]
+    return [f"{what}: {actual} instead of {wanted}" for what, actual, wanted in pairs if actual != wanted]
 
 
 def _message(report: TflmReport, printed: str) -> list[tuple[str, Any, Any]]:
@@ -52,7 +52,7 @@ def _message(report: TflmReport, printed: str) -> list[tuple[str, Any, Any]]:
     told = [part for part in parts if part.startswith(("Node ", "Failed to ", "Number of ", "All temp "))]
     named = [part.partition(" ")[0].partition("kernels/")[2] for part in parts if part.startswith("tensorflow/")]
     reasons = " ".join(operator.reason for operator in report.operators)
-    missing = [("place", reasons, place) for place in named if place not in reasons]
+    missing = [("place", reasons, source) for source in named if source not in reasons]
     return [*missing, ("message", report.message, "; ".join(told))]
 
 
@@ -71,10 +71,10 @@ def _memory(report: TflmReport, row: dict[str, Any]) -> list[tuple[str, Any, Any
 
 def _operators(report: TflmReport, row: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """Operators up to the one at which Invoke fails."""
-    found: list[tuple[str, Any, Any]] = []
+    differing: list[tuple[str, Any, Any]] = []
     for operator, (name, functions, scratch, status) in zip(report.operators, row["operators"], strict=True):
-        found.append((f"functions of {name} {operator.index}", list(operator.functions), functions))
-        found.append((f"scratch of {name} {operator.index}", list(operator.scratch), scratch))
+        differing.append((f"functions of {name} {operator.index}", list(operator.functions), functions))
+        differing.append((f"scratch of {name} {operator.index}", list(operator.scratch), scratch))
         if status:
             break
-    return found
+    return differing

@@ -11,17 +11,17 @@ ARENA = 1 << 20
 
 def outcomes(files: list[Path]) -> list[str]:
     """`runs`, `allocate_fails`, `invoke_fails` or `aborts` for every file, with what was printed behind a space."""
-    found: list[str] = []
-    while len(found) < len(files):
-        rest = files[len(found) :]
+    told: list[str] = []
+    while len(told) < len(files):
+        rest = files[len(told) :]
         command = [sys.executable, __file__, *map(str, rest)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace", timeout=600)
         lines = done.stdout.splitlines()
         printed = done.stderr.split("\n>>\n")[1:]
-        found += [f"{line} {' '.join(text.split())}" for line, text in zip(lines, printed, strict=False)]
+        told += [f"{line} {' '.join(text.split())}" for line, text in zip(lines, printed, strict=False)]
         if len(lines) < len(rest):
-            found.append(f"aborts {' '.join(printed[len(lines)].split()) if len(printed) > len(lines) else ''}")
-    return found
+            told.append(f"aborts {' '.join(printed[len(lines)].split()) if len(printed) > len(lines) else ''}")
+    return told
 
 
 def _outcome(path: str) -> str:

@@ -30,7 +30,11 @@ def runnable(name: str) -> onnx.ModelProto:
     model = onnx.load(str(SHARED / name))
     random = np.random.default_rng(0)
     shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    for node in [one for one in model.graph.node if one.op_type == "ConstantOfShape" and one.input[0] in shapes]:
+    for node in [
+        candidate
+        for candidate in model.graph.node
+        if candidate.op_type == "ConstantOfShape" and candidate.input[0] in shapes
+    ]:
         weights = random.uniform(-0.1, 0.1, shapes[node.input[0]]).astype(np.float32)
         model.graph.initializer.append(numpy_helper.from_array(weights, node.output[0]))
         model.graph.node.remove(node)
