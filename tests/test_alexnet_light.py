@@ -47,7 +47,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(digits: Path) -> Path:
+def example(digits: Path) -> Path:
     """A folder with what the example writes, of a network whose last convolutions are pruned."""
     arguments = ["model.onnx", str(digits), "data", "--epochs", "8", "--prune", "10"]
     done = subprocess.run(
@@ -61,7 +61,7 @@ def made(digits: Path) -> Path:
 
 def test_gradients_are_those_of_the_loss() -> None:
     network = Network((Layer(2, 3, stride=2, pooled=True), Layer(3, 4)), (4, 3), RANDOM)
-    network.filters = [each.astype(np.float64) for each in network.filters]
+    network.filters = [filter.astype(np.float64) for filter in network.filters]
     network.dense = network.dense.astype(np.float64)
     images, labels = RANDOM.normal(size=(5, 8, 8, 2)), np.array([0, 1, 2, 0, 1])
 
@@ -71,9 +71,9 @@ def test_gradients_are_those_of_the_loss() -> None:
 
     def moved(weights: np.ndarray, by: np.ndarray) -> float:
         weights += by
-        found = loss()
+        value = loss()
         weights -= by
-        return found
+        return value
 
     for weights, by in zip([*network.filters, network.dense], network.gradients(images, labels), strict=True):
         step = 1e-6 * RANDOM.normal(size=weights.shape)
@@ -84,7 +84,7 @@ def test_gradients_are_those_of_the_loss() -> None:
 def test_the_model_has_its_weights_and_computes_what_was_trained() -> None:
     network = Network(alexnet_light.LAYERS, alexnet_light.DENSE, RANDOM)
     model = alexnet_light.alexnet_light(network)
-    assert sum(numpy_helper.to_array(each).size for each in model.graph.initializer) == 35_248
+    assert sum(numpy_helper.to_array(initializer).size for initializer in model.graph.initializer) == 35_248
     image = RANDOM.integers(0, 256, (1, 32, 32, 3)).astype(np.float32)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (scores,) = session.run(None, {"image": image.transpose(0, 3, 1, 2)})
@@ -100,17 +100,20 @@ def test_images_are_gray_in_three_colours_with_a_rim_of_black(digits: Path) -> N
     assert images[0, 3:10, 2:9].min() == 255
 
 
-def test_the_images_held_out_are_not_those_that_calibrate(made: Path) -> None:
-    calibration = {np.load(path).tobytes() for path in (made / "data" / "calibration").glob("*.npy")}
-    held_out = np.frombuffer((made / "data" / "images.idx").read_bytes(), np.uint8, offset=20).reshape(-1, 3, 32, 32)
+def test_the_images_held_out_are_not_those_that_calibrate(example: Path) -> None:
+    calibration = {np.load(path).tobytes() for path in (example / "data" / "calibration").glob("*.npy")}
+    held_out = np.frombuffer((example / "data" / "images.idx").read_bytes(), np.uint8, offset=20).reshape(-1, 3, 32, 32)
     assert (len(calibration), len(held_out)) == (100, 50)
-    assert not calibration & {each[None].astype(np.float32).tobytes() for each in held_out}
+    assert not calibration & {image[None].astype(np.float32).tobytes() for image in held_out}
 
 
-def test_pruned_channels_are_those_that_the_linter_names(made: Path) -> None:
-    found = lint(made / "model.onnx", targets=["cortex-m4", "cortex-m7"]).findings
-    assert [each.code for each in found] == ["CNN202"]
-    filters = {each.name: numpy_helper.to_array(each) for each in onnx.load(made / "model.onnx").graph.initializer}
+def test_pruned_channels_are_those_that_the_linter_names(example: Path) -> None:
+    findings = lint(example / "model.onnx", targets=["cortex-m4", "cortex-m7"]).findings
+    assert [finding.code for finding in findings] == ["CNN202"]
+    filters = {
+        initializer.name: numpy_helper.to_array(initializer)
+        for initializer in onnx.load(example / "model.onnx").graph.initializer
+    }
     assert [int(filters[f"conv{n}.weight"].any(axis=(1, 2, 3)).sum()) for n in (3, 4)] == [22, 54]
 
 
@@ -139,30 +142,30 @@ def test_without_the_data_nothing_is_trained(
 
 
 def test_a_folder_that_is_there_is_left_as_it_is(
-    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["alexnet_light", str(made / "other.onnx"), str(made), str(made / "data")])
+    monkeypatch.setattr("sys.argv", ["alexnet_light", str(example / "other.onnx"), str(example), str(example / "data")])
     assert alexnet_light.main() == 2
-    assert capsys.readouterr().err == f"alexnet_light: [Errno 17] File exists: '{made / 'data'}'\n"
-    assert not (made / "other.onnx").exists()
+    assert capsys.readouterr().err == f"alexnet_light: [Errno 17] File exists: '{example / 'data'}'\n"
+    assert not (example / "other.onnx").exists()
 
 
 @needs_firmware
-def test_the_firmware_fits_512_kib_of_flash_and_64_kib_of_ram(made: Path) -> None:
-    calibration = "--calibration", str(made / "data" / "calibration")
-    found = data(str(made / "model.onnx"), *calibration, "--target", "cortex-m4,cortex-m7")["checks"]
-    assert [each["board"] for each in found] == ["mps2-an386", "mps2-an500"]
-    for each in found:
-        assert each["agrees"]
-        assert not each["not_run"]
-        assert each["flash"] <= FLASH
-        assert each["ram"] <= RAM
+def test_the_firmware_fits_512_kib_of_flash_and_64_kib_of_ram(example: Path) -> None:
+    calibration = "--calibration", str(example / "data" / "calibration")
+    checks = data(str(example / "model.onnx"), *calibration, "--target", "cortex-m4,cortex-m7")["checks"]
+    assert [check["board"] for check in checks] == ["mps2-an386", "mps2-an500"]
+    for check in checks:
+        assert check["agrees"]
+        assert not check["not_run"]
+        assert check["flash"] <= FLASH
+        assert check["ram"] <= RAM
 
 
 @needs_firmware
-def test_the_device_classifies_the_images_held_out(made: Path) -> None:
-    files = [str(made / "data" / name) for name in ("images.idx", "labels.idx", "calibration")]
-    script = [sys.executable, str(ROOT / "scripts" / "mnist_firmware.py"), str(made / "model.onnx"), *files[:2]]
+def test_the_device_classifies_the_images_held_out(example: Path) -> None:
+    files = [str(example / "data" / name) for name in ("images.idx", "labels.idx", "calibration")]
+    script = [sys.executable, str(ROOT / "scripts" / "mnist_firmware.py"), str(example / "model.onnx"), *files[:2]]
     done = subprocess.run(
         [*script, "--calibration", files[2], "--images", "50", "--target", "cortex-m7"],
         capture_output=True, text=True, check=False,

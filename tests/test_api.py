@@ -42,7 +42,9 @@ def test_bytes_give_what_the_file_gives(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(data)
         from_file, from_bytes = lint(path, targets=M4), lint(data, targets=M4)
-        assert [each.message for each in from_file.findings] == [each.message for each in from_bytes.findings]
+        assert [finding.message for finding in from_file.findings] == [
+            finding.message for finding in from_bytes.findings
+        ]
         assert from_file.summary == from_bytes.summary
         assert layers(path, targets=M4) == layers(data, targets=M4)
 
@@ -56,7 +58,7 @@ def test_a_tflite_file_is_judged_for_its_runtime() -> None:
 def test_a_baseline_and_a_level_leave_findings_out(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(gaining())
-    every = {each.code for each in lint(path).findings}
+    every = {finding.code for finding in lint(path).findings}
     assert {"CNN113", "CNN201"} <= every
     assert lint(path, min_level="error").findings == ()
     from onnxlint_cmsis.config import accepted as baseline
@@ -106,11 +108,11 @@ def test_a_missing_baseline_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_fix_works_in_a_thread_and_leaves_the_file_alone_until_told(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(dead())
-    found = []
-    thread = threading.Thread(target=lambda: found.append(fix(path, targets=M4)))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(fix(path, targets=M4)))
     thread.start()
     thread.join()
-    assert found[0].changed
+    assert results[0].changed
     assert path.read_bytes() == dead()
     assert fix(path, write=True, targets=M4).written
     assert len(path.read_bytes()) < len(dead())
@@ -148,6 +150,8 @@ def test_an_error_inside_a_fix_is_one_line(
 def test_a_finding_tells_what_the_whole_plan_saves(tmp_path: Path) -> None:
     path = tmp_path / "a.onnx"
     path.write_bytes(gaining())
-    (finding,) = (each for each in lint(path, targets=M4).findings if each.resize and each.properties.get("fixable"))
+    (finding,) = (
+        finding for finding in lint(path, targets=M4).findings if finding.resize and finding.properties.get("fixable")
+    )
     (total,) = fix(path, targets=M4).totals
     assert finding.properties["plan_instructions_saved.cortex-m4"] == total.instructions - total.new_instructions > 0

@@ -27,22 +27,22 @@ QUICK = "lint,layers,layers-legacy,memory,widths"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Models of every style of quantization, of several layers, and small ones of others where they are there."""
-    place = tmp_path_factory.mktemp("models")
+    models = tmp_path_factory.mktemp("models")
     for make in (example_models.mobilenet, example_models.residual, example_models.one_dimensional):
-        make(place)
-    example_models.dead_lanes(place, 9)
+        make(models)
+    example_models.dead_lanes(models, 9)
     for make in (fixable_models.gaining, fixable_models.dead, fixable_models.hazardous):
-        (place / f"{make.__name__}.onnx").write_bytes(make())
+        (models / f"{make.__name__}.onnx").write_bytes(make())
     for make in (resizable_models.integer_model, resizable_models.branch_model):
-        (place / f"{make.__name__}.onnx").write_bytes(make().SerializeToString())
-    (place / "qdq.onnx").write_bytes(resizable_models.qdq_model(bias=True).SerializeToString())
+        (models / f"{make.__name__}.onnx").write_bytes(make().SerializeToString())
+    (models / "qdq.onnx").write_bytes(resizable_models.qdq_model(bias=True).SerializeToString())
     with gzip.open(paths.DATA / "tflm_sample.jsonl.gz", "rt") as lines:
         for number, line in enumerate(lines):
-            (place / f"{number}.tflite").write_bytes(write(restore(json.loads(line)["model"])))
+            (models / f"{number}.tflite").write_bytes(write(restore(json.loads(line)["model"])))
     for path in (paths.SHARED / "models").glob("*.onnx"):
         if path.stat().st_size < SMALL:
-            (place / path.name).write_bytes(path.read_bytes())
-    return place
+            (models / path.name).write_bytes(path.read_bytes())
+    return models
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ def of_axes(count: int) -> onnx.TensorProto:
 
 
 def model(op: str, shape: list[int], constants: list[onnx.TensorProto], opset: int = 13, **attributes: object):
-    nodes = [helper.make_node(op, ["x", *(each.name for each in constants)], ["t"], **attributes)]
+    nodes = [helper.make_node(op, ["x", *(constant.name for constant in constants)], ["t"], **attributes)]
     nodes.append(helper.make_node("Relu", ["t"], ["y"]))
     given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
-    made = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])]
-    graph = helper.make_graph(nodes, "g", given, made, constants)
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])]
+    graph = helper.make_graph(nodes, "g", given, outputs, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
@@ -102,27 +102,29 @@ def qgemm(transposed: int, scales: int) -> onnx.ModelProto:
     names = ("a", "as", "az", "b", "bs", "bz", "c", "ys", "yz")
     node = helper.make_node("QGemm", names, ["y"], domain="com.microsoft", transB=transposed)
     given = [helper.make_tensor_value_info("a", TensorProto.INT8, [1, 6])]
-    made = [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 4])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 4])]
     constants = [numpy_helper.from_array(value, name) for name, value in stored.items()]
     opsets = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(helper.make_graph([node], "g", given, made, constants), opset_imports=opsets, ir_version=8)
+    return helper.make_model(
+        helper.make_graph([node], "g", given, outputs, constants), opset_imports=opsets, ir_version=8
+    )
 
 
 @pytest.mark.parametrize("transposed", [0, 1])
 def test_scales_of_a_qgemm_lie_along_its_columns(transposed: int, tmp_path: Path) -> None:
     """The axis is that of the output channels: 1, or 0 with transB."""
-    made = qgemm(transposed, 4)
-    graph = read(made)
-    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
-    (record,) = [each for each in lower(graph).records if each.weighted]
-    found = folded(graph, constants.get, record)
-    assert found is not None
+    model = qgemm(transposed, 4)
+    graph = read(model)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    (record,) = [record for record in lower(graph).records if record.weighted]
+    weights = folded(graph, constants.get, record)
+    assert weights is not None
     columns = constants["b"] if transposed else constants["b"].T
     expected = (columns.astype(float) - constants["bz"][:, None]) * constants["bs"][:, None]
-    assert np.array_equal(found.weights, expected)
-    assert np.array_equal(found.bias, constants["c"] * 0.5 * constants["bs"])
+    assert np.array_equal(weights.weights, expected)
+    assert np.array_equal(weights.bias, constants["c"] * 0.5 * constants["bs"])
     path = tmp_path / "m.onnx"
-    path.write_bytes(made.SerializeToString())
+    path.write_bytes(model.SerializeToString())
     assert layered(path, api="legacy").rows
 
 
@@ -133,10 +135,10 @@ def test_scales_that_fit_no_axis_give_no_weights() -> None:
     assert dequantized(values, np.ones(4), np.zeros(6), 1) is None
     assert dequantized(values, np.ones(4), np.zeros(1), 5) is None
     assert dequantized(values, np.ones(1), np.zeros(4), -1) is not None
-    made = qgemm(1, 3)
-    graph = read(made)
-    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
-    assert [folded(graph, constants.get, each) for each in lower(graph).records if each.weighted] in ([None], [])
+    model = qgemm(1, 3)
+    graph = read(model)
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    assert [folded(graph, constants.get, record) for record in lower(graph).records if record.weighted] in ([None], [])
 
 
 @pytest.mark.parametrize("order", [(0, 0, 1, 2), (0, 1, 2, 3) * 11, (4, 0, 1, 2)])

@@ -47,34 +47,34 @@ def marker(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A work tree of two models, one of them ignored, whose repository names a program for everything."""
-    place = tmp_path / "tree"
-    place.mkdir()
-    git(place, "init", "-q")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    git(tree, "init", "-q")
     for name in ("m.onnx", "n.onnx", "ignored.onnx"):
-        (place / name).write_bytes(nothing())
-    (place / ".gitignore").write_text("ignored.onnx\n")
-    (place / ".gitattributes").write_text("*.onnx filter=evil diff=evil merge=evil\n")
-    git(place, "add", ".")
-    git(place, "commit", "-qm", "one")
+        (tree / name).write_bytes(nothing())
+    (tree / ".gitignore").write_text("ignored.onnx\n")
+    (tree / ".gitattributes").write_text("*.onnx filter=evil diff=evil merge=evil\n")
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "one")
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho "$0 $@" >> "{marker}"\ncat\n')
     program.chmod(0o755)
     for setting in PROGRAMS:
-        git(place, "config", setting, f"!{program}" if setting.startswith("alias.") else str(program))
-    git(place, "config", "core.hooksPath", str(tmp_path / "hooks"))
-    git(place, "config", "remote.origin.url", f"ext::{program}")
-    git(place, "config", "remote.origin.promisor", "true")
-    git(place, "config", "protocol.ext.allow", "always")
+        git(tree, "config", setting, f"!{program}" if setting.startswith("alias.") else str(program))
+    git(tree, "config", "core.hooksPath", str(tmp_path / "hooks"))
+    git(tree, "config", "remote.origin.url", f"ext::{program}")
+    git(tree, "config", "remote.origin.promisor", "true")
+    git(tree, "config", "protocol.ext.allow", "always")
     included = tmp_path / "included"
     included.write_text(f"[core]\nfsmonitor = {program}\nworktree = /\n")
-    git(place, "config", "include.path", str(included))
-    for hooks in (tmp_path / "hooks", place / ".git" / "hooks"):
+    git(tree, "config", "include.path", str(included))
+    for hooks in (tmp_path / "hooks", tree / ".git" / "hooks"):
         hooks.mkdir(exist_ok=True)
         for name in ("post-index-change", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
             (hooks / name).symlink_to(program)
     marker.unlink(missing_ok=True)
-    monkeypatch.chdir(place)
-    return place
+    monkeypatch.chdir(tree)
+    return tree
 
 
 def test_git_itself_would_run_them(folder: Path, marker: Path) -> None:

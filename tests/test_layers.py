@@ -143,12 +143,12 @@ def test_an_entry_point_that_the_release_lacks_is_none_with_the_reason() -> None
 def test_a_release_decides_who_computes_a_layer() -> None:
     """Weights of a fully connected layer with a zero-point, which releases before 6.0.0 do not read."""
     model = CASES["dense weights with a zero-point"]().model()
-    found = {}
+    answers = {}
     for release in ("5.0.0", "6.0.0"):
         (row,) = layered(model, targets=["cortex-m4"], release=release).rows
-        found[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"]
-    assert found["5.0.0"] == ("reference code", "weight-zero-point", "", None)
-    assert found["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", None)
+        answers[release] = row["verdict"], row["cause"], row["kernel"], row["instructions"]
+    assert answers["5.0.0"] == ("reference code", "weight-zero-point", "", None)
+    assert answers["6.0.0"] == ("CMSIS-NN", "", "arm_fully_connected_s8", None)
 
 
 def test_a_grouped_convolution_is_plain_code_before_groups_came() -> None:
@@ -243,14 +243,14 @@ def test_each_type_tells_what_it_tells_alone(float_model: Path, capsys: pytest.C
     shown = capsys.readouterr().out
     assert main([*CORTEX_M4, "--output-format", "json", "--assume", ",".join(kinds), str(float_model)]) == 0
     types = json.loads(capsys.readouterr().out)["types"]
-    assert [found.pop("assume") for found in types] == kinds
-    for kind, found in zip(kinds, types, strict=True):
+    assert [answer.pop("assume") for answer in types] == kinds
+    for kind, answer in zip(kinds, types, strict=True):
         assert main([*CORTEX_M4, "--output-format", "json", "--assume", kind, str(float_model)]) == 0
-        assert json.loads(capsys.readouterr().out).items() >= found.items()
-        (total,) = found["totals"]
+        assert json.loads(capsys.readouterr().out).items() >= answer.items()
+        (total,) = answer["totals"]
         assert f"{total['constants']:,}" in shown
         assert f"{total['arena']:,}" in shown
-        for row in found["layers"]:
+        for row in answer["layers"]:
             assert row["instructions"] is None or f"{row['instructions']:,}" in shown
 
 

@@ -34,8 +34,8 @@ class Theirs(typing.NamedTuple):
 
 
 def facts(kind: typing.Any) -> list[object]:
-    made = kind(1)
-    x, y = made
+    row = kind(1)
+    x, y = row
     return [
         *(
             kind._fields,
@@ -45,9 +45,9 @@ def facts(kind: typing.Any) -> list[object]:
             kind.__doc__,
             kind.__module__,
         ),
-        *(made, made == (1, 2), hash(made), x, y, made.sum, made._asdict(), made._replace(y=5), kind(x=3, y=4)),
-        *(kind._make([7, 8]), copy.copy(made), pickle.loads(pickle.dumps(made)), len(made), made[::-1]),
-        repr(made).replace(kind.__name__, ""),
+        *(row, row == (1, 2), hash(row), x, y, row.sum, row._asdict(), row._replace(y=5), kind(x=3, y=4)),
+        *(kind._make([7, 8]), copy.copy(row), pickle.loads(pickle.dumps(row)), len(row), row[::-1]),
+        repr(row).replace(kind.__name__, ""),
     ]
 
 

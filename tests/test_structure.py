@@ -56,13 +56,13 @@ def imports(path: Path) -> set[str]:
 
 def imported(path: Path) -> set[str]:
     """Dotted names that a module imports, anywhere in it; `from a import b` gives `a.b`, be `b` a file or not."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{name.name}" for name in node.names}
+            names |= {f"{node.module}.{name.name}" for name in node.names}
         elif isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-    return found
+            names |= {name.name for name in node.names}
+    return names
 
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -204,7 +204,7 @@ def test_operators_are_asked_by_one_name_whatever_their_format_calls_them() -> N
             written = re.search(WRITTEN, text)
             assert written is None, f"{path.name}: {written[0]}"
         if "import canonical" in text:
-            asked |= {name for found in re.findall(ASKED, text) for name in re.findall(r'"(\w+)"', found)}
+            asked |= {name for quoted in re.findall(ASKED, text) for name in re.findall(r'"(\w+)"', quoted)}
     asked |= {*LOWERINGS, *LEGACY_LOWERINGS, *FUNCTIONS, *CURVES, *ARITHMETIC, *CLAMPS, *LINEAR, *STORED_VALUES}
     assert len(asked) > 30
     assert {name for name in asked if operator_named("", name).canonical != name} == set()
@@ -242,18 +242,18 @@ def names_of(paths: Iterable[Path]) -> dict[str, Path]:
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
-def files_behind(found: set[str], names: Mapping[str, Path]) -> set[str]:
+def files_behind(imports_of: set[str], names: Mapping[str, Path]) -> set[str]:
     """Which of the files imported names are, or are defined in."""
-    return {name if name in names else name.rpartition(".")[0] for name in found} & names.keys()
+    return {name if name in names else name.rpartition(".")[0] for name in imports_of} & names.keys()
 
 
 def test_only_reading_and_fixing_touch_protobufs_and_flatbuffers() -> None:
     for path in MODULES:
-        name, found = path.relative_to(PACKAGE).as_posix(), imported(path)
+        name, behind = path.relative_to(PACKAGE).as_posix(), imported(path)
         if not name.startswith(READ_WITH_PROTOBUF):
-            assert not [each for each in found if each.split(".")[0] == "onnx"], path
+            assert not [module for module in behind if module.split(".")[0] == "onnx"], path
         if not name.startswith(READ_WITH_FLATBUFFERS):
-            assert not [each for each in found if "formats.flatbuffer" in each or ".schema." in each], path
+            assert not [module for module in behind if "formats.flatbuffer" in module or ".schema." in module], path
 
 
 SAY_NOTHING = {"one", "each", "found", "place", "made"}

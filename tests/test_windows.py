@@ -132,8 +132,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_uris_of_paths_of_windows(path: str, uri: str, base: str | None) -> None:
-    place = sarif.artifact_location(path, "C:\\work")
-    assert (place.uri, place.uri_base_id) == (uri, base)
+    location = sarif.artifact_location(path, "C:\\work")
+    assert (location.uri, location.uri_base_id) == (uri, base)
 
 
 @pytest.mark.usefixtures("windows")

@@ -23,7 +23,7 @@ POLICY = "rules: {unpinned-uses: {config: {policies: {onnxlint-cmsis/*: ref-pin,
 
 
 def test_the_hooks_exist_and_take_their_arguments(tmp_path: Path) -> None:
-    known = {each["id"]: each for each in yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())}
+    known = {hook["id"]: hook for hook in yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())}
     [repo] = yaml.safe_load(FILES[HOOKS])["repos"]
     assert [hook["id"] for hook in repo["hooks"]] == ["onnxlint-cmsis-fix", "onnxlint-cmsis"]
     shutil.copy(paths.DATA / "tutorial" / "activity.onnx", tmp_path)

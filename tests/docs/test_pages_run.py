@@ -30,9 +30,9 @@ def test_every_command_of_a_page_prints_what_the_page_shows(path: Path, tmp_path
 
 @pytest.mark.parametrize("path", CONSOLES, ids=lambda path: path.stem)
 def test_no_block_of_a_page_is_left_out(path: Path) -> None:
-    found = doc_pages.blocks(path.read_text(encoding="utf-8"))
-    assert any(block.language == "console" for block in found)
-    missing = sorted({need for block in found for need in block.missing})
+    blocks = doc_pages.blocks(path.read_text(encoding="utf-8"))
+    assert any(block.language == "console" for block in blocks)
+    missing = sorted({need for block in blocks for need in block.missing})
     if missing:
         pytest.skip(f"{path.name} was run without the blocks that need {', '.join(missing)}")
 
@@ -55,7 +55,8 @@ def test_pytorch_exports_the_same_model_today(tmp_path: Path) -> None:
         (node.op_type, node.input, node.output, list(node.attribute)) for node in kept.graph.node
     ]
     weights = [
-        {one.name: numpy_helper.to_array(one).tolist() for one in each.graph.initializer} for each in (fresh, kept)
+        {initializer.name: numpy_helper.to_array(initializer).tolist() for initializer in exported.graph.initializer}
+        for exported in (fresh, kept)
     ]
     assert weights[0] == weights[1]
 

@@ -57,7 +57,7 @@ class OneLeft:
 
     def __call__(self):
         self.seen.append(busy(self.client) if statuses(self.out) else set())
-        return len(self.seen) > 4 and all(len(each) == 1 and each == self.seen[-1] for each in self.seen[-4:])
+        return len(self.seen) > 4 and all(len(batch) == 1 and batch == self.seen[-1] for batch in self.seen[-4:])
 
 
 def test_a_lost_worker_loses_nothing(cluster, tmp_path):

@@ -41,9 +41,9 @@ def test_rows_are_what_linting_finds(tmp_path):
     assert {row["kind"] for row in findings} == {"finding"}
     assert (file["kind"], file["status"], file["findings"]) == ("file", "ok", len(findings))
     assert file["macs"] == result.summary.macs
-    assert [each["target"] for each in file["per_target"]] == [each.target for each in result.summary.targets]
-    assert [each["instructions"] for each in file["per_target"]] == [
-        each.instructions for each in result.summary.targets
+    assert [row["target"] for row in file["per_target"]] == [row.target for row in result.summary.targets]
+    assert [row["instructions"] for row in file["per_target"]] == [
+        target.instructions for target in result.summary.targets
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
@@ -56,8 +56,8 @@ def test_scratch_that_is_not_known_is_no_number(tmp_path):
     path = tmp_path / "m.tflite"
     path.write_bytes(write(custom))
     assert scan(path, "--out", tmp_path / "out", "--target", "cortex-m4") == 0
-    (each,) = rows(tmp_path / "out")[0]["per_target"]
-    assert (each["scratch"], each["arena"]) == (None, None)
+    (row,) = rows(tmp_path / "out")[0]["per_target"]
+    assert (row["scratch"], row["arena"]) == (None, None)
 
 
 def test_a_chain_of_urls_goes_into_an_archive(tmp_path):
@@ -66,8 +66,8 @@ def test_a_chain_of_urls_goes_into_an_archive(tmp_path):
         for path in paths:
             archive.write(path, path.name)
             path.unlink()
-    for place, (url, number) in enumerate((("zip://*.onnx::", 2), ("zip://m00.onnx::file://", 1))):
-        out = tmp_path / f"out{place}"
+    for index, (url, number) in enumerate((("zip://*.onnx::", 2), ("zip://m00.onnx::file://", 1))):
+        out = tmp_path / f"out{index}"
         assert scan(f"{url}{tmp_path / 'zoo.zip'}", "--out", out) == 0
         assert [row["status"] for row in rows(out) if row["kind"] == "file"] == ["ok"] * number
 
@@ -123,8 +123,8 @@ def test_what_cannot_be_read_is_a_row_that_says_why(tmp_path):
 
 
 def test_external_data_are_not_fetched_and_not_called_missing(tmp_path):
-    made = onnx.load_from_string(model(64))
-    onnx.save(made, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    saved = onnx.load_from_string(model(64))
+    onnx.save(saved, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
     assert scan(tmp_path, "--out", tmp_path / "out") == 0
     assert statuses(tmp_path / "out") == {"m.onnx": "external"}
     assert "CNN006" not in {row["code"] for row in rows(tmp_path / "out")}
@@ -227,9 +227,9 @@ def test_names_of_every_kind_are_rows(tmp_path, capsys):
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(model())
     assert scan(folder, "--out", tmp_path / "out") == 0
     assert "\x1b" not in capsys.readouterr().err
-    found = [row for row in rows(tmp_path / "out") if row["kind"] == "file"]
-    assert {row["status"] for row in found} == {"ok"}
-    names = {row["url"].rpartition("/")[2] for row in found}
+    files = [row for row in rows(tmp_path / "out") if row["kind"] == "file"]
+    assert {row["status"] for row in files} == {"ok"}
+    names = {row["url"].rpartition("/")[2] for row in files}
     assert names == {"a\x1b[31m|`.onnx", "b\\udcff%41.onnx", "c#d e.onnx"}
     assert scan(folder, "--out", tmp_path / "out") == 0
     assert "done before: 3" in capsys.readouterr().err

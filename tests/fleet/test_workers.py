@@ -23,9 +23,9 @@ def ended(pid: int) -> None:
 
 @pytest.fixture(params=[multiprocessing.get_context("spawn"), ProgramContext()], ids=["process", "program"])
 def worker(request):
-    made = Worker(request.param)
-    yield made
-    made.stop()
+    worker = Worker(request.param)
+    yield worker
+    worker.stop()
 
 
 def test_a_process_serves_more_than_once_and_comes_anew(worker):

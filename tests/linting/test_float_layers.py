@@ -41,8 +41,8 @@ def kernels(source: str, **settings: object) -> list[str]:
 
 
 def hazards(source: str, **settings: object) -> list[str]:
-    found = linted(model(source), **{"assume": "f32", "targets": ["cortex-m4"], **settings}).findings
-    return [str(finding.properties["hazard"]) for finding in found if "hazard" in finding.properties]
+    findings = linted(model(source), **{"assume": "f32", "targets": ["cortex-m4"], **settings}).findings
+    return [str(finding.properties["hazard"]) for finding in findings if "hazard" in finding.properties]
 
 
 def test_a_net_runs_on_float_functions() -> None:

@@ -28,10 +28,10 @@ NOT_REGISTERED = ("unless the application registers a kernel", "of the resolver 
 def rows(name, build="default"):
     """Rows of the library that the runtime brings, built for speed."""
     with gzip.open(VECTORS / f"{name}.jsonl.gz", "rt") as file:
-        found = [json.loads(line) for line in file]
+        lines = [json.loads(line) for line in file]
     return [
         row
-        for row in found
+        for row in lines
         if row["kernels"] == "cmsis_nn"
         and row["build"] == build
         and row["optimized_for"] == "SPEED"
@@ -52,11 +52,11 @@ def settings_of(cpu):
 
 @cache
 def errors_of(name, cpu):
-    found = lint_file(path_of(name), settings_of(cpu))
-    assert not found.error
-    assert found.readable
-    custom = [each for each in found.findings if any(words in each.text for words in NOT_REGISTERED)]
-    return (*(each for each in found.findings if each.level is Level.ERROR), *custom)
+    result = lint_file(path_of(name), settings_of(cpu))
+    assert not result.error
+    assert result.readable
+    custom = [finding for finding in result.findings if any(words in finding.text for words in NOT_REGISTERED)]
+    return (*(finding for finding in result.findings if finding.level is Level.ERROR), *custom)
 
 
 @pytest.mark.parametrize("name", ["models", "synthetic"])
@@ -80,7 +80,7 @@ def test_an_error_is_about_a_model_that_stops_or_computes_wrongly(name):
     agreed = {"c_wzp5.tflite", "x_max_unequal.tflite"}  # wrong in the reference kernels also
     for (model, cpu), wrong in ends.items():
         if errors_of(model, cpu) and model not in agreed:
-            assert any(wrong), (model, cpu, [each.text for each in errors_of(model, cpu)])
+            assert any(wrong), (model, cpu, [error.text for error in errors_of(model, cpu)])
 
 
 @pytest.mark.parametrize("name", ["models", "synthetic"])
@@ -89,7 +89,7 @@ def test_an_output_that_differs_from_the_reference_kernels_has_an_error(name):
     for row in rows(name, "release"):
         skipped = row.get("output_note") or row["model"] in LAST_BITS
         if row["status"] == "ok" and not row["equals_reference_kernels"] and not skipped:
-            codes = {each.code[:4] for each in errors_of(row["model"], row["cpu"])}
+            codes = {error.code[:4] for error in errors_of(row["model"], row["cpu"])}
             assert codes & {"CNN3", "CNN4"}, (row["model"], row["cpu"])
             wrong += 1
     assert wrong or name == "models"
@@ -99,11 +99,11 @@ def test_an_output_that_differs_from_the_reference_kernels_has_an_error(name):
 def test_layers_names_the_functions_that_were_called(name):
     for row in rows(name):
         if row["status"] == "ok":
-            found = layers_report(path_of(row["model"]), settings_of(row["cpu"])).rows
-            assert [each["functions"] for each in found] == [each["cmsis_nn"] for each in row["operators"]], row[
-                "model"
-            ]
-            assert all({"index", "op", "functions", "chain", "verdict", "reason"} <= each.keys() for each in found)
+            layers = layers_report(path_of(row["model"]), settings_of(row["cpu"])).rows
+            assert [layer["functions"] for layer in layers] == [
+                operator["cmsis_nn"] for operator in row["operators"]
+            ], row["model"]
+            assert all({"index", "op", "functions", "chain", "verdict", "reason"} <= row.keys() for row in layers)
 
 
 @pytest.mark.parametrize("name", ["models", "synthetic"])

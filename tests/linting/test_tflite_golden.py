@@ -22,10 +22,12 @@ def said(name):
     """Findings, summary and layers of a model, as far as they are not its long names."""
     told = ("--target", "cortex-m4,cortex-m55", "--output-format", "json", f"{name}.tflite")
     shown, layers = (json.loads(text(run(FOLDER, *command, *told))) for command in ((), ("layers",)))
-    found = linted(FOLDER / f"{name}.tflite", targets=["cortex-m4", "cortex-m55"]).findings
+    findings = linted(FOLDER / f"{name}.tflite", targets=["cortex-m4", "cortex-m55"]).findings
     keys = ("index", "op", "target", "functions", "chain", "macs", "instructions", "classes", "hazards")
     return {
-        "findings": [[each.code, each.level.name, each.location.node, each.message] for each in found],
+        "findings": [
+            [finding.code, finding.level.name, finding.location.node, finding.message] for finding in findings
+        ],
         "summary": shown["files"][0]["summary"],
         "layers": [{key: row[key] for key in keys} for row in layers["layers"]],
         "totals": layers["totals"],
@@ -38,9 +40,9 @@ def test_golden(name):
 
 
 def test_figures_of_firmware_and_of_the_file_stand_in_the_summary():
-    found = said("vww_96_int8")["summary"]
-    assert found["macs"] == 7489664
-    assert found["arena_at_least"] is None
-    assert [target["arena_used"] for target in found["targets"]] == [100708, 100772]  # rows of real firmware
-    assert {target["cmsis_nn"]["layers"] for target in found["targets"]} == {30}
-    assert {target["constants"] for target in found["targets"]} == {219072}
+    summary = said("vww_96_int8")["summary"]
+    assert summary["macs"] == 7489664
+    assert summary["arena_at_least"] is None
+    assert [target["arena_used"] for target in summary["targets"]] == [100708, 100772]  # rows of real firmware
+    assert {target["cmsis_nn"]["layers"] for target in summary["targets"]} == {30}
+    assert {target["constants"] for target in summary["targets"]} == {219072}

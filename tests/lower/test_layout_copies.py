@@ -91,8 +91,8 @@ def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
     assert total.copies == 2
     least, most = total.instructions_range or (0, 0)
     ranges = [row["instructions_range"] for row in report.rows if "instructions_range" in row]
-    assert least == total.instructions + sum(one[0] for one in ranges)  # type: ignore[index]
-    assert most == total.instructions + sum(one[1] for one in ranges)  # type: ignore[index]
+    assert least == total.instructions + sum(span[0] for span in ranges)  # type: ignore[index]
+    assert most == total.instructions + sum(span[1] for span in ranges)  # type: ignore[index]
     summary = summarize(analysed("shuffle"))
     assert len(summary.copies) == 2
     assert summary.targets[0].instructions_range == (least, most)
@@ -146,13 +146,13 @@ def test_every_measured_call_of_plain_code_lies_in_its_range(isa: Isa) -> None:
         if row["kind"] == "plain_move":
             code = "copy"
             sizes = [row.get(name, 1) for name in ("n", "h", "w", "in_c")][: row["rank"]]
-            order = [row.get(f"axis_{place}", 0) for place in range(row["rank"])]
+            order = [row.get(f"axis_{index}", 0) for index in range(row["rank"])]
             places = [(sizes[axis], prod(sizes[axis + 1 :])) for axis in order]
-            found = copy_range(target, places)
+            span = copy_range(target, places)
         else:
             code = CODES[row["kind"]]
-            found = reference_range(target, code, (row["in_c"],))
-        least, most = found or (0, 0)
+            span = reference_range(target, code, (row["in_c"],))
+        least, most = span or (0, 0)
         assert least <= min(measured), row
         assert max(measured) <= most, row
         nearest[code] = max(nearest[code], max(measured) / most)
@@ -183,12 +183,12 @@ def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
         ModelVersion(name, FileResult(name, (), Level.WARNING), linter.layered(model(name), targets=["cortex-m4"]))
         for name in ("shuffle", "plain")
     ]
-    found = difference(*versions)
-    figures = {figure.metric: figure for figure in found.figures}
+    comparison = difference(*versions)
+    figures = {figure.metric: figure for figure in comparison.figures}
     most = figures["most_instructions"]
     assert most.change is not None
     assert most.change < (figures["instructions"].change or 0) <= 0
-    gone = [each for each in found.layers if each.before and each.before.cause is Cause.LAYOUT]
+    gone = [layer for layer in comparison.layers if layer.before and layer.before.cause is Cause.LAYOUT]
     assert len(gone) == 2
     assert " to " in cost_text(gone[0], "->")
     same = difference(versions[1], versions[1])

@@ -35,24 +35,24 @@ def lowered(model: str, assume: str = "q7") -> Lowered:
     return lower(read(text(model.strip())), assume)
 
 
-def entries(found: Lowered) -> list[str]:
-    return [f"{each.node.op_type} {each.call.entry if each.call else each.reason}" for each in found.records]
+def entries(layers: Lowered) -> list[str]:
+    return [f"{record.node.op_type} {record.call.entry if record.call else record.reason}" for record in layers.records]
 
 
 def test_layers_of_a_float_model(told: Told) -> None:
-    found = lowered(FLOAT)
-    told(entries(found))
-    assert [node.op_type for node in found.records[0].fused] == ["BatchNormalization"]
-    assert found.records[0].call and found.records[0].call.bias
-    assert found.records[2].call and found.records[2].call.pad_after == (1, 1)
+    layers = lowered(FLOAT)
+    told(entries(layers))
+    assert [node.op_type for node in layers.records[0].fused] == ["BatchNormalization"]
+    assert layers.records[0].call and layers.records[0].call.bias
+    assert layers.records[2].call and layers.records[2].call.pad_after == (1, 1)
 
 
 @pytest.mark.parametrize(("assume", "dense"), [("q15", "fully_connected_q15"), ("q7q15", "fully_connected_q7q15")])
 def test_sixteen_bits(assume: str, dense: str, told: Told) -> None:
-    found = entries(lowered(FLOAT, assume))
-    told(found[:3])
-    assert f"MatMul {dense}" in found
-    assert "AveragePool CMSIS 5 has no pooling in q15" in found
+    layers = entries(lowered(FLOAT, assume))
+    told(layers[:3])
+    assert f"MatMul {dense}" in layers
+    assert "AveragePool CMSIS 5 has no pooling in q15" in layers
 
 
 QUANTIZED = """
@@ -74,19 +74,19 @@ g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <
 
 
 def test_a_quantized_model_is_read_like_a_float_one() -> None:
-    found = lowered(QUANTIZED.replace("TYPE", "uint8"), "q15")
-    assert entries(found) == ["Conv convolve_q7", "Relu relu_q7"]
+    layers = lowered(QUANTIZED.replace("TYPE", "uint8"), "q15")
+    assert entries(layers) == ["Conv convolve_q7", "Relu relu_q7"]
 
 
 @pytest.mark.parametrize(
-    ("operator", "found"),
+    ("operator", "counterpart"),
     [
         ("GlobalAveragePool", "avgpool_q7"),
         ("Sigmoid", "activation_q7"),
         ("Softmax", "softmax_q7"),
     ],
 )
-def test_an_operator_that_carries_scales_is_the_one_it_stands_for(operator: str, found: str) -> None:
+def test_an_operator_that_carries_scales_is_the_one_it_stands_for(operator: str, counterpart: str) -> None:
     source = """
     <ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
     g (int8[1, 4, 8, 8] x) => (int8[N, C, H, W] y) <float s = {0.1}, int8 z = {0}> {
@@ -94,4 +94,4 @@ def test_an_operator_that_carries_scales_is_the_one_it_stands_for(operator: str,
     }
     """.replace("NAME", operator + ("<axis = -1, opset = 13>" if operator == "Softmax" else ""))
     graph = read(text(source))
-    assert entries(lower(graph, "q7")) == [f"QLinear{operator} {found}"]
+    assert entries(lower(graph, "q7")) == [f"QLinear{operator} {counterpart}"]

@@ -41,10 +41,10 @@ def test_qlinear_conv_with_channels_last_is_refused_with_the_reason() -> None:
 def test_fused_matmul_lets_its_channels_change() -> None:
     for swap in (0, 1):
         dimensions = between("FusedMatMul", MICROSOFT, swap)
-        found = dimensions.class_of("first", 1)
-        assert found is not None
-        assert found.freedom is Freedom.FREE
-        assert [layer.label for layer in found.readers] == ["second"]
+        group = dimensions.class_of("first", 1)
+        assert group is not None
+        assert group.freedom is Freedom.FREE
+        assert [layer.label for layer in group.readers] == ["second"]
 
 
 def test_fused_matmul_that_moves_a_batch_axis_is_locked_with_the_reason() -> None:

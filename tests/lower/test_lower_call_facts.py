@@ -37,8 +37,8 @@ def convolution(bias: str, groups: int) -> KernelCall:
 def test_a_bias_is_an_input_or_a_constant_added_behind(bias: str, there: bool) -> None:
     call = convolution(bias, 4)
     assert call.bias is there
-    found = [hazard.id for hazard in route(call, target_of("cortex-m4")).hazards]
-    assert found == ([] if there else ["conv-grouped-no-bias"])
+    names = [hazard.id for hazard in route(call, target_of("cortex-m4")).hazards]
+    assert names == ([] if there else ["conv-grouped-no-bias"])
 
 
 def test_a_missing_bias_does_no_harm_to_one_group() -> None:
@@ -107,7 +107,7 @@ def test_an_lstm_has_a_state_where_one_is_given_that_is_not_zero(name: str) -> N
 @pytest.mark.parametrize(("release", "dropped"), [("5.0.0", False), ("6.0.0", True), ("7.0.0", True), ("main", False)])
 def test_two_releases_drop_the_state_of_an_lstm(release: str, dropped: bool) -> None:
     target = target_of("cortex-m4", release)
-    found = [hazard.id for hazard in route(lstm(["ones", "ones"]), target).hazards]
-    assert found == (["lstm-initial-state-dropped"] if dropped else [])
+    names = [hazard.id for hazard in route(lstm(["ones", "ones"]), target).hazards]
+    assert names == (["lstm-initial-state-dropped"] if dropped else [])
     unknown = lstm([])._replace(initial_state=None)
     assert bool(route(unknown, target).open_hazards) is dropped

@@ -111,9 +111,9 @@ def test_a_clamp_behind_an_equal_scale_is_part_of_the_layer() -> None:
 def test_unsigned_integers_count_from_minus_128() -> None:
     graph = read(CASES["uint8"]().model())
     conv = next(node for node in graph.nodes if node.op_type == "Conv")
-    found = of_input(graph, conv, 0)
-    assert found is not None
-    assert (found.zero_points, found.signed_zero_points) == ((128,), (0,))
+    quantization = of_input(graph, conv, 0)
+    assert quantization is not None
+    assert (quantization.zero_points, quantization.signed_zero_points) == ((128,), (0,))
 
 
 def test_a_scale_of_zero_is_refused() -> None:
@@ -186,8 +186,8 @@ def test_a_constant_behind_a_convolution_vanishes_only_with_one_number_per_chann
         [helper.make_tensor_value_info("y", 1, None)],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
-    found = [record.node.op_type for record in lower(read(finished(graph))).records]
-    assert found == (["Conv"] if fused else ["Conv", op_type])
+    operators = [record.node.op_type for record in lower(read(finished(graph))).records]
+    assert operators == (["Conv"] if fused else ["Conv", op_type])
 
 
 @pytest.mark.parametrize("pool", ["MaxPool<kernel_shape = [8, 8]>", "GlobalAveragePool", "GlobalMaxPool"])
@@ -233,8 +233,8 @@ def shared(name: str) -> Lowered:
     ],
 )
 def test_named_cases(name: str, op_type: str, verdict: Verdict, cause: Cause | None, count: int) -> None:
-    found = [record for record in shared(name).records if record.node.op_type == op_type and record.cause is cause]
-    assert [record.verdict for record in found] == [verdict] * count
+    records = [record for record in shared(name).records if record.node.op_type == op_type and record.cause is cause]
+    assert [record.verdict for record in records] == [verdict] * count
 
 
 @pytest.mark.parametrize("name", ["pad12", "pad2d"])
@@ -328,8 +328,8 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: 
     branches = convolution()
     other = branches.real
     branches.layer("Relu").rounded(0.01).layer("Add", other).rounded(0.3)
-    for made in (behind_plain, branches):
-        records = lower(read(made.model())).records
+    for built in (behind_plain, branches):
+        records = lower(read(built.model())).records
         (relu,) = [record for record in records if record.node.op_type == "Relu"]
         assert (relu.verdict, relu.cause) == (Verdict.REFERENCE, Cause.NO_FUNCTION)
         told(relu.reason)
@@ -353,9 +353,9 @@ def test_a_pad_of_its_own_result_ends() -> None:
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "Cast", "Div", "Conv"])
 def test_readers_without_operands_are_no_error(op_type: str) -> None:
     """A node without outputs reads a result and a Pad, one without inputs stands beside them."""
-    made = convolution()
-    model = made.model()
-    for node in (helper.make_node(op_type, [made.nodes[2].output[0]], []), helper.make_node(op_type, [], ["lost"])):
+    built = convolution()
+    model = built.model()
+    for node in (helper.make_node(op_type, [built.nodes[2].output[0]], []), helper.make_node(op_type, [], ["lost"])):
         model.graph.node.append(node)
     graph = read(model)
     assert lower(graph).records

@@ -35,34 +35,34 @@ def vector(*values: float) -> Interval:
 
 
 def test_numbers_are_exact_and_what_is_not_finite_is_unknown() -> None:
-    found = vector(1, NAN, np.inf)
-    assert found.exact.tolist() == [True, False, False]
-    assert found.varies.tolist() == [False, True, True]
-    assert found.low is found.high
+    span = vector(1, NAN, np.inf)
+    assert span.exact.tolist() == [True, False, False]
+    assert span.varies.tolist() == [False, True, True]
+    assert span.low is span.high
 
 
 def test_margins_keep_zero_and_unknown() -> None:
-    found = vector(0, 8, NAN).rounded(0.25)
-    assert found.low[:2].tolist() == [0, 6]
-    assert found.high[:2].tolist() == [0, 10]
-    assert np.isnan(found.low[2])
-    assert found.varies.tolist() == [False, False, True]
+    span = vector(0, 8, NAN).rounded(0.25)
+    assert span.low[:2].tolist() == [0, 6]
+    assert span.high[:2].tolist() == [0, 10]
+    assert np.isnan(span.low[2])
+    assert span.varies.tolist() == [False, False, True]
 
 
 def test_a_fault_stays_the_first_one_and_forgets_the_elements_it_is_for() -> None:
     first, second = Fault("is NaN"), Fault("is infinite")
-    found = vector(1, 2, 3).flawed(np.array([False, True, False]), first)
-    found = found.flawed(np.array([True, False, False]), second)
-    assert found.fault is first
-    assert found.varies.tolist() == [True, True, False]
+    span = vector(1, 2, 3).flawed(np.array([False, True, False]), first)
+    span = span.flawed(np.array([True, False, False]), second)
+    assert span.fault is first
+    assert span.varies.tolist() == [True, True, False]
     assert vector(1).flawed(np.array([False]), first).fault is None
 
 
 def test_either_of_two_varies_unless_they_are_one_number() -> None:
-    found = hull(vector(1, 2, 3), vector(1, 5, NAN))
-    assert found.low[:2].tolist() == [1, 2]
-    assert found.high[:2].tolist() == [1, 5]
-    assert found.varies.tolist() == [False, True, True]
+    span = hull(vector(1, 2, 3), vector(1, 5, NAN))
+    assert span.low[:2].tolist() == [1, 2]
+    assert span.high[:2].tolist() == [1, 5]
+    assert span.varies.tolist() == [False, True, True]
     chosen = either(np.array([True, False]), vector(1, 2), vector(3, 4))
     assert chosen.low.tolist() == [1, 4]
 
@@ -100,10 +100,10 @@ def test_limits_of_types(elem_type: str, least: float, most: float) -> None:
 
 
 def test_integers_that_do_not_fit_are_any_of_their_type() -> None:
-    found = as_stored(vector(100, 200, NAN), "int8")
-    assert found.low.tolist() == [100, -128, -128]
-    assert found.high.tolist() == [100, 127, 127]
-    assert found.varies.tolist() == [False, True, True]
+    span = as_stored(vector(100, 200, NAN), "int8")
+    assert span.low.tolist() == [100, -128, -128]
+    assert span.high.tolist() == [100, 127, 127]
+    assert span.varies.tolist() == [False, True, True]
 
 
 def test_real_numbers_that_do_not_fit_are_no_numbers() -> None:
@@ -123,10 +123,10 @@ def test_what_tells_one_value_depends_on_the_type() -> None:
 
 def test_levelling_hides_what_differs() -> None:
     table = exactly(np.array([[1.0, 1.0], [2.0, 3.0]]))
-    found = along(table, 0)
-    assert found.low.tolist() == [1, 2]
-    assert found.high.tolist() == [1, 3]
-    assert found.varies.tolist() == [False, True]
+    span = along(table, 0)
+    assert span.low.tolist() == [1, 2]
+    assert span.high.tolist() == [1, 3]
+    assert span.varies.tolist() == [False, True]
     assert level(table, [0, 1]).low.tolist() == [[1]]
     assert lay(vector(1, 2), 1, 3).low.shape == (1, 2, 1)
 

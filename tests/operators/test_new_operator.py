@@ -54,7 +54,7 @@ def classes(copy, model, policy):
     done = copy.python("-m", "onnxlint_cmsis", *options, model)
     (file,) = json.loads(done.stdout)["files"]
     assert file["fix"]["proof"] is not None or not file["fix"]["changed"]
-    return [(one["have"], one["want"]) for one in file["fix"]["classes"]]
+    return [(group["have"], group["want"]) for group in file["fix"]["classes"]]
 
 
 def test_one_record_makes_classes_lanes_and_fixes_know_an_operator(without):
@@ -63,7 +63,7 @@ def test_one_record_makes_classes_lanes_and_fixes_know_an_operator(without):
         "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"
     )
     assert "operator Softsign of domain ai.onnx is not known" in shown.stdout
-    assert [classes(copy, *one) for one in (ROUTE, CUT)] == [[], []]
+    assert [classes(copy, *options) for options in (ROUTE, CUT)] == [[], []]
     copy.replace(FAMILY, "\nCURVES = (\n", f"\nCURVES = (\n{row}")
     shown = copy.python(
         "-m", "onnxlint_cmsis", "--isolated", "--explain", "--select", "CNN1", "--min-level", "note", "gaining.onnx"

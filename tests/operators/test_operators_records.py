@@ -42,7 +42,7 @@ def test_readers_decide_on_new_lanes_of_what_is_handed_on(operator: Operator) ->
     assert (operator.new_lane == AS_READ) == (hands_on and not operator.roles.quantized)
 
 
-@pytest.mark.parametrize("name", sorted(one.name for one in CURVES if one.new_lane != AS_READ))
+@pytest.mark.parametrize("name", sorted(curve.name for curve in CURVES if curve.new_lane != AS_READ))
 def test_a_new_constant_of_a_curve_stays_finite(name: str) -> None:
     """0 where the function is finite at 0, else 1."""
     if not onnx.defs.has(name):
@@ -59,8 +59,8 @@ def test_a_new_divisor_or_exponent_is_1(name: str) -> None:
 
 
 def test_new_channels_of_constants_keep_a_lane_finite() -> None:
-    zero, one, serving = NewElement.ZERO, NewElement.ONE, NewElement.SERVING
-    assert new_elements("", "BatchNormalization", 5) == [zero, one, zero, zero, one]
+    zero, unit, serving = NewElement.ZERO, NewElement.ONE, NewElement.SERVING
+    assert new_elements("", "BatchNormalization", 5) == [zero, unit, zero, zero, unit]
     assert new_elements("", "PRelu", 2) == [zero, zero]
     assert new_elements("", "Conv", 3) == [zero] * 3
     assert new_elements("", "DequantizeLinear", 3) == [zero, serving, serving]
@@ -70,7 +70,7 @@ def test_new_channels_of_constants_keep_a_lane_finite() -> None:
 
 def new_elements(domain: str, name: str, inputs: int) -> list[NewElement | NotFollowed]:
     """What new elements of each input of a node are."""
-    return [operator_named(domain, name).new_element(place, inputs) for place in range(inputs)]
+    return [operator_named(domain, name).new_element(index, inputs) for index in range(inputs)]
 
 
 def computed(name: str, at: float) -> np.ndarray:
@@ -111,16 +111,16 @@ def test_an_unknown_operator_has_a_record_that_declines() -> None:
     assert not record.moves
 
 
-@pytest.mark.parametrize("name", sorted(one.name for one in CURVES if one.zero and onnx.defs.has(one.name)))
+@pytest.mark.parametrize("name", sorted(curve.name for curve in CURVES if curve.zero and onnx.defs.has(curve.name)))
 def test_what_keeps_zeros_makes_zeros_of_zeros(name: str) -> None:
     node = helper.make_node(name, ["x"], ["y"], **({"to": TensorProto.FLOAT16} if name == "Cast" else {}))
     held = ["x", "like"] if name == "CastLike" else ["x"]
     node.input[:] = held
-    inputs = [helper.make_tensor_value_info(one, TensorProto.FLOAT, [2]) for one in held]
+    inputs = [helper.make_tensor_value_info(input_name, TensorProto.FLOAT, [2]) for input_name in held]
     output = helper.make_value_info("y", onnx.TypeProto())
     model = helper.make_model(helper.make_graph([node], "one", inputs, [output]))
-    made = ReferenceEvaluator(model).run(None, dict.fromkeys(held, np.zeros(2, np.float32)))[0]
-    assert not np.asarray(made).any()
+    zeros = ReferenceEvaluator(model).run(None, dict.fromkeys(held, np.zeros(2, np.float32)))[0]
+    assert not np.asarray(zeros).any()
 
 
 @pytest.mark.parametrize("name", ["DepthToSpace", "SpaceToDepth"])

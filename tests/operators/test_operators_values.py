@@ -30,7 +30,7 @@ def test_what_moves_elements_says_where_or_which(operator: Operator) -> None:
 
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_a_curve_is_zero_at_zero_where_its_record_says_so(name: str) -> None:
-    record = next(one for one in RECORDS if one.name == name)
+    record = next(record for record in RECORDS if record.name == name)
     with np.errstate(all="ignore"):
         at_zero = bent(point(0.0), CURVES[name], _node(name), 2.0**-20)
     if 0 in record.zero:
@@ -39,23 +39,23 @@ def test_a_curve_is_zero_at_zero_where_its_record_says_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_a_curve_stays_between_the_bounds_of_its_record(name: str) -> None:
-    bounds = next(one for one in RECORDS if one.name == name).bounds
+    bounds = next(record for record in RECORDS if record.name == name).bounds
     for span in SPANS:
         with np.errstate(all="ignore"):
-            found = bent(span, CURVES[name], _node(name), 0.0)
+            result = bent(span, CURVES[name], _node(name), 0.0)
         if bounds is not None:
-            assert bounds[0] <= found.low
-            assert found.high <= bounds[1]
-        assert found.fault is not None or found.low <= found.high
+            assert bounds[0] <= result.low
+            assert result.high <= bounds[1]
+        assert result.fault is not None or result.low <= result.high
 
 
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_a_curve_of_one_number_does_not_vary(name: str) -> None:
     for span in SPANS:
         with np.errstate(all="ignore"):
-            found = bent(span, CURVES[name], _node(name), 2.0**-20)
+            result = bent(span, CURVES[name], _node(name), 2.0**-20)
         if not span.varies:
-            assert found.fault is not None or not found.varies
+            assert result.fault is not None or not result.varies
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
@@ -63,10 +63,10 @@ def test_a_pair_varies_where_an_operand_does_unless_it_is_one_number(name: str) 
     for left in SPANS:
         for right in SPANS:
             with np.errstate(all="ignore"):
-                found = PAIRS[name](left, right, 2.0**-20)
-            if found.fault is not None:
+                result = PAIRS[name](left, right, 2.0**-20)
+            if result.fault is not None:
                 continue
-            if found.varies:
+            if result.varies:
                 assert left.varies or right.varies
             elif left.varies or right.varies:
-                assert found.high - found.low <= 1e-5 * (1 + abs(found.low))
+                assert result.high - result.low <= 1e-5 * (1 + abs(result.low))
