@@ -265,6 +265,7 @@ def test_variables_are_named_for_what_they_hold() -> None:
         *MODULES,
         *FIRMWARE,
         *(path for name in ("scripts", "lab", "bench") for path in (ROOT / name).glob("*.py")),
+        *(ROOT / "tests").rglob("*.py"),
     ]
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

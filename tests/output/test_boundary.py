@@ -262,8 +262,8 @@ def test_ties_differ_between_onnx_and_tensorflow_lite_micro(tmp_path: Path) -> N
         folder.mkdir()
         header = boundary_in_c(rows(("int8", 1.0, 0), ties=ties), "m.onnx")
         library = ctypes.CDLL(str(compiled("cc", header, folder, "-shared", "-fPIC", "-lm")))
-        found[ties] = called(library, "input_0_x_quantize", "int8", np.float32([0.5, 1.5, -2.5])).tolist()
-    assert found == {Ties.EVEN: [0, 2, -2], Ties.AWAY: [1, 2, -3]}
+        results[ties] = called(library, "input_0_x_quantize", "int8", np.float32([0.5, 1.5, -2.5])).tolist()
+    assert results == {Ties.EVEN: [0, 2, -2], Ties.AWAY: [1, 2, -3]}
 
 
 def test_a_damaged_zero_point_of_floats_gives_no_numbers() -> None:
