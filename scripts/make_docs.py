@@ -63,8 +63,8 @@ tables, `unfixable` and `extend-*` are added. `--show-settings` prints the setti
 `onnxlint-cmsis config --schema` a JSON Schema for editors.
 
 Patterns have `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
-name; one with a slash starts at the folder of the configuration file. A folder covers everything in it. Rules are
-codes, prefixes or names.
+name; one with a slash starts at the folder of the configuration file. Rules are codes, prefixes or names. A table of
+CPU = size is CPU=SIZE on the command line.
 """
 
 EXAMPLE = f"""
@@ -114,57 +114,51 @@ Activations are int8 (or uint8, which the device has less 128), or int16 with ze
 int64. Operators stand between QuantizeLinear and DequantizeLinear; Relu, Clip and the Add of a constant bias right
 behind them are taken in. Float models are quantized so first. A layer without a bias gets a NULL pointer for it.
 
-Functions are called from 4.0.0 on, or from the release behind them. Reference code also runs where the copy has no
-function, but for depthwise, maximum and minimum.
+Functions are called from 4.0.0 on, or from the release behind them. Where the copy has none, reference code runs, if
+there is any. Forms:
 
-| form | CMSIS-NN | reference code |
-|---|---|---|
 """
 
 FIRMWARE_OPERATORS = """
 ## Which operators?
 
-| operator | form | not run |
-|---|---|---|
 """
 
 FIRMWARE_FORMATS = """
-Operators on integers are read as the operator on real numbers that they compute, between the same scales:
-
-"""
+Operators on integers are read as those on real numbers, between the same scales: """
 
 
 def firmware_page() -> str:
     """The page of what firmware_check runs."""
-    forms = "".join(f"| {name} | {_functions(form)} | {_plain(name, form)} |\n" for name, form in FORMS.items())
+    forms = "".join(f"* {name}: {_functions(form)}{_plain(name, form)}\n" for name, form in FORMS.items())
     operators: dict[tuple[str, str], list[str]] = {}
     for (_, name), row in OPERATORS.items():
         operators.setdefault((" or ".join(row.forms), row.limits), []).append(name)
     rows = "".join(
-        f"| {', '.join(dict.fromkeys(names))} | {form} | {limits} |\n" for (form, limits), names in operators.items()
+        f"* {', '.join(dict.fromkeys(names))}: {form}{f'; not run: {limits}' if limits else ''}\n"
+        for (form, limits), names in operators.items()
     )
     moves = [record.name for record in RECORDS.values() if record.elements in MOVES]
     reals = {name: computed(record) for (_, name), record in RECORDS.items()}
-    rows += f"| {', '.join(moves)} | none: another way to read memory; move where a layer wants an order | |\n"
+    rows += f"* {', '.join(moves)}: another way to read memory; move where a layer wants an order\n"
     read = ", ".join(f"{name} as {real.name}" for name, real in reals.items() if real)
     formats = f"{read}.\n"
     return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
 
 
 def _functions(form: LayerForm) -> str:
-    names = (
-        f"`{function.name}`{'' if function.since == '4.0.0' else f' ({function.since})'}" for function in form.functions
-    )
-    return ", ".join(names) or "none"
+    return ", ".join(f"`{row.name}`{'' if row.since == '4.0.0' else f' ({row.since})'}" for row in form.functions)
 
 
 def _plain(name: str, form: LayerForm) -> str:
     """When reference code computes a form, and for which activations."""
     if not form.plain:
-        return "never"
+        return "; no reference code"
     plain_types = REFERENCE_TYPES[form.code or name]
-    types = "" if plain_types == ("s8",) else f", for {' and '.join(plain_types)}"
-    return f"always{types}" if not form.functions else form.apart
+    types = "" if plain_types == ("s8",) else f" for {' and '.join(plain_types)}"
+    if not form.functions:
+        return f"reference code{types}"
+    return f"; reference code for {form.apart}" if form.apart else ""
 
 
 FIXES_HEAD = """
@@ -199,13 +193,11 @@ def pages() -> dict[Path, str]:
 
 def rule_page(rule: Rule) -> str:
     """The page of one rule; a rule with causes has an example of each."""
-    head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{rule.explanation.strip()}\n"
+    head = f"# {rule.code} {rule.name}\n\n"
     if not rule.causes:
-        return f"{head}{_repairs(rule)}\n## Reported\n{_model(rule.bad)}"
-    text = cleandoc(rule.docs or rule.summary)
-    head = f"# {rule.code} {rule.name}\n\nLevel: {rule.level.name.lower()}\n\n{text}\n"
-    return head + "".join(
-        f"\n## {rule.code}[{cause.key}]\n\n{cause.what} {cause.do} Source: `{cause.source}`.\n{_model(cause.bad)}"
+        return f"{head}{rule.explanation.strip()}\n{_repairs(rule)}\n{_model(rule.bad)}"
+    return f"{head}{cleandoc(rule.docs or rule.summary)}\n" + "".join(
+        f"\n## {rule.code}[{cause.key}]\n\n{cause.what} {cause.do} Source: `{cause.source}`.\n\n{_model(cause.bad)}"
         for cause in rule.causes
     )
 
@@ -220,14 +212,14 @@ def _repairs(rule: Rule) -> str:
 
 
 def _model(example: Example) -> str:
-    """A model in ONNX's textual syntax, or what it is in words."""
-    options = f"\nWith `{example.options}`:\n" if example.options else ""
+    """A model that is reported, in ONNX's textual syntax or in words."""
+    options = f" with `{example.options}`" if example.options else ""
     files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
     model = example.shown or example.model
     if model is None:
-        return "\nA path that does not exist.\n"
+        return "Reported: a path that does not exist.\n"
     text = (model if isinstance(model, str) else model.decode()).strip()
-    return f"{options}\n```text\n{text}\n```\n{files}"
+    return f"Reported{options}:\n\n```text\n{text}\n```\n{files}"
 
 
 INDEX_HEAD = """# What does it find?
@@ -276,8 +268,9 @@ def _fixes() -> str:
 def _row(key: Key) -> str:
     """What a key takes, its default and its option."""
     value = ", ".join(f'`"{word}"`' for word in key.allowed) or SETTING_KINDS[key.kind].words
-    option = f"; `{key.option}`" if key.option else ""
-    return f"{value}; default `{toml(key.default)}`{option}"
+    value = value.replace("rule codes, prefixes or names", "rules")
+    default = f"default `{toml(key.default)}`" if key.default not in ("", [], {}) else ""
+    return "; ".join(filter(None, (value, default, f"`{key.option}`" if key.option else "")))
 
 
 def main(argv: list[str]) -> int:

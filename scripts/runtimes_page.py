@@ -6,6 +6,7 @@ from onnxlint_cmsis.checks.run_checks import code_of
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
 from onnxlint_cmsis.runtimes.runtime import (
+    EXECUTORCH,
     REVIEWED,
     STATUS_OF_TFLM,
     TFLM,
@@ -85,15 +86,13 @@ not fixed. Operators are those of 1.1 to 1.5.1. The linter was compared with no 
 The instructions of LSTM and SVDF are not known, and the total leaves them out.
 
 An unrolled net runs, mostly in reference code, in ten times the arena of convolutions over time, which stay in
-CMSIS-NN. Five nets (12 steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow
+CMSIS-NN. Nets (12 steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow
 2.21.0 and Keras 3.15.1, for Cortex-M4; all ran in PyPI's tflite-micro:
 
 | net | layers in CMSIS-NN | in reference code | bytes of arena |
 |---|---|---|---|
 | `LSTM(16, unroll=True)` | 70 | 94 | 42,448 |
 | `GRU(16, unroll=True)` | 102 | 93 | 45,520 |
-| `SimpleRNN(16, unroll=True)` | 35 | 13 | 12,616 |
-| two `Conv1D(16, 3, padding="causal")`, the second with dilation 2, and a global average | 5 | 1 | 3,136 |
 | two `Conv1D(16, 3)`, the second with dilation 2, and `Flatten` | 3 | 0 | 1,968 |
 
 Without `unroll=True` the converter crashed while it calibrated LSTM and GRU. In 16x8 it gives dense layers a scale for
@@ -116,15 +115,14 @@ HOSTS = """
 
 The same quantized model need not give the same integers on a device as in LiteRT or ONNX Runtime. The device multiplies
 a sum by a number of 31 bits, and rounds twice where the shift is negative: to 2^-n first, then to a whole step. Desktop
-kernels round once, most of them a float. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of
--1, 0.8 % at -6. They are equal where the shift is 0 or more and the host rounds halves up, and where both are clamped.
+kernels round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of -1, 0.8 % at -6.
 
 `onnxlint-cmsis layers --against-host FILE` tells it of a model ([example](commands.md#what-does-each-layer-do)):
 
-* A step is one unit of the layer's result. Each bound holds for equal inputs. `up to 0.4 %` is the part of random
-  results that differs where none is clamped. `not bounded` comes with its reason.
-* The bound of an output takes every layer's worst case through all weights. No input may reach it, and deep models have
-  none: compare outputs by what they decide, such as the class.
+* A step is one unit of the layer's result. Bounds hold for equal inputs. `up to 0.4 %` is the part of random results
+  that differs where none is clamped.
+* The bound of an output takes every layer's worst case through all weights, and deep models have none: compare outputs
+  by what they decide, such as the class.
 * An operator that the device refuses, or computes wrongly, has no bound.
 * A `.tflite` file is held against LiteRT as shipped (`litert`) and its reference kernels (`litert-reference`), an ONNX
   model against ONNX Runtime with CMSIS-NN called directly. There a layer of int8 is one step off at most, one of int16
@@ -220,7 +218,7 @@ def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
         operators = ", ".join(dict.fromkeys(op for row in group for op in row.ops)) or "others"
         if not lines or lines[-1][0] != operators:
             lines.append((operators, {}))
-        lines[-1][1][_condition(group[0], whole=name != TFLM)] = None
+        lines[-1][1][_condition(group[0], whole=name == EXECUTORCH.name)] = None
     return head + "".join(f"* {operators}: {'; '.join(said)}\n" for operators, said in lines)
 
 
@@ -248,7 +246,11 @@ def _condition(row: ConditionRow, *, whole: bool) -> str:
     """Cause and days of a row, with the reason where values are wrong; `whole` with every reason."""
     finding = f"{code_of(kind_of(row.verdict, row.cause))}[{row.cause}]" if row.cause else row.verdict.value
     days = " ".join(filter(None, (row.since and f"from {row.since}", row.until and f"until {row.until}")))
-    reason = f"({row.reason.format(op='it')})" if whole or row.verdict is RuntimeVerdict.WRONG else ""
+    reason = (
+        f"({row.reason.format(op='it')})"
+        if whole or row.verdict in (RuntimeVerdict.WRONG, RuntimeVerdict.CMSIS_NN)
+        else ""
+    )
     return " ".join(filter(None, (finding, days, reason)))
 
 

@@ -272,7 +272,7 @@ class Settings:
     targets: tuple[Target, ...] = setting(
         "targets",
         [*DEFAULT_TARGETS],
-        "CPUs that run the model: cortex-m4, m4+nodsp, m55+nomve. +nodsp and +nomve say that the build switches these "
+        "CPUs that run the model: cortex-m4, m4+nodsp, m55+nomve. +nodsp and +nomve: the build switches these "
         "instructions off.",
         option="--target",
         group=TARGETS,
@@ -284,8 +284,8 @@ class Settings:
     api: str = setting(
         "choice",
         INTEGER.api,
-        "Functions that are called: current (s8, s16, s4) or legacy (q7, q15). cmsis5-5.6.0 to cmsis5-5.9.0 have the "
-        "legacy ones; with these `release` is cmsis5-5.9.0 and `assume` is q7, unless they are set.",
+        "Functions that are called: current (s8, s16, s4) or legacy (q7, q15). With legacy `release` is "
+        "cmsis5-5.9.0 and `assume` is q7, unless they are set.",
         allowed=(INTEGER.api, LEGACY.api),
         option="--api",
         group=TARGETS,
@@ -293,9 +293,8 @@ class Settings:
     runtime: Runtime = setting(
         "runtime",
         AUTO,
-        "Who calls CMSIS-NN: direct (your application), tflm, executorch or tvm. tflm is TensorFlow Lite Micro, tvm "
-        "goes up to 0.18.0. @ and a commit or date choose another revision than the newest that was reviewed "
-        "(tflm@2026-06). auto is tflm for .tflite files, executorch for .pte files and direct for .onnx files. A "
+        "Who calls CMSIS-NN: direct (your application), tflm, executorch or tvm. @ and a commit or date choose a "
+        "revision (tflm@2026-06). auto goes by the file: tflm for .tflite, executorch for .pte, else direct. A "
         "runtime brings its own CMSIS-NN, which is judged unless `release` is set.",
         option="--runtime",
         group=TARGETS,
@@ -304,16 +303,14 @@ class Settings:
     cmsis_nn_build: str = setting(
         "choice",
         "SPEED",
-        "How TensorFlow Lite Micro's kernels are built. SPEED (KERNELS_OPTIMIZED_FOR_SPEED) keeps sums of weights in "
-        "the arena, SIZE (KERNELS_OPTIMIZED_FOR_SIZE) works them out in each run, NONE has reference code alone and no "
-        "CMSIS-NN.",
+        "How TensorFlow Lite Micro's kernels are built. SPEED keeps sums of weights in the arena, SIZE works them"
+        " out in each run (KERNELS_OPTIMIZED_FOR_SPEED, _SIZE), NONE has reference code alone.",
         allowed=("SPEED", "SIZE", "NONE"),
     )
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
-        "Board that stands for its RAM, flash and CPU. `ram`, `flash` and `targets` go before it. A table of CPU = "
-        "board, or CPU=BOARD on the command line, names several.",
+        "Board that stands for its RAM, flash and CPU. `ram`, `flash` and `targets` go before it.",
         option="--board",
         group=TARGETS,
         metavar="[CPU=]NAME",
@@ -321,9 +318,8 @@ class Settings:
     ram: dict[str, int] = setting(
         "memory",
         "",
-        "RAM, for arena and scratch: 65536, 256K or 1M. K and KiB are 1,024 bytes, M and MiB 1,024 of "
-        "those; kB is 1,000 bytes and MB 1,000,000. A table of CPU = size, or CPU=SIZE on the command line, gives each "
-        "target a size. Without it no rule looks at RAM.",
+        "RAM, for arena and scratch: 65536, 256K or 1M. K and KiB are 1,024 bytes, M and MiB 1,024 of those; kB "
+        "is 1,000 bytes and MB 1,000,000. Without it no rule looks at RAM.",
         option="--ram",
         group=TARGETS,
         metavar="[CPU=]SIZE",
@@ -331,7 +327,7 @@ class Settings:
     flash: dict[str, int] = setting(
         "memory",
         "",
-        "Flash, for the model's constants. It is written like `ram`; without it no rule looks at flash.",
+        "Flash, for the model's constants. As `ram`.",
         option="--flash",
         group=TARGETS,
         metavar="[CPU=]SIZE",
@@ -339,14 +335,12 @@ class Settings:
     stack: dict[str, int] = setting(
         "memory",
         "",
-        "Stack that a scratch buffer may take where the application calls CMSIS-NN itself and keeps these buffers "
-        "there. It is written like `ram`; without it no rule looks at the stack.",
+        "Stack for a scratch buffer, where the application calls CMSIS-NN itself. As `ram`.",
     )
     clock: dict[str, int] = setting(
         "frequency",
         "",
-        "Clock, for a predicted time: 120MHz. A table of CPU = clock, or CPU=CLOCK on the command line, "
-        "gives each target one. The time is a range of milliseconds with its source, for CPUs with public figures.",
+        "Clock, for a predicted time: 120MHz. The time is a range of milliseconds, for CPUs with public figures.",
         option="--clock",
         group=TARGETS,
         metavar="[CPU=]CLOCK",
@@ -354,16 +348,15 @@ class Settings:
     memory: str = setting(
         "choice",
         PLACEMENTS[0],
-        "Where activations and weights lie on a Cortex-M55, which narrows the range of the time. tcm: both in tightly "
-        "coupled memory; sram: activations in SRAM, weights in MRAM.",
+        "Where activations and weights lie on a Cortex-M55, which narrows the time. tcm: both in tightly coupled "
+        "memory; sram: activations in SRAM, weights in MRAM.",
         allowed=PLACEMENTS,
     )
     compiler: str = setting(
         "compiler",
         COMPILERS[0],
-        "Compiler, gcc or armclang, and its version: gcc@12.2. CMSIS-NN's source differs in places "
-        "between the two, and some versions of gcc make wrong code of a right kernel. Without a version the finding "
-        "says that yours may.",
+        "Compiler, gcc or armclang, and its version: gcc@12.2. Sources differ between the two, and some versions "
+        "of gcc make wrong code. Without a version the finding says that yours may.",
         option="--compiler",
         group=TARGETS,
         metavar="CC[@VERSION]",
@@ -371,9 +364,9 @@ class Settings:
     assume: str = setting(
         "choice",
         "s8",
-        "Data type that a float model will have: s8, s16, s4, q7, q15, q7q15, f32 or f16. s16 has 16-bit activations, "
-        "s4 has 4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected layers) go with "
-        "the legacy API. With f32 and f16 it stays float, and `release` is main, unless it is set.",
+        "Data type that a float model will have: s8, s16, s4, q7, q15, q7q15, f32 or f16. s16 has 16-bit "
+        "activations, s4 4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected "
+        "layers) go with the legacy API. With f32 and f16 `release` is main, unless it is set.",
         allowed=tuple(kind for family in FAMILIES for kind in family.types),
         option="--assume",
         group=JUDGED,
@@ -382,28 +375,27 @@ class Settings:
     float_weights: str = setting(
         "choice",
         "standard",
-        "Form of the weights that functions for f32 and f16 are given: standard, or packed (blocks of 4 outputs for "
-        "f32 and of 8 for f16, ARM_NN_WEIGHT_FORMAT_NT_N_PACKED).",
+        "Form of the weights of f32 and f16 functions: standard, or packed (blocks of 4 outputs for f32 and of 8 "
+        "for f16, ARM_NN_WEIGHT_FORMAT_NT_N_PACKED).",
         allowed=("standard", "packed"),
     )
     float_scratch: str = setting(
         "choice",
         "given",
-        "Whether functions for f32 and f16 are given the buffer whose size they ask for: given or none. Without one "
-        "they take other kernels.",
+        "Whether f32 and f16 functions are given the buffer that they ask for. Without one they take other kernels.",
         allowed=("given", "none"),
     )
     float_build: str = setting(
         "choice",
         "default",
-        "Build of CMSIS-NN for f32 and f16: default, or no-specialization (NN_DISABLE_SPECIALIZATION), which leaves "
-        "out kernels for single shapes.",
+        "Build of CMSIS-NN for f32 and f16. no-specialization (NN_DISABLE_SPECIALIZATION) leaves out kernels for "
+        "single shapes.",
         allowed=("default", "no-specialization"),
     )
     one_channel: str = setting(
         "choice",
         ONE_CHANNEL[0],
-        "What a convolution with one group over one input channel becomes: converters make either of the two.",
+        "What converters make of a convolution with one group over one input channel.",
         allowed=ONE_CHANNEL,
     )
     input_shapes: dict[str, tuple[int | None, ...]] = setting(
@@ -482,8 +474,8 @@ class Settings:
     min_level: Level | None = setting(
         "least-level",
         BY_FORMAT,
-        "Lowest level that is shown. `by-format` shows warnings, errors and notes that ask for something in "
-        "text and GitHub annotations, and every finding in the other formats. It changes no exit code.",
+        "Lowest level that is shown. `by-format` shows warnings, errors and notes that ask for something in text "
+        "and GitHub annotations, and everything elsewhere. It changes no exit code.",
         allowed=(*LEVELS, BY_FORMAT),
         option="--min-level",
         group=FINDINGS,
@@ -521,10 +513,9 @@ class Settings:
     fix_policy: str = setting(
         "choice",
         "faster",
-        "How a fix chooses channel counts: faster, route or align. faster takes the fewest predicted instructions, "
-        "route meets missed routing conditions only, align takes multiples of `align`, whatever they cost. Each steps "
-        "around errors and wrong results first. It acts on rules that run on the file: CNN3xx, and CNN2xx or, for "
-        "route, CNN1xx.",
+        "How a fix chooses channel counts: faster, route or align. faster takes the fewest predicted "
+        "instructions, route meets missed routing conditions only, align takes multiples of `align`. Each steps "
+        "around errors and wrong results first.",
         allowed=POLICIES,
         option="--fix-policy",
         group=FIXING,
@@ -534,39 +525,38 @@ class Settings:
     min_gain: float = setting(
         "percent",
         0.5,
-        "Percent of a model's predicted instructions that the policy faster has to save; otherwise it changes nothing.",
+        "Percent of a model's predicted instructions that the policy faster has to save.",
     )
     fix_budget_bytes: int | None = setting(
         "bytes",
         "unlimited",
-        "Bytes by which a fix may make the constants of a model larger; what an earlier fix added counts.",
+        "Bytes by which a fix may make the constants of a model larger, earlier fixes counted in.",
     )
     unsafe_fixes: bool = setting(
         "flag",
         False,
-        "Fix also where outputs may change by one step. Constants go into float biases, Softmax gets scale 1/256, and "
-        "pools, Concat and Pad get one scale. Also put a Pad node behind an input where that steps around an error or "
-        "a wrong result.",
+        "Fix also where outputs may change by one step. Constants go into float biases, Softmax gets scale 1/256,"
+        " and pools, Concat and Pad get one scale. A Pad node goes behind an input where that steps around an "
+        "error or a wrong result.",
         option="--unsafe-fixes",
         group=FIXING,
     )
     weights: bool = setting(
         "flag",
         True,
-        "Read weights to find channels that do nothing (rule dead-channels) and sums that overflow (rule "
-        "sum-overflow); without, nothing is removed.",
+        "Read weights to find channels that do nothing and sums that overflow; without, nothing is removed.",
     )
     size_checks_limit: int | None = setting(
         "bytes",
         10_000_000,
-        "Size in bytes of a model file up to which the rules more-channels and dead-channels, which search sizes and "
-        "read weights, run while linting; --fix and --diff have no such limit.",
+        "Bytes of a model file up to which more-channels and dead-channels run while linting; --fix and --diff "
+        "have no such limit.",
     )
     size_checks_layers: int | None = setting(
         "count",
         300,
-        "Layers of a model up to which more-channels and dead-channels run while linting, as each takes some 1.5 ms "
-        "on each target; --fix and --diff have no such limit.",
+        "Layers of a model up to which more-channels and dead-channels run while linting, as each takes some 1.5 "
+        "ms on each target; --fix and --diff have no such limit.",
     )
     file: str = ""
     """Configuration file it comes from; empty for none."""
