@@ -33,8 +33,8 @@ DESCRIPTION = (
     "Show how many bytes of arena a model takes. Of a .tflite file it is that of TensorFlow Lite Micro, to the byte: "
     "head (planned activations and scratch), tail (what stays), and the plan with each buffer's life in operator steps "
     "and its offset, for gcc and the ARM EABI, and an arena whose start and size are multiples of 16. Of an ONNX model "
-    "it is that of the plan which the firmware check builds, with scratch beside it; for a runtime a lower bound. Of a .pte "
-    "file it is what the program plans."
+    "it is that of the plan which the firmware check builds, with scratch beside it; for a runtime a lower bound. Of a "
+    ".pte file it is what the program plans."
 )
 VERSION = 1
 KEYS = ("targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build")
