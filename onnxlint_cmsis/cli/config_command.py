@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.options import CommandParser, columns
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS
 from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
-from onnxlint_cmsis.output.plain import printable, toml_string
+from onnxlint_cmsis.output.plain import printable, toml_string, wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
@@ -59,18 +59,11 @@ def run(argv: list[str]) -> int:
     key = next((key for key in KEYS if key.name == args.key), None)
     if key is None:
         raise UsageError(f"setting {args.key!r} is not known{did_you_mean(args.key, [key.name for key in KEYS])}")
-    sys.stdout.write(_page(key))
-    return 0
-
-
-def _page(key: Key) -> str:
-    from onnxlint_cmsis.cli.options import columns
-    from onnxlint_cmsis.output.plain import wrapped
-
     lines = [wrapped(key.doc, columns(), 0), "", f"Type: {SETTING_KINDS[key.kind].words}"]
     lines += [f"Allowed: {', '.join(key.allowed)}"] if key.allowed else []
     lines += [f"Default: {toml(key.default)}", f"Option: {key.option or '--config ' + key.name + '=VALUE'}"]
-    return "".join(f"{line}\n" for line in lines)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
 
 
 # The JSON Schema of the configuration.

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.output.run import Run
 
 
 def run(argv: list[str]) -> int:
@@ -140,13 +139,30 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
 
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, least: int) -> int:
     """Write the report, or the new baseline; the exit code, `least` or a larger one."""
-    from onnxlint_cmsis.output.run import render
+    from onnxlint_cmsis.output.run import Run, render
 
     if args.write_baseline:
         return max(least, _write_baseline(args, linted))
     outcome = conclude(linted, leading.output_format)
     code = max(least, _exit_code(args, outcome))
-    run_ = _run(args, linted, outcome, leading, code)
+    targets = [target for lint in linted for target in lint.job.settings.targets] or leading.targets
+    run_ = Run(
+        files=outcome.files,
+        targets=tuple(dict.fromkeys(target.label for target in targets)),
+        exit_code=code,
+        folder=str(Path.cwd()),
+        hidden=outcome.hidden,
+        color=not args.output_file and wants_color(args.color, sys.stdout),
+        width=columns(),
+        full_names=args.full_names,
+        explain=args.explain,
+        quiet=args.quiet,
+        statistics=args.statistics,
+        category=args.sarif_category,
+        linted=_mode(args) in ("", "fix"),
+        diff=args.diff,
+        verbose=args.verbose,
+    )
     text = render(leading.output_format, run_)
     if args.output_file:
         from onnxlint_cmsis.ground.files import write_text
@@ -168,29 +184,6 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
     if changed and (args.diff or args.exit_non_zero_on_fix):
         code = max(code, 1)
     return 0 if args.exit_zero and code == 1 else code
-
-
-def _run(args: argparse.Namespace, linted: list[Linted], outcome: RunOutcome, leading: Settings, code: int) -> Run:
-    from onnxlint_cmsis.output.run import Run
-
-    targets = [target for lint in linted for target in lint.job.settings.targets] or leading.targets
-    return Run(
-        files=outcome.files,
-        targets=tuple(dict.fromkeys(target.label for target in targets)),
-        exit_code=code,
-        folder=str(Path.cwd()),
-        hidden=outcome.hidden,
-        color=not args.output_file and wants_color(args.color, sys.stdout),
-        width=columns(),
-        full_names=args.full_names,
-        explain=args.explain,
-        quiet=args.quiet,
-        statistics=args.statistics,
-        category=args.sarif_category,
-        linted=_mode(args) in ("", "fix"),
-        diff=args.diff,
-        verbose=args.verbose,
-    )
 
 
 def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:

@@ -8,7 +8,7 @@ and multiplies with the instructions of one turn. Those were fitted to measureme
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import ceil, prod
 
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, table_for
@@ -114,16 +114,16 @@ KERNELS = (
     Kernel("arm_avgpool_s8", others.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
     Kernel("arm_avgpool_s8", others.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
     Kernel("arm_max_pool_s8", others.max_pool_s8, covers=_one_image),
-    Kernel("arm_elementwise_add_s8", others.add_s8, several=True),
-    Kernel("arm_elementwise_mul_s8", others.mul_s8, several=True),
+    Kernel("arm_elementwise_add_s8", partial(others.elementwise_s8, "add"), several=True),
+    Kernel("arm_elementwise_mul_s8", partial(others.elementwise_s8, "mul"), several=True),
     Kernel("arm_softmax_s8", others.softmax_s8, covers=_rows, several=True),
     Kernel(REVERSED, transposed.reversed_convolution, since=MEASURED, several=True),
     Kernel("arm_transpose_conv_s8", transposed.direct_by_strides, since=MEASURED, until="main", several=True),
     Kernel("arm_transpose_conv_s8", transposed.direct, since="main", several=True),
     Kernel("arm_pad_s8", others.pad_s8, since=MEASURED, several=True),
     Kernel("arm_transpose_s8", others.transpose_s8, since=MEASURED, covers=_ordered, several=True),
-    Kernel("arm_maximum_s8", others.maximum_s8, since=MEASURED, several=True),
-    Kernel("arm_minimum_s8", others.minimum_s8, since=MEASURED, several=True),
+    Kernel("arm_maximum_s8", partial(others.extreme_s8, "maximum"), since=MEASURED, several=True),
+    Kernel("arm_minimum_s8", partial(others.extreme_s8, "minimum"), since=MEASURED, several=True),
     Kernel("arm_fully_connected_per_channel_s8", dense.per_channel_s8, since=MEASURED, several=True),
     Kernel("arm_convolve_s16", convolution.convolve_s16, since=MEASURED, several=True, covers=_dense),
     Kernel("arm_depthwise_conv_s16", depthwise.s16_generic, since=MEASURED, several=True),
@@ -131,8 +131,8 @@ KERNELS = (
     Kernel("arm_fully_connected_s16", others.fully_connected_s16, since=MEASURED, several=True),
     Kernel("arm_avgpool_s16", others.avgpool_s16, since=MEASURED, covers=_touching, several=True),
     Kernel("arm_max_pool_s16", others.max_pool_s16, since=MEASURED, covers=_touching, several=True),
-    Kernel("arm_elementwise_add_s16", others.add_s16, since=MEASURED, several=True),
-    Kernel("arm_elementwise_mul_s16", others.mul_s16, since=MEASURED, several=True),
+    Kernel("arm_elementwise_add_s16", partial(others.elementwise_s16, "add_s16"), since=MEASURED, several=True),
+    Kernel("arm_elementwise_mul_s16", partial(others.elementwise_s16, "mul_s16"), since=MEASURED, several=True),
     Kernel("arm_convolve_1x1_s4_fast", convolution.convolve_1x1_s4_fast, since=MEASURED, several=True, covers=_dense),
     Kernel("arm_convolve_1x1_s4", convolution.convolve_1x1_s4, since=MEASURED, several=True, covers=_dense),
     Kernel(

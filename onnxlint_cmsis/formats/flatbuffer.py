@@ -191,10 +191,19 @@ class Table(NamedTuple):
         field = self.fields[name]
         position = self._position(field.slot)
         if field.type == "string":
-            return _text(self.file, position)
+            if not position:
+                return ""
+            first, count = self.file.vector(self.file.follow(position), 1)
+            self.file.spend(count)
+            return self.file.data[first : first + count].decode("utf-8", "replace")
         if field.type.startswith("["):
             return _numbers(self.file, position, field.type[1:-1])
-        return _scalar(self.file, position, field)
+        number = self.file.number(*self.file.schema.scalars[field.type], position) if position else field.default
+        if field.type in ("float", "double"):
+            return number
+        if field.type == "bool":
+            return bool(number)
+        return _name(self.file.schema, field.type, int(number))
 
     def number(self, name: str) -> int:
         """A whole number; an enumeration's number, not its name."""
@@ -281,15 +290,6 @@ def table_at(file: FlatFile, kind: str, position: int) -> Table:
     return Table(file, kind, Span(position, size), Span(vtable, length))
 
 
-def _scalar(file: FlatFile, position: int, field: Field) -> Value:
-    number = file.number(*file.schema.scalars[field.type], position) if position else field.default
-    if field.type in ("float", "double"):
-        return number
-    if field.type == "bool":
-        return bool(number)
-    return _name(file.schema, field.type, int(number))
-
-
 def _name(schema: Schema, kind: str, number: int) -> int | str:
     """A number, as a name where its type is an enumeration that has one."""
     names = schema.enums.get(kind)
@@ -306,11 +306,3 @@ def _numbers(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tupl
     file.spend(count * width)
     numbers: tuple[int, ...] = struct.unpack_from(f"<{count}{letter}", file.data, first)
     return tuple(str(_name(file.schema, kind, number)) for number in numbers) if kind in file.schema.enums else numbers
-
-
-def _text(file: FlatFile, position: int) -> str:
-    if not position:
-        return ""
-    first, count = file.vector(file.follow(position), 1)
-    file.spend(count)
-    return file.data[first : first + count].decode("utf-8", "replace")

@@ -73,7 +73,24 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
     Fixing runs ONNX Runtime, which can end its process, so that is always another one.
     """
     if any(job.fix for job in jobs) or (processes > 1 and len(jobs) > 1):
-        yield from _in_processes(jobs, min(processes, len(jobs)))
+        from onnxlint_cmsis.ground.workers import each_done, team
+
+        tasks = deque(_Step(number, job, None).task() for number, job in enumerate(jobs))
+        finished: dict[int, Linted] = {}
+        following = 0
+        if any(job.fix for job in jobs):
+            import onnxlint_cmsis.fixers.attempt  # noqa: F401 - what the results are made of: once, before processes start
+        with team(min(processes, len(jobs))) as workers:
+            for task, answer in each_done(workers, tasks):
+                step: _Step = task.label
+                linted = _outcome(step, answer)
+                if step.fixes and _to_lint(linted, answer):
+                    tasks.appendleft(step._replace(fixed=linted).task())
+                    continue
+                finished[step.number] = linted
+                while following in finished:
+                    yield finished.pop(following)
+                    following += 1
     else:
         yield from map(lint_one, jobs)
 
@@ -154,27 +171,6 @@ class _Step(NamedTuple):
         from onnxlint_cmsis.ground.workers import Task
 
         return Task(fix_one if self.fixes else lint_one, self.job, self)
-
-
-def _in_processes(jobs: list[Job], processes: int) -> Iterator[Linted]:
-    from onnxlint_cmsis.ground.workers import each_done, team
-
-    tasks = deque(_Step(number, job, None).task() for number, job in enumerate(jobs))
-    finished: dict[int, Linted] = {}
-    following = 0
-    if any(job.fix for job in jobs):
-        import onnxlint_cmsis.fixers.attempt  # noqa: F401 - what the results are made of: once, before processes start
-    with team(processes) as workers:
-        for task, answer in each_done(workers, tasks):
-            step: _Step = task.label
-            linted = _outcome(step, answer)
-            if step.fixes and _to_lint(linted, answer):
-                tasks.appendleft(step._replace(fixed=linted).task())
-                continue
-            finished[step.number] = linted
-            while following in finished:
-                yield finished.pop(following)
-                following += 1
 
 
 def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:

@@ -223,16 +223,12 @@ def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decis
     if computes_groups_as_dense(route):
         text = f"CMSIS-NN {release} computes a grouped convolution as a dense one"
         return in_reference_code(kind, function, Cause.GROUPS, text)
-    if _ignores_zero_point(record, release):
+    dense = record.layer is not None and record.layer.call.function is Function.FULLY_CONNECTED
+    offset = record.weights is not None and any(record.weights.signed_zero_points)
+    if dense and offset and not reads_weight_offset(release):
         text = f"CMSIS-NN {release} ignores the zero-point of a fully connected layer's weights"
         return in_reference_code(kind, function, Cause.WEIGHT_ZERO_POINT, text)
     return None
-
-
-def _ignores_zero_point(record: LoweredLayer, release: str) -> bool:
-    dense = record.layer is not None and record.layer.call.function is Function.FULLY_CONNECTED
-    offset = record.weights is not None and any(record.weights.signed_zero_points)
-    return dense and offset and not reads_weight_offset(release)
 
 
 # Operators on two activations, or on one and a constant: Add, Sub, Mul, Div, Max and Min.

@@ -142,18 +142,14 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     recurrent = graph.shape(node.inputs[2])
     hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)
     kind, assumed = activation_type(graph, node.inputs[0], assume)
+    # Whether `initial_h` or `initial_c` is given and not zero throughout; None where its values are not known.
+    zero = [is_zero(graph, name) for name in node.inputs[INITIAL] if name]
     call = KernelCall(
         Function.LSTM.entry(kind), Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
-        initial_state=_initial_state(graph, node),
+        initial_state=True if False in zero else None if None in zero else False,
     )  # fmt: skip
     columns = None if features is None or hidden is None else features + hidden
     return Layer(node, call, {}, 1, assumed, product_of(batch, time, 4, hidden, columns))
-
-
-def _initial_state(graph: Graph, node: Node) -> bool | None:
-    """Whether `initial_h` or `initial_c` is given and not zero throughout; None where its values are not known."""
-    zero = [is_zero(graph, name) for name in node.inputs[INITIAL] if name]
-    return True if False in zero else None if None in zero else False
 
 
 def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str:

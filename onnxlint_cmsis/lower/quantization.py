@@ -320,15 +320,6 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
         if not keeps_scale(producer):
             break
         source = producer.inputs[0]
-    return _of_readers(graph, tensor)
-
-
-def keeps_scale(node: Node) -> bool:
-    """Whether a node on integers gives integers of the same scale."""
-    return operator_of(node).elements in _KEEPS or canonical(node) in ("Resize", "Upsample")
-
-
-def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
     waiting, seen = [tensor], {tensor}
     while waiting:
         name = waiting.pop(0)
@@ -341,6 +332,11 @@ def _of_readers(graph: Graph, tensor: str) -> AffineQuantization | None:
                 waiting.append(reader.outputs[0])
                 seen.add(reader.outputs[0])
     return None
+
+
+def keeps_scale(node: Node) -> bool:
+    """Whether a node on integers gives integers of the same scale."""
+    return operator_of(node).elements in _KEEPS or canonical(node) in ("Resize", "Upsample")
 
 
 def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | None:

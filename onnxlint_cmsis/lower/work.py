@@ -33,7 +33,7 @@ from onnxlint_cmsis.lower.layer import (
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.model.roles import Form, Roles
+from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import MOVING, Elements
 from onnxlint_cmsis.operators.weighted import GEMM, MATMUL
 
@@ -117,19 +117,15 @@ def macs_of(graph: Graph, node: Node) -> int | None:
     if form is not None and form.convolves:
         return _convolution(graph, node)
     if operator.root in (MATMUL, GEMM):
-        return _product(graph, node, operator.roles)
+        roles = operator.roles
+        result, left = _shape(graph, node.outputs, 0), _shape(graph, node.inputs, roles.data[0])
+        if roles.form is Form.ROWS:  # the data may be rows of another length, taken apart
+            left = _shape(graph, node.inputs, roles.weights[0])
+        if result is None or not left:
+            return None
+        turned = len(left) > 1 and node.int(roles.stated("transA").attribute)
+        return product_of(*result, left[-2 if turned else -1])
     return _in_steps(graph, node, operator.roles.recurrent) if operator.roles.recurrent else 0
-
-
-def _product(graph: Graph, node: Node, roles: Roles) -> int | None:
-    """Each element of the result is a sum over what the factors have in common."""
-    result, left = _shape(graph, node.outputs, 0), _shape(graph, node.inputs, roles.data[0])
-    if roles.form is Form.ROWS:  # the data may be rows of another length, taken apart
-        left = _shape(graph, node.inputs, roles.weights[0])
-    if result is None or not left:
-        return None
-    turned = len(left) > 1 and node.int(roles.stated("transA").attribute)
-    return product_of(*result, left[-2 if turned else -1])
 
 
 def _convolution(graph: Graph, node: Node) -> int | None:

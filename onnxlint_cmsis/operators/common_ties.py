@@ -140,7 +140,11 @@ def reshape(node: Node, context: Context) -> None:
         context.pin_all((*axes, *result), "the target shape is computed at run time")
         return
     if not node.int("allowzero"):
-        target = _copied(axes, target)
+        zeros = [isinstance(element, Number) and element.value == 0 for element in target]
+        target = tuple(
+            axes[position] if zeros[position] and position < len(axes) else element
+            for position, element in enumerate(target)
+        )
     result = context.output(0, _target_sizes(context, axes, target))
     for position, element in enumerate(target):
         if isinstance(element, Dimension):
@@ -150,15 +154,6 @@ def reshape(node: Node, context: Context) -> None:
         elif element.value >= 0:
             context.name_input(1, position, [result[position]])
     regroup(context, axes, result)
-
-
-def _copied(axes: Axes, target: tuple[Element, ...]) -> tuple[Element, ...]:
-    """The target with each 0 replaced by the input's axis that it copies."""
-    zeros = [isinstance(element, Number) and element.value == 0 for element in target]
-    return tuple(
-        axes[position] if zeros[position] and position < len(axes) else element
-        for position, element in enumerate(target)
-    )
 
 
 def _target_sizes(context: Context, axes: Axes, target: tuple[Element, ...]) -> list[Size]:

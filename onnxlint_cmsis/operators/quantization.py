@@ -24,27 +24,18 @@ def quantize(node: Node, context: Context) -> None:
 def parameter_axes(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
     """Tie the axes of a scale or zero-point to those of the data it is for."""
     if node.int("block_size") or len(parameter) > 1:
-        _blocked(node, context, axes, parameter)
+        if len(parameter) != len(axes):
+            raise NotFollowedError(f"a scale of rank {len(parameter)} for data of rank {len(axes)}")
+        blocked = normalised(node.int("axis", 1), len(axes))
+        for position, (axis, other) in enumerate(zip(axes, parameter, strict=True)):
+            if position == blocked:
+                context.pin_all((axis, other), "quantized in blocks along this axis")
+            else:
+                context.tie(axis, other)
     elif parameter and context.size(parameter[0]) != 1:
-        context.tie(parameter[0], axes[_axis(node, axes)])
+        context.tie(parameter[0], axes[0 if len(axes) == 1 else normalised(node.int("axis", 1), len(axes))])
     elif parameter and len(axes) == 1 and context.size(axes[0]) == 1:
         context.tie(parameter[0], axes[0])
-
-
-def _axis(node: Node, axes: Axes) -> int:
-    """Axis of the scales; for a vector its only one."""
-    return 0 if len(axes) == 1 else normalised(node.int("axis", 1), len(axes))
-
-
-def _blocked(node: Node, context: Context, axes: Axes, parameter: Axes) -> None:
-    if len(parameter) != len(axes):
-        raise NotFollowedError(f"a scale of rank {len(parameter)} for data of rank {len(axes)}")
-    blocked = normalised(node.int("axis", 1), len(axes))
-    for position, (axis, other) in enumerate(zip(axes, parameter, strict=True)):
-        if position == blocked:
-            context.pin_all((axis, other), "quantized in blocks along this axis")
-        else:
-            context.tie(axis, other)
 
 
 def dynamic_quantize(node: Node, context: Context) -> None:

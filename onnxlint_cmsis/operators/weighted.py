@@ -428,11 +428,7 @@ def fully_connected(node: Node, context: Context) -> None:
     if result is None or not result:
         raise NotFollowedError("the rank of the result is not known")
     context.tie(result[-1], rows)
-    _rows(context, axes, columns, result[:-1])
-
-
-def _rows(context: Context, axes: Axes, columns: Dimension, outer: Axes) -> None:
-    """Tie the data to the weights' columns, and what is in front to the front of the result."""
+    outer = result[:-1]
     if context.size(axes[-1]) == context.size(columns):
         context.tie(axes[-1], columns)
         regroup(context, axes[:-1], outer)

@@ -21,7 +21,6 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
     UNIT_DILATION,
     UNIT_STRIDE,
-    Term,
     all_of,
     any_of,
     at_least,
@@ -110,6 +109,8 @@ def _route(kind: FloatType) -> Wrapper:
     def origin(f32: int, f16: int) -> Origin:
         return kind.at(_FILE, function, (f32, f16))
 
+    row = TAPS * kind.bytes
+    rows_behind = minimum((CTX_SIZE - filter_bytes) // row, POSITIONS)  # behind the filter in the buffer
     return Wrapper(
         entry=f"depthwise_{kind.name}",
         function=kind.kernel("depthwise_conv_wrapper"),
@@ -143,15 +144,9 @@ def _route(kind: FloatType) -> Wrapper:
         absent=ABSENT,
         uses=(
             (tiles, tile_bytes(kind, COLS, _MOST_ROWS, OUT_W)),
-            (to_conv, filter_bytes + _rows_behind(kind, filter_bytes)),
+            (to_conv, filter_bytes + rows_behind * row),
         ),
     )
-
-
-def _rows_behind(kind: FloatType, filter_bytes: Term) -> Term:
-    """Windows that lie behind the filter in the buffer: as many as the rest has room for."""
-    row = TAPS * kind.bytes
-    return minimum((CTX_SIZE - filter_bytes) // row, POSITIONS) * row
 
 
 DEPTHWISE_F32_ROUTE, DEPTHWISE_F16_ROUTE = map(_route, FLOAT_TYPES)

@@ -92,7 +92,14 @@ def _products(name: str, sizes: LoopSizes, isa: Isa, together: int) -> Counts:
 
 def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
     if isa is Isa.MVE:
-        return _vectors(name, times, up(depth, 16))
+        vectors = up(depth, 16)
+        return {  # in 5.0.0 and 6.0.0 gcc joins two turns
+            name: times,
+            f"{name}.two_vectors": times * (vectors // 2),
+            f"{name}.odd_vector": times * (vectors % 2),
+            f"{name}.from_2": times * (vectors >= 2),
+            f"{name}.from_3": times * (vectors >= 3),
+        }
     if isa is Isa.SCALAR:
         return {name: times, f"{name}.depth": times * depth}
     blocks = depth // 4
@@ -105,14 +112,3 @@ def _output(isa: Isa, name: str, times: int, depth: int) -> Counts:
     }
     counts |= dict(by_rest(name, times, blocks, UNROLLED)[1:])
     return counts | dict(by_rest(name, times, depth, 4, "tail")[1:])
-
-
-def _vectors(name: str, times: int, vectors: int) -> Counts:
-    """The loop over the depth on MVE; in 5.0.0 and 6.0.0 gcc joins two turns."""
-    return {
-        name: times,
-        f"{name}.two_vectors": times * (vectors // 2),
-        f"{name}.odd_vector": times * (vectors % 2),
-        f"{name}.from_2": times * (vectors >= 2),
-        f"{name}.from_3": times * (vectors >= 3),
-    }

@@ -449,17 +449,8 @@ TRANSPOSE_HAZARDS = (
 # SoftmaxFunctions/arm_softmax_s8.c.
 
 
-def add_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_elementwise_add_s8 over the whole tensor."""
-    return _elementwise_flat("add", sizes, isa)
-
-
-def mul_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_elementwise_mul_s8 over the whole tensor."""
-    return _elementwise_flat("mul", sizes, isa)
-
-
-def _elementwise_flat(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def elementwise_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """arm_elementwise_add_s8 (`add`) and arm_elementwise_mul_s8 (`mul`) over the whole tensor."""
     length = sizes.n * sizes.in_h * sizes.in_w * sizes.in_c
     if isa is Isa.SCALAR:
         return {name: 1, f"{name}.element": length}
@@ -492,17 +483,7 @@ LEVELS = ("all", "image", "row", "pixel")
 """Levels at which a loop over all remaining elements begins, from the outermost."""
 
 
-def maximum_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_maximum_s8."""
-    return _extreme("maximum", sizes, isa)
-
-
-def minimum_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_minimum_s8."""
-    return _extreme("minimum", sizes, isa)
-
-
-def _extreme(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def extreme_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     """Loops go down to the level where the operands have equal sizes, or one of them is a single number.
 
     gcc makes separate loops for each level, so each piece is named after its level.
@@ -743,17 +724,8 @@ def max_pool_s16(sizes: LoopSizes, isa: Isa) -> Counts:
     return counts
 
 
-def add_s16(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_elementwise_add_s16 over the whole tensor."""
-    return _sixteen_bit_flat("add_s16", sizes, isa)
-
-
-def mul_s16(sizes: LoopSizes, isa: Isa) -> Counts:
-    """arm_elementwise_mul_s16 over the whole tensor."""
-    return _sixteen_bit_flat("mul_s16", sizes, isa)
-
-
-def _sixteen_bit_flat(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def elementwise_s16(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+    """arm_elementwise_add_s16 (`add_s16`) and arm_elementwise_mul_s16 (`mul_s16`) over the whole tensor."""
     length = sizes.n * sizes.in_h * sizes.in_w * sizes.in_c
     if isa is Isa.MVE:
         return {name: 1, f"{name}.four": up(length, 4)}

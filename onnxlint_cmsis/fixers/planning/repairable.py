@@ -45,10 +45,10 @@ class RepairRow(NamedTuple):
     """Names of the hazards that it answers."""
     price: str
     """What it costs, as a clause; the fix report has the predicted instructions."""
-    free: bool
-    """Whether it costs next to nothing, so that it is done before any channel count is changed."""
     refusal: Callable[[Graph, LoweredLayer], str]
     """Why it does not fit a layer, as a clause; empty where it fits."""
+    free: bool = False
+    """Whether it costs next to nothing, so that it is done before any channel count is changed."""
     rule: str = ""
     """Name of the rule whose findings it answers, where these are no hazards."""
     nodes: Callable[[Graph], Iterator[Node]] | None = None
@@ -214,7 +214,6 @@ SPLIT_GROUPS = RepairRow(
     what="makes one convolution per group of a grouped one, between Slices and a Concat",
     hazards=frozenset(REPAIRED_BY_SPLIT),
     price="a call for each group, and copies of input and output by Slice and Concat",
-    free=False,
     refusal=refusal_of_split_groups,
 )
 
@@ -244,7 +243,6 @@ SPLIT_BATCH = RepairRow(
     what="makes one pool per image of one over a batch, between Slices and a Concat",
     hazards=frozenset({"avgpool-one-image", "avgpool-s16-one-image", "max-pool-one-image", "max-pool-s16-one-image"}),
     price="a call for each image, and copies of input and output by Slice and Concat",
-    free=False,
     refusal=refusal_of_split_batch,
 )
 
@@ -310,7 +308,6 @@ EXPLICIT_PAD = RepairRow(
     what="pads in a Pad node in front of the layer",
     hazards=frozenset(REPAIRED_BY_PAD),
     price="a Pad node, which copies the input, and the padded input in memory",
-    free=False,
     refusal=refusal_of_explicit_pad,
 )
 
@@ -375,7 +372,6 @@ SHIFTED_TAPS = RepairRow(
     what="puts rows or columns of zeros around the weights of a transposed convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_SHIFT),
     price="the products with these zeros",
-    free=False,
     refusal=refusal_of_shifted_taps,
 )
 
@@ -392,7 +388,6 @@ SPREAD_TAPS = RepairRow(
     what="takes the dilation of a convolution into its weights as rows and columns of zeros",
     hazards=frozenset({"conv-dilation-ignored"}),
     price="the products with these zeros",
-    free=False,
     refusal=refusal_of_spread_taps,
 )
 
@@ -428,7 +423,6 @@ WIDER_WINDOW = RepairRow(
     what="puts columns of zeros around the weights of a 1xN convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_WIDTH),
     price="the products with these zeros",
-    free=False,
     refusal=refusal_of_wider_window,
 )
 
@@ -448,7 +442,6 @@ OUTPUT_PADDING = RepairRow(
     what="takes output_padding into the weights of a transposed convolution as rows and columns of zeros",
     hazards=frozenset({"tconv-output-past-rows"}),
     price="the products with these zeros",
-    free=False,
     refusal=refusal_of_output_padding,
 )
 
@@ -466,7 +459,6 @@ MORE_COLUMNS = RepairRow(
     what="puts columns of zeros behind the weights of an int16 convolution, with padding to match",
     hazards=frozenset({"conv-s16-odd-channel-columns"}),
     price="the products with these zeros",
-    free=False,
     refusal=refusal_of_more_columns,
 )
 

@@ -668,23 +668,20 @@ def load_model(
     collecting = gc.isenabled()
     gc.disable()  # tens of thousands of small lasting objects: looking for garbage among them takes a fifth of the time
     try:
-        return _load(str(path), input_shapes, data)
+        name = str(path)
+        document = Document(name, open_buffer(name) if data is None else data)
+        stripped = document.stripped
+        forget_impossible_dims(document.model, document.problems)
+        apply_input_shapes(document.model, input_shapes)
+        calls = stripped.nodes, stripped.functions
+        expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
+        flattener = Flattener(document, infer(document.model), expanded)
+        graph = flattener.run()
+        graph = replace(graph, problems=_problems(document, graph, flattener.given))
+        return LoadedModel(graph, document, flattener.stored)
     finally:
         if collecting:
             gc.enable()
-
-
-def _load(name: str, input_shapes: Mapping[str, tuple[Size, ...]] | None, data: bytes | None) -> LoadedModel:
-    document = Document(name, open_buffer(name) if data is None else data)
-    stripped = document.stripped
-    forget_impossible_dims(document.model, document.problems)
-    apply_input_shapes(document.model, input_shapes)
-    calls = stripped.nodes, stripped.functions
-    expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
-    flattener = Flattener(document, infer(document.model), expanded)
-    graph = flattener.run()
-    graph = replace(graph, problems=_problems(document, graph, flattener.given))
-    return LoadedModel(graph, document, flattener.stored)
 
 
 def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:

@@ -279,7 +279,16 @@ def _model(path: str, model: Table) -> TfliteModel:
         path=path,
         version=model.number("version"),
         description=model.text("description"),
-        subgraphs=tuple(_subgraph(subgraph, codes) for subgraph in model.tables("subgraphs")),
+        subgraphs=tuple(
+            Subgraph(
+                name=subgraph.text("name"),
+                tensors=tuple(_tensor(tensor) for tensor in subgraph.tables("tensors")),
+                inputs=subgraph.ints("inputs"),
+                outputs=subgraph.ints("outputs"),
+                operators=tuple(_operator(operator, codes) for operator in subgraph.tables("operators")),
+            )
+            for subgraph in model.tables("subgraphs")
+        ),
         buffers=tuple(_buffer(buffer) for buffer in model.tables("buffers")),
         signatures=tuple(_signature(signature) for signature in model.tables("signature_defs")),
         metadata=tuple((entry.text("name"), entry.number("buffer")) for entry in model.tables("metadata")),
@@ -302,16 +311,6 @@ def _buffer(buffer: Table) -> Span:
     if offset + size > buffer.file.size:
         raise SCHEMA.damaged(f"a buffer of {size} bytes at byte {offset} leads out of the file")
     return Span(offset, size)
-
-
-def _subgraph(subgraph: Table, codes: tuple[tuple[str, str, int], ...]) -> Subgraph:
-    return Subgraph(
-        name=subgraph.text("name"),
-        tensors=tuple(_tensor(tensor) for tensor in subgraph.tables("tensors")),
-        inputs=subgraph.ints("inputs"),
-        outputs=subgraph.ints("outputs"),
-        operators=tuple(_operator(operator, codes) for operator in subgraph.tables("operators")),
-    )
 
 
 def _tensor(tensor: Table) -> TfliteTensor:

@@ -14,7 +14,6 @@ from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.formats.flatbuffer import Value
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.tflite.file_model import (
     Subgraph,
@@ -29,7 +28,6 @@ from onnxlint_cmsis.formats.tflite.file_model import (
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import (
     TFLITE,
-    Attribute,
     Body,
     Constant,
     Graph,
@@ -155,7 +153,9 @@ class _Builder:
             opset=operator.version,
             inputs=tuple(keys[tensor] if tensor >= 0 else "" for tensor in operator.inputs),
             outputs=tuple(keys[tensor] for tensor in operator.outputs),
-            attributes={name: _attribute(value) for name, value in operator.options.items()},
+            attributes={
+                name: int(value) if isinstance(value, bool) else value for name, value in operator.options.items()
+            },
             graph=path,
             offset=operator.span.offset,
             length=operator.span.length,
@@ -201,10 +201,6 @@ def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
 def _along_its_axes(stored: StoredQuantization, rank: int) -> StoredQuantization:
     """Scales of a vector lie along it, whatever axis the file gives: converters write that of the weights there."""
     return stored._replace(axis=0) if rank == 1 else stored
-
-
-def _attribute(value: Value) -> Attribute:
-    return int(value) if isinstance(value, bool) else value
 
 
 def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:
