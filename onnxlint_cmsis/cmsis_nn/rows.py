@@ -259,8 +259,6 @@ class Hazard(NamedTuple):
     """`returns-error`, `wrong-result`, `overrun`, `too-large`, or `inexact` where results are off by a known part."""
     entries: tuple[str, ...]
     """Entry points it is reached through."""
-    kernels: tuple[str, ...]
-    """Kernels of the chain that have it; empty where it does not depend on the kernel."""
     origin: Origin
     """Where it was read."""
     when: Condition
@@ -269,6 +267,8 @@ class Hazard(NamedTuple):
     """Predicate of a sentence about the kernel."""
     what: str
     """What happens and why, as one sentence."""
+    of_kernels: tuple[str, ...] | None = None
+    """Kernels of the chain that have it, where it is not the function of its origin; empty where any kernel has it."""
     way_round: str = ""
     """What a model's author can do, as one sentence; empty where nothing is known."""
     status: int | None = 0
@@ -288,6 +288,11 @@ class Hazard(NamedTuple):
     """The compiler's defect that makes it, where the source is right."""
     seen: tuple[str, ...] = ()
     """CPUs on which emulated runs that the project does not repeat showed it, in the first release that has it."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Kernels of the chain that have it; empty where it does not depend on the kernel."""
+        return (self.origin.function,) if self.of_kernels is None else self.of_kernels
 
     def on(self, target: Target) -> bool | None:
         """Whether builds for a target have it; None where the compiler may make it."""

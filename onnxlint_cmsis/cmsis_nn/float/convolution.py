@@ -119,7 +119,11 @@ def typed(kind: FloatType, *rows: Hazard) -> tuple[Hazard, ...]:
         return tuple(f"{name}_{kind.name}" for name in names)
 
     return tuple(
-        row._replace(id=f"{row.id}-{kind.name}", entries=named_all(row.entries), kernels=named_all(row.kernels))
+        row._replace(
+            id=f"{row.id}-{kind.name}",
+            entries=named_all(row.entries),
+            of_kernels=None if row.of_kernels is None else named_all(row.of_kernels),
+        )
         for row in rows
     )
 
@@ -325,7 +329,6 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-packed-direct",
             kind="wrong-result",
             entries=_ENTRIES,
-            kernels=("arm_convolve_nhwc",),
             origin=direct,
             when=all_of(equal(PACKED, 1), several),
             brief="takes packed weights for standard ones",
@@ -340,7 +343,6 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-packed-1xn",
             kind="wrong-result",
             entries=_ENTRIES,
-            kernels=("arm_convolve_1_x_n_nhwc",),
             origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (296, 329)),
             when=equal(PACKED, 1),
             brief="takes packed weights for standard ones",
@@ -354,7 +356,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv1d-padding-after",
             kind="wrong-result",
             entries=_ENTRIES,
-            kernels=conv1d,
+            of_kernels=conv1d,
             origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", (40, 40)),
             when=outside,
             brief="reads past its input where there is padding behind",
@@ -367,7 +369,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-1xn-padding-overrun",
             kind="overrun",
             entries=_ENTRIES,
-            kernels=("arm_convolve_1_x_n_nhwc",),
+            of_kernels=("arm_convolve_1_x_n_nhwc",),
             origin=kind.at(_ROW, "arm_convolve_1_x_n_pack_rows", (214, 247)),
             when=_row_overrun(kind),
             brief="writes zeros past its scratch buffer where padding is wider than the window",
@@ -381,7 +383,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-grouped",
             kind="wrong-result",
             entries=_ENTRIES,
-            kernels=(),
+            of_kernels=(),
             origin=direct,
             when=unequal(FILTER_C, IN_C),
             brief="knows no groups and computes a dense layer",
@@ -394,7 +396,6 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-1x1-past-input",
             kind="wrong-result",
             entries=_ENTRIES,
-            kernels=("arm_convolve_1x1_nhwc",),
             origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (252, 252)),
             when=beyond,
             brief="reads past its input where there is padding behind",
@@ -407,7 +408,6 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-1x1-refused",
             kind="returns-error",
             entries=("convolve_1x1",),
-            kernels=("arm_convolve_1x1_nhwc",),
             origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (199, 199)),
             when=not_(_1X1),
             brief="returns an error for padding and other windows",
@@ -418,7 +418,6 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
             id="conv-1xn-refused",
             kind="returns-error",
             entries=("convolve_1_x_n",),
-            kernels=("arm_convolve_1_x_n_nhwc",),
             origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (244, 277)),
             when=any_of(
                 not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
@@ -433,7 +432,7 @@ def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
         id="conv1d-packed-channels-left",
         kind="wrong-result",
         entries=_ENTRIES,
-        kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
+        of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
         origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", (48, 48), MVE_ONLY),
         when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
         brief="leaves the last output channels of pairs of columns as they were",
@@ -453,7 +452,7 @@ def _transposed_hazard(kind: FloatType) -> tuple[Hazard, ...]:
             id="tconv-padding-offset",
             kind="wrong-result",
             entries=("transpose_conv",),
-            kernels=("arm_transpose_conv_wrapper",),
+            of_kernels=("arm_transpose_conv_wrapper",),
             origin=kind.at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", (149, 154)),
             when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
             brief="moves its output by padding_offsets",

@@ -203,7 +203,6 @@ def _hazards(kind: FloatType) -> tuple[Hazard, ...]:
                 id=name,
                 kind="wrong-result",
                 entries=("depthwise",),
-                kernels=(kernel,),
                 origin=kind.at(f"{SUPPORT}{file}", kernel, lines),
                 when=when,
                 brief=brief,
