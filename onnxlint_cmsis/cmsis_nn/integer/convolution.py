@@ -873,16 +873,7 @@ SHORT = 512
 def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:
     """Columns of windows, two at a time (four on MVE), each group multiplied by all filters."""
     images, inside = sizes.n, sizes.plane.inside
-    rows = sizes.plane.h.inside * sizes.out_w
-    counts = {
-        "convolve_s16": 1,
-        "convolve_s16.image": images,
-        "convolve_s16.row": images * sizes.out_h,
-        "convolve_s16.pixel": images * sizes.pixels,
-        "convolve_s16.filter_row": images * rows,
-        "convolve_s16.filter_row.outside": images * (sizes.pixels * sizes.filter_h - rows),
-        "convolve_s16.beside": images * (rows * sizes.filter_w - inside),
-    }
+    counts = {"convolve_s16": 1, **_copied_taps("convolve_s16", sizes)}
     if isa is Isa.MVE:
         add(counts, block(isa, "convolve_s16.copy", images * inside, 2 * sizes.in_c))
         add(counts, block(isa, "convolve_s16.fill", images * (sizes.pixels * sizes.taps - inside), 2 * sizes.in_c))
@@ -972,7 +963,7 @@ def convolve_1x1_s4(sizes: LoopSizes, isa: Isa) -> Counts:
 
 def convolve_s4(sizes: LoopSizes, isa: Isa) -> Counts:
     """Columns of windows, two at a time (four on MVE), each group multiplied by all filters."""
-    counts = {"convolve_s4": 1, **_four_bit_im2col("im2col_s4", sizes)}
+    counts = {"convolve_s4": 1, **_copied_taps("im2col_s4", sizes)}
     inside, pixels = sizes.plane.inside, sizes.pixels
     outside = pixels * sizes.taps - inside
     if isa is Isa.MVE:
@@ -995,7 +986,7 @@ def convolve_s4(sizes: LoopSizes, isa: Isa) -> Counts:
 def convolve_even_s4(sizes: LoopSizes, isa: Isa) -> Counts:
     """MVE: as convolve_s4, for columns of an even depth; their halves are reordered like the weights."""
     inside, pixels, depth = sizes.plane.inside, sizes.pixels, sizes.depth
-    counts = {"convolve_even_s4": 1, **_four_bit_im2col("im2col_even", sizes)}
+    counts = {"convolve_even_s4": 1, **_copied_taps("im2col_even", sizes)}
     counts["im2col_even.turn"] = sizes.n * pixels * (depth // 32)
     counts["im2col_even.turn.enter"] = sizes.n * pixels * (depth >= 32)
     add(counts, block(isa, "im2col_even.copy", sizes.n * inside, sizes.in_c))
@@ -1005,7 +996,7 @@ def convolve_even_s4(sizes: LoopSizes, isa: Isa) -> Counts:
     return counts
 
 
-def _four_bit_im2col(name: str, sizes: LoopSizes) -> Counts:
+def _copied_taps(name: str, sizes: LoopSizes) -> Counts:
     """The loops around the copies of the taps."""
     plane, images = sizes.plane, sizes.n
     rows = plane.h.inside * sizes.out_w

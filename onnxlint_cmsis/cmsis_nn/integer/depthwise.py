@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from onnxlint_cmsis.cmsis_nn.conditions import (
     BIAS,
     CH_MULT,
@@ -449,44 +451,54 @@ def s8_generic(sizes: LoopSizes, _: Isa) -> Counts:
 
 def s8_opt(sizes: LoopSizes, isa: Isa) -> Counts:
     """The kernel for multiplier 1; on scalar it hands the work to arm_depthwise_conv_s8."""
-    return _s8_opt_mve(sizes) if isa is Isa.MVE else _opt_dsp(sizes)
-
-
-def _opt_dsp(sizes: LoopSizes) -> Counts:
-    """A column of 16-bit values for each pixel, then four channels at a time by two taps, then single channels."""
-    plane, pixels = sizes.plane, sizes.pixels
-    four, single = divmod(sizes.in_c, 4)
-    rows, outside = plane.h.inside * sizes.out_w, plane.h.inside * (plane.w.before + plane.w.after)
-    counts = {
-        "opt": 1,
-        "opt.row": sizes.out_h,
-        "opt.pixel": pixels,
-        "opt.filter_row": rows,
-        "opt.fours.enter": pixels * (four > 0),
-        "opt.four": pixels * four,
-        "opt.four.two_taps": pixels * four * (sizes.taps // 2),
-        "opt.four.two_taps.enter": pixels * four * (sizes.taps > 1),
-        "opt.four.odd_tap": pixels * four * (sizes.taps % 2),
-        "opt.singles.enter": pixels * (single > 0),
-        "opt.single": pixels * single,
-        "opt.single.tap": pixels * single * sizes.taps,
-        "opt.above": (plane.h.cut_before + plane.h.cut_both) * sizes.out_w,
-        "opt.below": (plane.h.cut_after + plane.h.cut_both) * sizes.out_w,
-        "opt.above.value": plane.h.before * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "opt.below.value": plane.h.after * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "opt.copy": plane.inside,
-    }
-    add(counts, widen("opt.copy", plane.inside, sizes.in_c))
+    if isa is Isa.MVE:
+        return _in_blocks("opt", sizes, _s8_opt_block)
+    inside = sizes.plane.inside
+    outside = sizes.plane.h.inside * (sizes.plane.w.before + sizes.plane.w.after)
+    counts = {"opt.copy": inside, **_columns_of_windows("opt", sizes, 1), **_fours_of_channels("opt", sizes, 1)}
+    add(counts, widen("opt.copy", inside, sizes.in_c))
     add(counts, library_block("opt.fill", outside, 2 * sizes.in_c))
     return counts
 
 
-def _s8_opt_mve(sizes: LoopSizes) -> Counts:
-    """Blocks of channels; four pixels at a time, the rest one at a time."""
-    counts: Counts = {"opt": 1}
+def _columns_of_windows(name: str, sizes: LoopSizes, images: int) -> Counts:
+    """A column of 16-bit values for each pixel; rows of the filter above and below the input are one fill each."""
+    rows, above_and_below = sizes.plane.h, images * sizes.out_w
+    values = above_and_below * sizes.filter_w * sizes.in_c
+    return {
+        name: 1,
+        f"{name}.row": images * sizes.out_h,
+        f"{name}.pixel": images * sizes.pixels,
+        f"{name}.filter_row": images * rows.inside * sizes.out_w,
+        f"{name}.above": (rows.cut_before + rows.cut_both) * above_and_below,
+        f"{name}.below": (rows.cut_after + rows.cut_both) * above_and_below,
+        f"{name}.above.value": rows.before * values,
+        f"{name}.below.value": rows.after * values,
+    }
+
+
+def _fours_of_channels(name: str, sizes: LoopSizes, images: int) -> Counts:
+    """Four channels at a time by two taps, then single channels."""
+    pixels = images * sizes.pixels
+    four, single = pixels * (sizes.in_c // 4), pixels * (sizes.in_c % 4)
+    return {
+        f"{name}.fours.enter": pixels * (sizes.in_c >= 4),
+        f"{name}.four": four,
+        f"{name}.four.two_taps": four * (sizes.taps // 2),
+        f"{name}.four.two_taps.enter": four * (sizes.taps > 1),
+        f"{name}.four.odd_tap": four * (sizes.taps % 2),
+        f"{name}.singles.enter": pixels * (sizes.in_c % 4 > 0),
+        f"{name}.single": single,
+        f"{name}.single.tap": single * sizes.taps,
+    }
+
+
+def _in_blocks(name: str, sizes: LoopSizes, of_block: Callable[[LoopSizes, int], Counts]) -> Counts:
+    """Blocks of channels on MVE; four pixels at a time, the rest one at a time."""
+    counts: Counts = {name: 1}
     whole, rest = divmod(sizes.in_c, BLOCK_MVE)
-    add(counts, _s8_opt_block(sizes, BLOCK_MVE), whole)
-    add(counts, _s8_opt_block(sizes, rest), rest > 0)
+    add(counts, of_block(sizes, BLOCK_MVE), whole)
+    add(counts, of_block(sizes, rest), rest > 0)
     return counts
 
 
@@ -545,54 +557,16 @@ def to_conv(sizes: LoopSizes) -> Counts:
 
 def s16_generic(sizes: LoopSizes, _: Isa) -> Counts:
     """One output at a time; divisions find the taps of a dilated window."""
-    plane, images = sizes.plane, sizes.n
-    outputs = images * sizes.pixels * sizes.out_c
-    return {
-        "dw_s16": 1,
-        "dw_s16.image": images,
-        "dw_s16.row": images * sizes.out_h,
-        "dw_s16.pixel": images * sizes.pixels,
-        "dw_s16.channel": images * sizes.pixels * sizes.in_c,
-        "dw_s16.output": outputs,
-        "dw_s16.output.dilated_h": outputs * (sizes.dilation_h > 1),
-        "dw_s16.output.dilated_w": outputs * (sizes.dilation_w > 1),
-        "dw_s16.filter_row": images * plane.h.inside * sizes.out_w * sizes.out_c,
-        "dw_s16.tap": images * plane.inside * sizes.out_c,
-    }
+    return {"dw_s16": 1, **_outputs("dw_s16", sizes, 1, sizes.out_c)}
 
 
 def s16_fast(sizes: LoopSizes, isa: Isa) -> Counts:
     """The kernel for multiplier 1: columns of windows, four channels at a time."""
-    return _fast_mve(sizes) if isa is Isa.MVE else _fast_dsp(sizes)
-
-
-def _fast_dsp(sizes: LoopSizes) -> Counts:
-    """One column at a time, two taps at a time; each row of padding is one fill."""
-    plane, images, pixels = sizes.plane, sizes.n, sizes.n * sizes.pixels
-    four, single = divmod(sizes.in_c, 4)
-    rows = images * plane.h.inside * sizes.out_w
-    above = images * (plane.h.cut_before + plane.h.cut_both) * sizes.out_w
-    below = images * (plane.h.cut_after + plane.h.cut_both) * sizes.out_w
-    counts = {
-        "fast_s16": 1,
-        "fast_s16.image": images,
-        "fast_s16.row": images * sizes.out_h,
-        "fast_s16.pixel": pixels,
-        "fast_s16.filter_row": rows,
-        "fast_s16.above": above,
-        "fast_s16.below": below,
-        "fast_s16.above.value": images * plane.h.before * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "fast_s16.below.value": images * plane.h.after * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "fast_s16.fours.enter": pixels * (four > 0),
-        "fast_s16.four": pixels * four,
-        "fast_s16.four.two_taps": pixels * four * (sizes.taps // 2),
-        "fast_s16.four.two_taps.enter": pixels * four * (sizes.taps > 1),
-        "fast_s16.four.odd_tap": pixels * four * (sizes.taps % 2),
-        "fast_s16.singles.enter": pixels * (single > 0),
-        "fast_s16.single": pixels * single,
-        "fast_s16.single.tap": pixels * single * sizes.taps,
-    }
-    inside = images * plane.inside
+    if isa is Isa.MVE:
+        return _fast_mve(sizes)
+    counts = {"fast_s16.image": sizes.n, **_columns_of_windows("fast_s16", sizes, sizes.n)}
+    inside, rows = sizes.n * sizes.plane.inside, counts["fast_s16.filter_row"]
+    add(counts, _fours_of_channels("fast_s16", sizes, sizes.n))
     add(counts, library_block("fast_s16.copy", inside, 2 * sizes.in_c))
     add(counts, library_block("fast_s16.fill", rows * sizes.filter_w - inside, 2 * sizes.in_c))
     return counts
@@ -667,31 +641,21 @@ def _outputs(name: str, sizes: LoopSizes, taken: int, outputs: int) -> Counts:
 
 
 def s4_opt(sizes: LoopSizes, isa: Isa) -> Counts:
-    """The kernel for multiplier 1: columns of windows, four channels at a time."""
-    return _opt_mve(sizes) if isa is Isa.MVE else _opt_plain(sizes, isa)
+    """The kernel for multiplier 1: columns of windows, four channels at a time.
 
-
-def _opt_plain(sizes: LoopSizes, isa: Isa) -> Counts:
-    """A column of 16-bit values for each pixel; two taps at a time. Even and odd channel counts have separate loops."""
-    plane, pixels = sizes.plane, sizes.pixels
-    rows, odd = plane.h.inside * sizes.out_w, sizes.in_c % 2
-    counts = {
-        "opt_s4": 1,
-        "opt_s4.row": sizes.out_h,
-        "opt_s4.pixel": pixels,
-        "opt_s4.filter_row": rows,
-        "opt_s4.above": (plane.h.cut_before + plane.h.cut_both) * sizes.out_w,
-        "opt_s4.below": (plane.h.cut_after + plane.h.cut_both) * sizes.out_w,
-        "opt_s4.above.value": plane.h.before * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "opt_s4.below.value": plane.h.after * sizes.out_w * sizes.filter_w * sizes.in_c,
-        "opt_s4.copy": plane.inside,
-    }
+    But on MVE, even and odd channel counts have separate loops.
+    """
+    if isa is Isa.MVE:
+        return _in_blocks("opt_s4", sizes, _opt_block)
+    inside, odd = sizes.plane.inside, sizes.in_c % 2
+    counts = {"opt_s4.copy": inside, **_columns_of_windows("opt_s4", sizes, 1)}
+    rows = counts["opt_s4.filter_row"]
     if isa is Isa.SCALAR:
-        counts["opt_s4.copy.value"] = plane.inside * sizes.in_c
+        counts["opt_s4.copy.value"] = inside * sizes.in_c
     else:
-        add(counts, widen("opt_s4.copy", plane.inside, sizes.in_c))
-    add(counts, library_block("opt_s4.fill", rows * sizes.filter_w - plane.inside, 2 * sizes.in_c))
-    for name, times in (("opt_s4.even", pixels * (1 - odd)), ("opt_s4.odd", pixels * odd)):
+        add(counts, widen("opt_s4.copy", inside, sizes.in_c))
+    add(counts, library_block("opt_s4.fill", rows * sizes.filter_w - inside, 2 * sizes.in_c))
+    for name, times in (("opt_s4.even", sizes.pixels * (1 - odd)), ("opt_s4.odd", sizes.pixels * odd)):
         add(counts, _columns(name, times, sizes.in_c, sizes.taps))
     return counts
 
@@ -710,15 +674,6 @@ def _columns(name: str, times: int, channels: int, taps: int) -> Counts:
         f"{name}.rest.tap": rest * taps,
         f"{name}.rest.even_taps": rest * (taps % 2 == 0),
     }
-
-
-def _opt_mve(sizes: LoopSizes) -> Counts:
-    """Blocks of channels; four pixels at a time, the rest one at a time."""
-    counts: Counts = {"opt_s4": 1}
-    whole, rest = divmod(sizes.in_c, BLOCK_MVE)
-    add(counts, _opt_block(sizes, BLOCK_MVE), whole)
-    add(counts, _opt_block(sizes, rest), rest > 0)
-    return counts
 
 
 def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
