@@ -1,0 +1,1335 @@
+"""Whether two model files compute the same for every input, in the integer arithmetic of the device.
+
+The meaning is TensorFlow Lite's specification of quantized operators: a layer sums whole numbers, and one fixed-point
+multiplication takes the sum to the result's scale. Both files are read into one table of numbers. A lane (a channel over
+its plane, or one element) gets the number of what it computes, written in a form that does not depend on how the file
+says it. Lanes with one number are equal on every input, so nothing has to be known about how a file was changed:
+
+* a sum is a set of (lane, place in the window, weight), without weights of 0 and places that no window meets;
+* lanes that are constant go into the bias, or stay as a border where padding meets them;
+* a lane is constant where the least and the greatest sum come out as one number, as requantization is monotone;
+* what only moves elements gives them other places and no other numbers;
+* any other operator gives equal results for equal operands, and nothing more is said about it.
+
+The induction runs over the nodes: each function below keeps "one number, one value" if its operands have it. Nothing is
+imported but what reads a file. What is not covered raises NotCovered, and ends in an answer that is not "equal".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.operators.record import Elements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from onnxlint_cmsis.formats.format import LoadedFile
+
+    Ids = NDArray[np.int64]
+    Array = NDArray[Any]
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of the largest tensor whose elements get a number each."""
+OFFSETS = {"uint4": 8, "uint8": 128, "uint16": 32768}
+"""What unsigned integers are less by on the device, which holds signed ones."""
+BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16}
+"""Bits of the types that tensors are stored in."""
+LONGEST_SUM = {4: 31, 8: 31, 16: 47}
+"""Bits of a sum and its parts: int32; for int16 as MultiplyByQuantizedMultiplier(int64_t) asks (kernels/internal)."""
+
+
+class NotCovered(Exception):
+    """An operator, or a use of it, that is not described here."""
+
+
+# Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
+
+
+def away(value: float) -> int:
+    """The nearest whole number; halves go away from 0 (TfLiteRound)."""
+    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
+
+
+def quantized_multiplier(real: float) -> tuple[int, int]:
+    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCovered for what is no factor."""
+    if not 0 < real < math.inf:
+        raise NotCovered(f"its factor is {real}")
+    fraction, shift = math.frexp(real)
+    multiplier = away(fraction * 2**31)
+    if multiplier == 2**31:
+        multiplier, shift = 2**30, shift + 1
+    if shift > 30:
+        raise NotCovered(f"its factor is {real}")
+    return (0, 0) if shift < -31 else (multiplier, shift)
+
+
+def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int, ...]:
+    """A sum times multiplier * 2**(shift - 31), by each way of rounding that a device may be built for.
+
+    Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
+    multiplier of 16 bits. All are monotone in the sum. Raises NotCovered where the shift to the left overflows.
+    """
+    left, right = max(shift, 0), max(-shift, 0)
+    if bits == 16:
+        short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + (1 << 15)) >> 16
+        wide = (value * short + (1 << (14 - shift))) >> (15 - shift) if shift < 15 else value * short << (shift - 15)
+        return (wide,)
+    shifted = value << left
+    if not -(2**31) <= shifted < 2**31:
+        raise NotCovered("its shift to the left overflows")
+    product = shifted * multiplier
+    nudged = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
+    high = nudged >> 31 if nudged >= 0 else -(-nudged >> 31)
+    mask = (1 << right) - 1
+    twice = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
+    return twice, (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
+
+
+# The table: a number for each thing that a lane may compute.
+
+
+Key = tuple[Any, ...]
+
+
+class Numbers:
+    """Numbers of lanes, shared by both files; `low` and `high` bound what a lane of integers may hold."""
+
+    def __init__(self) -> None:
+        self.number_of: dict[Key, int] = {}
+        self.key: list[Key] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+        self.unsettled: set[int] = set()
+        """Sums, and what reads one, that no requantization has taken to integers: floats add in the order of lanes."""
+
+    def number(self, key: Key, low: float = -math.inf, high: float = math.inf, of: Iterable[int] = ()) -> int:
+        """The number of a key; `of` are the lanes it is computed from."""
+        known = self.number_of.get(key)
+        if known is None:
+            known = self.number_of[key] = len(self.key)
+            self.key.append(key)
+            self.low.append(low)
+            self.high.append(high)
+            if not self.unsettled.isdisjoint(of):
+                self.unsettled.add(known)
+        return known
+
+    def constant(self, value: int) -> int:
+        """The lane that holds one integer for every input."""
+        return self.number(("constant", value), value, value)
+
+    def elements(self, key: Key, count: int, low: float, high: float) -> Ids:
+        """Numbers of things that are known by a name and a place alone."""
+        return np.array([self.number((*key, place), low, high) for place in range(count)], np.int64)
+
+    def is_constant(self, number: int) -> bool:
+        """Whether a lane holds one integer for every input."""
+        return bool(self.key[number][0] == "constant")
+
+    def mapped(self, ids: Ids, function: Callable[[int], int]) -> Ids:
+        """A function of each lane, asked once for each number."""
+        unique, inverse = np.unique(ids, return_inverse=True)
+        return np.array([function(int(number)) for number in unique], np.int64)[inverse].reshape(ids.shape)
+
+    # A lane over a plane, in row-major order, and its elements.
+
+    def at(self, number: int, place: int, count: int) -> int:
+        """The element at a place of a lane of `count` elements."""
+        key = self.key[number]
+        if key[0] in UNIFORM or count == 1:
+            return number
+        if key[0] == "stack":
+            return int(np.frombuffer(key[1], np.int64)[place])
+        return self.number(("at", number, place, count), self.low[number], self.high[number], (number,))
+
+    def stacked(self, members: Ids) -> int:
+        """The lane with these elements."""
+        first = int(members[0])
+        key, count = self.key[first], len(members)
+        if (key[0] in UNIFORM and (members == first).all()) or count == 1:
+            return first
+        if key[0] == "at" and key[3] == count:
+            if all(self.key[member] == ("at", key[1], place, count) for place, member in enumerate(members)):
+                return int(key[1])
+        lows, highs = [self.low[member] for member in members], [self.high[member] for member in members]
+        return self.number(("stack", members.tobytes()), min(lows), max(highs), map(int, members))
+
+
+UNIFORM = ("constant", "figure")
+"""Lanes whose elements are all the same: one integer, one real number."""
+
+
+def digest(array: Array) -> bytes:
+    """What stands for the bytes of an array, with its type and shape."""
+    return hashlib.sha256(repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()).digest()
+
+
+# Tensors: what stands in the file, and lanes of numbers.
+
+
+class Fixed(NamedTuple):
+    """A constant of the file, or what only moves its elements."""
+
+    array: Array
+    """As it is stored."""
+    scale: Array | None = None
+    """Scale of each element, where the stored integers stand for real numbers."""
+    zero: Array | None = None
+    """Zero-point of each element."""
+
+    def moved(self, move: Callable[[Array], Array]) -> Fixed:
+        """With its elements at other places."""
+        if self.scale is None or self.zero is None:
+            return Fixed(move(self.array))
+        scale, zero = (move(np.broadcast_to(part, self.array.shape)) for part in (self.scale, self.zero))
+        return Fixed(move(self.array), scale, zero)
+
+    @property
+    def real(self) -> Array:
+        """The real numbers."""
+        if self.scale is None or self.zero is None:
+            return self.array.astype(np.float64)
+        return (self.array.astype(np.float64) - self.zero) * self.scale
+
+
+class Lanes(NamedTuple):
+    """A tensor that is computed: integers with or without their scale, or real numbers where `integers` is False."""
+
+    ids: Ids
+    """Numbers; an axis of the plane has size 1 here."""
+    shape: tuple[int, ...]
+    """Sizes of the tensor."""
+    plane: tuple[int, ...] = ()
+    """Axes that one lane lies over, each of 2 and more, in their order."""
+    integers: bool = False
+    """Whether elements are integers of 16 bits at most."""
+    scale: float = 0.0
+    """Scale of integers that stand for real numbers; 0 where they are taken as they are."""
+    zero: int = 0
+    """Zero-point, as the device holds it."""
+    bits: int = 8
+    """Bits of the integers."""
+
+
+Value = Fixed | Lanes
+
+
+class Quantization(NamedTuple):
+    """Scale and zero-point of a tensor of integers."""
+
+    scale: float
+    """One scale."""
+    zero: int
+    """Zero-point, as the device holds it."""
+    bits: int
+    """Bits of the integers."""
+
+    @property
+    def least(self) -> int:
+        """The least integer."""
+        return -(1 << (self.bits - 1))
+
+    def step(self, real: float) -> int:
+        """A bound of an activation in integers, inside what the type holds."""
+        if math.isinf(real):
+            return self.least if real < 0 else -self.least - 1
+        return min(max(self.zero + away(real / self.scale), self.least), -self.least - 1)
+
+
+class Window(NamedTuple):
+    """How a window slides along the plane; a number for each spatial axis."""
+
+    kernel: tuple[int, ...]
+    """Sizes."""
+    strides: tuple[int, ...]
+    """Steps."""
+    dilations: tuple[int, ...]
+    """Distances between its places."""
+    before: tuple[int, ...]
+    """Padding in front."""
+    sizes: tuple[int, ...]
+    """Sizes of the plane it slides along."""
+    made: tuple[int, ...]
+    """Sizes of the result."""
+    transposed: bool = False
+    """Whether each element of the input is spread out over the result."""
+
+
+ACTIVATIONS = {
+    "Relu": (0.0, math.inf),
+    "RELU": (0.0, math.inf),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU_0_TO_1": (0.0, 1.0),
+}
+"""Bounds of functions that only clamp, and of fused activations."""
+CURVES = frozenset({
+    *("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Log", "Sqrt", "Abs", "Neg", "Erf"),
+    *("Gelu", "Softplus", "Softsign", "Round", "Floor", "Ceil", "Sin", "Cos", "Celu", "Selu", "Mish", "SQUARE", "RSQRT"),
+})  # fmt: skip
+"""Functions of one element and of attributes alone."""
+PAIRS = frozenset({"Add", "Mul", "Sub", "Div", "Max", "Min", "SQUARED_DIFFERENCE", "PRelu"})
+"""Functions of two elements."""
+SYMMETRIC = ("Add", "Mul", "Max", "Min")
+"""Pairs whose operands may change places."""
+
+
+class Model:
+    """One file, read into the table; `values` holds what its tensors compute."""
+
+    def __init__(self, loaded: LoadedFile, table: Numbers) -> None:
+        self.graph: Graph = loaded.graph
+        self.read = loaded.reader()
+        self.table = table
+        self.values: dict[str, Value] = {}
+        self.opaque: dict[int, str] = {}
+        """Why nothing but "equal operands, equal result" is known of a node, by its index."""
+        self.missing: dict[str, str] = {}
+        """Why nothing at all is known of a tensor."""
+        for position, name in enumerate(self.graph.inputs):
+            try:
+                self.values[name] = self._given(name, position)
+            except NotCovered as error:
+                self.missing[name] = str(error)
+        for node in self.graph.nodes:
+            self._run(node)
+
+    # From nodes to values.
+
+    def _given(self, name: str, position: int) -> Lanes:
+        """An input, each element a number of its own."""
+        shape = self.shape(name)
+        return self._named(("input", position), shape, self.graph.elem_type(name))
+
+    def _named(self, key: Key, shape: tuple[int, ...], elem_type: str) -> Lanes:
+        """A tensor of which only the name is known."""
+        if math.prod(shape) > MOST_ELEMENTS:
+            raise NotCovered(f"a tensor has {math.prod(shape):,} elements; at most {MOST_ELEMENTS:,} are looked at")
+        bits = BITS.get(elem_type, 0)
+        top = (1 << bits - 1) if bits else math.inf
+        ids = self.table.elements((*key, elem_type), math.prod(shape), -top, top - 1 if bits else top)
+        return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
+
+    def _run(self, node: Node) -> None:
+        """Values of a node's outputs."""
+        outputs = [name for name in node.outputs if name]
+        if all(name in self.graph.constants for name in outputs):
+            return
+        try:
+            function = FUNCTIONS.get(canonical(node))
+            if function is None or node.graph or node.bodies:
+                raise NotCovered("nothing is known but its operands")
+            made = function(self, node)
+            for name, value in zip(outputs, made if isinstance(made, list) else [made], strict=True):
+                if isinstance(value, Lanes) and value.shape != self.shape(name):
+                    raise NotCovered(f"its result is {list(self.shape(name))}, not {list(value.shape)}")
+                self.values[name] = value
+        except NotCovered as error:
+            self._stand_in(node, outputs, str(error))
+
+    def _stand_in(self, node: Node, outputs: Sequence[str], why: str) -> None:
+        """Numbers that are equal where all operands and all that the node says are equal."""
+        self.opaque[node.index] = why
+        try:
+            key = self._said(node)
+            for position, name in enumerate(outputs):
+                self.values[name] = self._named(
+                    ("result", key, position), self.shape(name), self.graph.elem_type(name)
+                )
+        except NotCovered as error:
+            for name in outputs:
+                self.missing[name] = f"{node.label} ({node.op_type}): {error}"
+                self.values.pop(name, None)
+
+    def _said(self, node: Node) -> bytes:
+        """All that a node and its operands say; NotCovered for what may not be a function of its operands."""
+        record = operator_of(node)
+        if not record.canonical or node.graph or node.bodies or node.domain.endswith(".custom"):
+            raise NotCovered("nobody knows what it computes")
+        if record.elements in (Elements.RANDOM, Elements.BODIES) or record.canonical in HIDDEN:
+            raise NotCovered("what it computes does not stand in its operands")
+        if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
+            raise NotCovered("it keeps values from one run to the next")
+        names = [*node.inputs, *(node.outputs if node.domain == TFLITE else ())]
+        stored = [self.graph.quantization.get(name) for name in names]
+        shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
+        attributes = sorted(node.attributes.items())
+        said = repr((node.domain, node.op_type, node.opset, attributes, stored, shapes)).encode()
+        return digest(np.frombuffer(said + b"".join(map(self._exact, node.inputs)), np.uint8))
+
+    def _exact(self, name: str) -> bytes:
+        """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered."""
+        if not name:
+            return b"-"
+        value = self.value(name)
+        if isinstance(value, Fixed):
+            parts = (value.array, *(part for part in (value.scale, value.zero) if part is not None))
+            return b"".join(digest(np.asarray(part)) for part in parts)
+        if not value.integers and self.table.unsettled.intersection(map(int, value.ids.flat)):
+            return self._said(self.graph.producers[name])
+        value = self.spread(value)
+        return digest(value.ids) + repr((value.integers, value.scale, value.zero, self.graph.elem_type(name))).encode()
+
+    # Operands and results, by the three ways to say a scale: nodes around, inputs of the node, or on the tensor.
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Sizes of a tensor; NotCovered where one is open."""
+        shape = self.graph.shape(name)
+        if shape is None or None in shape:
+            raise NotCovered(f"the size of '{name}' is not known")
+        return tuple(size or 0 for size in shape)
+
+    def value(self, name: str) -> Value:
+        """What a tensor holds."""
+        if name in self.graph.constants and name not in self.values:
+            if self.graph.constants[name].overridable:
+                raise NotCovered(f"a caller may replace '{name}'")
+            array = self.read(name)
+            if array is None:
+                raise NotCovered(f"'{name}' cannot be read")
+            self.values[name] = Fixed(array)
+        if name not in self.values:
+            raise NotCovered(self.missing.get(name, f"nothing makes '{name}'"))
+        return self.values[name]
+
+    def operand(self, node: Node, position: int) -> Value:
+        """An operand, with the scale that its integers have."""
+        if not node.has(position):
+            raise NotCovered(f"input {position} is left out")
+        name = node.inputs[position]
+        value = self.value(name)
+        triple = next((t for t in self._triples(node) if t.value == position), None)
+        if triple is not None:
+            scale = self.numbers(node, triple.scale)
+            zero = self.numbers(node, triple.zero_point) if node.has(triple.zero_point) else np.zeros(1)
+            return self.scaled(name, scale, zero, AXES_OF_SCALES.get(canonical(node), 1))
+        stored = self.graph.quantization.get(name)
+        if stored is None or (isinstance(value, Lanes) and not value.integers) or not stored.scales:
+            return value
+        zeros = np.array(stored.zero_points or (0,))
+        return self.scaled(name, np.array(stored.scales, np.float32), zeros, stored.axis)
+
+    def _triples(self, node: Node) -> Sequence[Any]:
+        """Operands with scales beside them; a node that only quantizes is none."""
+        operator = operator_of(node)
+        return () if operator.quantizes or operator.dequantizes else operator.roles.quantized_of(len(node.inputs))
+
+    def numbers(self, node: Node, position: int) -> Array:
+        """Numbers that a constant input states."""
+        value = self.value(node.inputs[position]) if node.has(position) else None
+        if not isinstance(value, Fixed):
+            raise NotCovered(f"input {position} is no constant")
+        return value.array
+
+    def scaled(self, name: str, scale: Array, zero: Array, axis: int) -> Value:
+        """A tensor of integers as real numbers."""
+        value = self.value(name)
+        if not (np.isfinite(scale) & (scale > 0)).all():
+            raise NotCovered("a scale is not above 0")
+        if isinstance(value, Fixed):
+            rank = value.array.ndim
+            if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
+                raise NotCovered("scales lie along no axis")
+            along = [-1 if place == axis % rank else 1 for place in range(rank)] if rank else [-1]
+            spread = [part.reshape(along if part.size > 1 else [1] * rank) for part in (scale, zero)]
+            sizes = np.broadcast_shapes(value.array.shape, spread[0].shape, spread[1].shape)
+            if value.scale is not None or value.array.dtype.kind not in "iu" or sizes != value.array.shape:
+                raise NotCovered("scales do not fit their integers")
+            return Fixed(value.array, *(np.broadcast_to(part, sizes).astype(np.float64) for part in spread))
+        if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:
+            raise NotCovered("a computed tensor has several scales")
+        zero_point = int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0)
+        return value._replace(scale=float(scale.item()), zero=zero_point)
+
+    def lanes(self, node: Node, position: int) -> Lanes:
+        """An operand as lanes, be it a constant or not."""
+        value = self.operand(node, position)
+        return value if isinstance(value, Lanes) else self.of_constant(value)
+
+    def of_constant(self, value: Fixed) -> Lanes:
+        """A constant as lanes."""
+        if value.array.size > MOST_ELEMENTS:
+            raise NotCovered(f"a constant has {value.array.size:,} elements")
+        name = value.array.dtype.name
+        if value.scale is None or value.zero is None:
+            if value.array.dtype.kind != "f":
+                raise NotCovered("integers without a scale")
+            numbers = [self.table.number(("figure", figure)) for figure in value.array.astype(float).flat]
+            return Lanes(np.array(numbers, np.int64).reshape(value.array.shape), value.array.shape)
+        if name not in BITS or np.unique(value.scale).size > 1 or np.unique(value.zero).size > 1:
+            raise NotCovered("a constant operand has several scales")
+        offset = OFFSETS.get(name, 0)
+        ids = self.table.mapped(value.array.astype(np.int64), lambda number: self.table.constant(number - offset))
+        zero = int(value.zero.flat[0]) - offset
+        return Lanes(ids, value.array.shape, (), True, float(value.scale.flat[0]), zero, BITS[name])
+
+    def finished(self, node: Node, value: Lanes) -> Lanes:
+        """A result behind the activation that the node ends in, in the integers that it is to be stored in."""
+        fused = node.text("fused_activation_function", "NONE")
+        if fused != "NONE":
+            if fused not in ACTIVATIONS:
+                raise NotCovered(f"it ends in {fused}")
+            value = self.clipped(value, *ACTIVATIONS[fused])
+        stated = self.stated(node)
+        return value if stated is None else self.settled(value, stated)
+
+    def stated(self, node: Node) -> Quantization | None:
+        """The quantization of a node's result, where the node or its tensor has it."""
+        name = node.outputs[0]
+        triple = next((t for t in self._triples(node) if t.value == -1), None)
+        if triple is not None and triple.scale >= 0:
+            scale = self.numbers(node, triple.scale)
+            zero = self.numbers(node, triple.zero_point) if node.has(triple.zero_point) else np.zeros(1, np.int64)
+            return quantization(scale, zero, self.graph.elem_type(name))
+        stored, elem_type = self.graph.quantization.get(name), self.graph.elem_type(name)
+        if stored is None or elem_type not in BITS:
+            return None
+        zeros = np.array(stored.zero_points or (0,))
+        return quantization(np.array(stored.scales, np.float32), zeros, elem_type)
+
+    def copies(self, node: Node, *positions: int) -> None:
+        """Raise NotCovered where TensorFlow Lite's kernel takes integers as they are, and the scales differ."""
+        names = (*(node.inputs[position] for position in positions), node.outputs[0])
+        if len({self.graph.quantization.get(name) for name in names}) > 1:
+            raise NotCovered("it copies integers to another scale")
+
+    # Which axes one lane lies over.
+
+    def spread(self, value: Lanes) -> Lanes:
+        """With a number for each element."""
+        if not value.plane:
+            return value
+        if math.prod(value.shape) > MOST_ELEMENTS:
+            raise NotCovered(f"a tensor has {math.prod(value.shape):,} elements; at most {MOST_ELEMENTS:,} are looked at")
+        sizes = tuple(value.shape[axis] for axis in value.plane)
+        count = math.prod(sizes)
+        unique, inverse = np.unique(value.ids, return_inverse=True)
+        rows = np.array([[self.table.at(int(n), place, count) for place in range(count)] for n in unique], np.int64)
+        kept = [size for axis, size in enumerate(value.shape) if axis not in value.plane]
+        order = [*(axis for axis in range(len(value.shape)) if axis not in value.plane), *value.plane]
+        flat = rows[inverse.reshape(-1)].reshape(*kept, *sizes)
+        return value._replace(ids=flat.transpose(np.argsort(order)), plane=())
+
+    def over(self, value: Lanes, axes: Sequence[int]) -> Lanes:
+        """With lanes that lie over these axes, as far as these are longer than 1, and over no others."""
+        plane = tuple(axis for axis in axes if value.shape[axis] > 1)
+        if value.plane == plane:
+            return value
+        value = self.spread(value)
+        if not plane:
+            return value
+        kept = [axis for axis in range(len(value.shape)) if axis not in plane]
+        rows = value.ids.transpose([*kept, *plane]).reshape(-1, math.prod(value.shape[axis] for axis in plane))
+        ids = np.array([self.table.stacked(row) for row in rows], np.int64)
+        sizes = [1 if axis in plane else size for axis, size in enumerate(value.shape)]
+        return value._replace(ids=ids.reshape(sizes), plane=plane)
+
+    def turned(self, value: Value, order: Sequence[int]) -> Value:
+        """With its axes in another order."""
+        if isinstance(value, Fixed):
+            return value.moved(lambda array: array.transpose(order))
+        plane = [order.index(axis) for axis in value.plane]
+        if plane != sorted(plane):
+            value, plane = self.spread(value), []
+        shape = tuple(value.shape[axis] for axis in order)
+        return value._replace(ids=value.ids.transpose(order), shape=shape, plane=tuple(plane))
+
+    def regrouped(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """With the same elements in their order, and other sizes."""
+        if isinstance(value, Fixed):
+            return value.moved(lambda array: array.reshape(shape))
+        if math.prod(value.shape) != math.prod(shape):
+            raise NotCovered(f"{list(value.shape)} does not become {list(shape)}")
+        plane: list[int] = []
+        for old, new in groups(value.shape, shape):
+            long = [axis for axis in old if value.shape[axis] > 1]
+            inside = [axis for axis in long if axis in value.plane]
+            if inside and inside != long:
+                value, plane = self.spread(value), []
+                break
+            plane += [axis for axis in new if shape[axis] > 1] if inside else []
+        sizes = [1 if axis in plane else size for axis, size in enumerate(shape)]
+        return value._replace(ids=value.ids.reshape(sizes), shape=shape, plane=tuple(plane))
+
+    def along(self, value: Lanes, axis: int) -> Lanes:
+        """With numbers along an axis, so that elements can be picked there."""
+        return self.spread(value) if axis in value.plane else value
+
+    # Results: functions of lanes, sums over lanes, and what their integers are.
+
+    def real(self, value: Lanes) -> Lanes:
+        """Real numbers, of which integers with a scale are some."""
+        if not value.integers:
+            return value
+        if not value.scale:
+            raise NotCovered("it computes with integers that have no scale")
+        ids = self.table.mapped(
+            value.ids, lambda number: self.table.number(("real", number, value.scale, value.zero), of=(number,))
+        )
+        return Lanes(ids, value.shape, value.plane)
+
+    def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
+        """Real numbers between two bounds."""
+        if not low <= high:
+            raise NotCovered(f"its bounds are {low} and {high}")
+        value, table = self.real(value), self.table
+        ids = table.mapped(value.ids, lambda number: table.number(("clip", number, low, high), of=(number,)))
+        return value._replace(ids=ids)
+
+    def settled(self, value: Lanes, stated: Quantization) -> Lanes:
+        """Real numbers as the integers of a scale."""
+        value = self.real(value)
+        ids = self.table.mapped(value.ids, lambda number: settle(self.table, number, stated))
+        return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
+
+    def paired(self, node: Node, left: Lanes, right: Lanes, key: Key) -> Lanes:
+        """A function of two real operands, element by element."""
+        left, right, table = self.real(left), self.real(right), self.table
+        shape = np.broadcast_shapes(left.shape, right.shape)
+        rank = len(shape)
+        if any(len(part.shape) not in (0, 1, rank) and math.prod(part.shape) > 1 for part in (left, right)):
+            raise NotCovered("its operands have other ranks")
+        left, right = (self._ranked(part, rank) for part in (left, right))
+        plane = sorted({*left.plane, *right.plane})
+        parts = [self.over(part, [axis for axis in plane if part.shape[axis] > 1]) for part in (left, right)]
+        for part in parts:
+            partly = [axis for axis in plane if part.shape[axis] > 1]
+            if partly and partly != plane:
+                parts, plane = [self.spread(each) for each in parts], []
+                break
+        first, second = np.broadcast_arrays(*(part.ids for part in parts))
+        pairs = np.stack([first.reshape(-1), second.reshape(-1)], axis=1)
+        if key[0] in SYMMETRIC:
+            pairs = np.sort(pairs, axis=1)
+        unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        made = [table.number((*key, int(a), int(b)), of=(int(a), int(b))) for a, b in unique]
+        ids = np.array(made, np.int64)[inverse.reshape(-1)].reshape(first.shape)
+        return Lanes(ids, shape, tuple(plane))
+
+    def _ranked(self, value: Lanes, rank: int) -> Lanes:
+        """With axes of size 1 in front."""
+        missing = rank - len(value.shape)
+        plane = tuple(axis + missing for axis in value.plane)
+        shape = (1,) * missing + value.shape
+        return value._replace(ids=value.ids.reshape((1,) * missing + value.ids.shape), shape=shape, plane=plane)
+
+    def summed(self, x: Lanes, weights: Fixed, bias: Fixed | None, groups: int, window: Window) -> Lanes:
+        """The sum of a layer with weights, before requantization.
+
+        `x` is [batch, channels, ...] of integers with a scale, `weights` [out_c, channels / groups, ...], `bias` [out_c].
+        """
+        table = self.table
+        if not x.integers or not x.scale or weights.scale is None or weights.zero is None:
+            raise NotCovered("it sums real numbers, of which the order matters")
+        axes = range(2, len(x.shape))
+        x, window = self._unpadded(self.over(x, axes), window)
+        count, inner = weights.array.shape[:2]
+        if x.shape[1] != inner * groups or count % groups:
+            raise NotCovered(f"its weights are {list(weights.array.shape)}, its input {list(x.shape)}")
+        factors = (weights.array.astype(np.int64) - np.asarray(weights.zero, np.int64)).reshape(count, inner, -1)
+        scales = np.broadcast_to(weights.scale, weights.array.shape).reshape(count, -1)
+        if (scales != scales[:, :1]).any():
+            raise NotCovered("the weights of a lane have several scales")
+        steps = [x.scale * float(scale) for scale in scales[:, 0]]
+        biases = whole_bias(bias, steps, count)
+        longest = (np.abs(factors).sum(axis=(1, 2)) * ((1 << x.bits) - 1)).tolist()
+        if any(size + abs(start) >= 1 << LONGEST_SUM[x.bits] for size, start in zip(longest, biases, strict=True)):
+            raise NotCovered(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
+        taps = taps_of(window)
+        made = [
+            [
+                number
+                for group in range(groups)
+                for number in self._sums(
+                    lanes[group * inner : (group + 1) * inner],
+                    factors[group * (count // groups) : (group + 1) * (count // groups)],
+                    biases[group * (count // groups) : (group + 1) * (count // groups)],
+                    (x.zero, x.bits),
+                    taps,
+                )
+            ]
+            for lanes in x.ids.reshape(x.shape[0], -1)
+        ]
+        ids = np.array(
+            [[table.number(("scaled", n, s)) for n, s in zip(row, steps, strict=True)] for row in made], np.int64
+        )
+        table.unsettled.update(ids.reshape(-1).tolist())
+        shape = (x.shape[0], count, *window.made)
+        plane = tuple(axis for axis in axes if shape[axis] > 1)
+        return Lanes(ids.reshape(x.shape[0], count, *(1 for _ in axes)), shape, plane)
+
+    def _unpadded(self, x: Lanes, window: Window) -> tuple[Lanes, Window]:
+        """The lanes behind a Pad with the zero-point, whose amounts go into the window."""
+        keys = [self.table.key[number] for number in x.ids.flat]
+        pads = {key[2:] for key in keys if key[0] == "pad"}
+        held = [key for key in keys if key[0] != "pad"]
+        if len(pads) != 1 or any(key != ("constant", x.zero) for key in held) or window.transposed:
+            return x, window
+        ((sizes, before, _made, value),) = pads
+        if value != x.zero or len(sizes) != len(window.sizes):
+            return x, window
+        ids = np.array([key[1] if key[0] == "pad" else n for key, n in zip(keys, x.ids.flat, strict=True)], np.int64)
+        shape = (*x.shape[:2], *sizes)
+        plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
+        moved = tuple(start + more for start, more in zip(window.before, before, strict=True))
+        return x._replace(ids=ids.reshape(x.ids.shape), shape=shape, plane=plane), window._replace(
+            before=moved, sizes=sizes
+        )
+
+    def _sums(
+        self, lanes: Ids, factors: Array, biases: Sequence[int], zero_and_bits: tuple[int, int], taps: Taps
+    ) -> Iterator[int]:
+        """Numbers of the sums of one group: factors [out_c, channels, places of the window]."""
+        table, (zero, bits) = self.table, zero_and_bits
+        unique, inverse = np.unique(lanes, return_inverse=True)
+        gathered = np.zeros((len(factors), len(unique), factors.shape[2]), np.int64)
+        np.add.at(gathered, (slice(None), inverse.reshape(-1)), factors)
+        gathered[:, :, ~taps.meets] = 0
+        fixed = np.array([table.is_constant(int(number)) for number in unique], bool)
+        low, high = (np.array([side[int(n)] for n in unique], np.int64) - zero for side in (table.low, table.high))
+        border = (gathered[:, fixed] * low[fixed][:, None]).sum(axis=1)
+        starts = [int(start) + int(more) for start, more in zip(biases, border[:, taps.always].sum(axis=1), strict=True)]
+        border[:, taps.always] = 0
+        active, numbers = gathered[:, ~fixed], unique[~fixed]
+        ends = active * low[~fixed][:, None], active * high[~fixed][:, None]
+        least, most = np.minimum(*ends), np.maximum(*ends)
+        partly = ~taps.always
+        least[:, :, partly] = np.minimum(least[:, :, partly], 0)
+        most[:, :, partly] = np.maximum(most[:, :, partly], 0)
+        lows = least.sum(axis=(1, 2)) + np.minimum(border, 0).sum(axis=1)
+        highs = most.sum(axis=(1, 2)) + np.maximum(border, 0).sum(axis=1)
+        for place, start in enumerate(starts):
+            lane, tap = np.nonzero(active[place])
+            edge = np.flatnonzero(border[place])
+            used = np.concatenate([tap, edge])
+            terms = digest(numbers[lane]), digest(taps.offsets[tap]), digest(active[place][lane, tap])
+            edges = digest(taps.offsets[edge]), digest(border[place][edge])
+            key = ("sum", start, zero if used.size else 0, bits, taps.geometry(used), terms, edges)
+            yield table.number(key, start + int(lows[place]), start + int(highs[place]))
+
+
+class Taps(NamedTuple):
+    """The places of a window over its plane, axes of size 1 left out."""
+
+    offsets: Array
+    """Place of each, from where the result's first element lies: [places, axes]."""
+    meets: Array
+    """Whether some window has the place inside the plane."""
+    always: Array
+    """Whether all windows have."""
+    plane: Key
+    """Sizes, result's sizes and strides, for each axis that is longer than 1, and whether it is transposed."""
+
+    def geometry(self, used: Array) -> Key:
+        """What a sum over some of the places is, besides them; nothing for a sum at the place of the result."""
+        sizes, made, strides, transposed = self.plane
+        still = not self.offsets[used].any() and sizes == made and all(stride == 1 for stride in strides)
+        return () if still and not transposed else self.plane
+
+
+def taps_of(window: Window) -> Taps:
+    """The places of a window, in the order of its weights."""
+    places = np.array(list(np.ndindex(*window.kernel)), np.int64).reshape(math.prod(window.kernel), -1)
+    offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
+    meets, always = np.ones(len(places), bool), np.ones(len(places), bool)
+    long = [n for n, (size, made) in enumerate(zip(window.sizes, window.made, strict=True)) if max(size, made) > 1]
+    if window.transposed:
+        always[:] = False
+        long = [*range(len(window.sizes))]
+    else:
+        for axis, (size, made, stride) in enumerate(zip(window.sizes, window.made, window.strides, strict=True)):
+            starts = np.arange(made)[None, :] * stride + offsets[:, axis][:, None]
+            inside = (starts >= 0) & (starts < size)
+            meets &= inside.any(axis=1)
+            always &= inside.all(axis=1)
+    strides = tuple(1 if window.made[n] == 1 and not window.transposed else window.strides[n] for n in long)
+    plane = tuple(window.sizes[n] for n in long), tuple(window.made[n] for n in long), strides, window.transposed
+    return Taps(offsets[:, long], meets, always & meets, plane)
+
+
+def whole_bias(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int]:
+    """The bias in steps of the sum; a real one is rounded to them, as converters do."""
+    if bias is None:
+        return [0] * count
+    if bias.array.shape != (count,):
+        raise NotCovered(f"its bias is {list(bias.array.shape)}, not [{count}]")
+    if bias.scale is None and bias.array.dtype.kind == "i":
+        return [int(number) for number in bias.array]
+    if bias.scale is not None and bias.zero is not None and not bias.zero.any():
+        near = [abs(scale - step) <= 1e-5 * step for scale, step in zip(bias.scale.flat, steps, strict=True)]
+        if all(near):
+            return [int(number) for number in bias.array]
+    real = [float(number) / step for number, step in zip(bias.real, steps, strict=True)]
+    if not all(abs(number) < 2**31 for number in real):
+        raise NotCovered("its bias does not fit int32")
+    return [away(number) for number in real]
+
+
+def groups(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """Axes of two shapes with the same elements that belong together: the smallest parts with equal products."""
+    first = second = 0
+    while first < len(old) or second < len(new):
+        left, right = [first] if first < len(old) else [], [second] if second < len(new) else []
+        first, second = first + len(left), second + len(right)
+        while (a := math.prod(old[n] for n in left)) != (b := math.prod(new[n] for n in right)):
+            if a < b or second >= len(new):
+                left.append(first)
+                first += 1
+            else:
+                right.append(second)
+                second += 1
+        yield left, right
+
+
+def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
+    """One scale and zero-point for a tensor."""
+    if scale.size != 1 or zero.size != 1 or elem_type not in BITS or not 0 < float(scale.item()) < math.inf:
+        raise NotCovered("its result has no single scale")
+    return Quantization(float(scale.item()), int(zero.item()) - OFFSETS.get(elem_type, 0), BITS[elem_type])
+
+
+def settle(table: Numbers, number: int, stated: Quantization) -> int:
+    """The integers that a lane of real numbers becomes in a scale."""
+    key, least, most = table.key[number], stated.least, -stated.least - 1
+    if key[0] == "clip" and table.key[key[1]][0] != "clip":
+        least, most = stated.step(key[2]), stated.step(key[3])
+        number, key = key[1], table.key[key[1]]
+    steps: tuple[Iterable[int], Iterable[int]] | None = None
+    if key[0] == "real":
+        _, inner, scale, zero = key
+        low, high = int(table.low[inner]), int(table.high[inner])
+        if (scale, zero) == (stated.scale, stated.zero):
+            if least <= low and high <= most:
+                return int(inner)
+            new: Key = ("clamp", inner, least, most)
+            steps = (low - zero,), (high - zero,)
+        else:
+            multiplier, shift = quantized_multiplier(scale / stated.scale)
+            new = ("rescale", inner, zero, multiplier, shift, stated, least, most)
+            steps = tuple(requantized(end - zero, multiplier, shift, 8) for end in (low, high))
+    elif key[0] == "scaled":
+        _, inner, scale = key
+        multiplier, shift = quantized_multiplier(scale / stated.scale)
+        bits = table.key[inner][3]
+        new = ("requantize", inner, multiplier, shift, stated.zero, stated.bits, least, most)
+        try:
+            ends = int(table.low[inner]), int(table.high[inner])
+            ways = {bits, 8} if max(map(abs, ends)) < 2**31 else {bits}
+            steps = tuple([r for way in ways for r in requantized(end, multiplier, shift, way)] for end in ends)
+        except NotCovered:
+            steps = None
+    elif number in table.unsettled:
+        raise NotCovered("it reads a sum that is never taken to integers")
+    else:
+        new = ("quantize", number, stated, least, most)
+        steps = pair_steps(table, key, stated)
+    if steps is None:
+        return table.number(new, least, most)
+    low, high = (
+        pick(min(max(step + stated.zero, least), most) for step in side)
+        for pick, side in zip((min, max), steps, strict=True)
+    )
+    return table.constant(low) if low == high else table.number(new, low, high)
+
+
+def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int], list[int]] | None:
+    """Least and greatest steps of an Add or Mul of int8, or of an average; None where they are not known.
+
+    tensorflow/lite/kernels/internal/reference/integer_ops/add.h and mul.h; both are monotone in each operand.
+    """
+    operands = [table.key[number] for number in key[-2:]] if key[0] in ("Add", "Mul") else []
+    if key[0] == "average" and table.key[key[1]][0] == "real":
+        _, inner, scale, zero = table.key[key[1]]
+        if (scale, zero) == (stated.scale, stated.zero):
+            return [int(table.low[inner]) - zero], [int(table.high[inner]) - zero]
+    if len(operands) != 2 or stated.bits != 8 or any(operand[0] != "real" for operand in operands):
+        return None
+    ends = [[int(side[k[1]]) - k[3] for side in (table.low, table.high)] for k in operands]
+    scales = [operand[2] for operand in operands]
+    corners: list[int] = []
+    try:
+        for left in ends[0]:
+            for right in ends[1]:
+                if key[0] == "Mul":
+                    corners += requantized(left * right, *quantized_multiplier(math.prod(scales) / stated.scale), 8)
+                    continue
+                twice = 2 * max(scales)
+                parts = [
+                    requantized(end << 20, *quantized_multiplier(scale / twice), 8)
+                    for end, scale in zip((left, right), scales, strict=True)
+                ]
+                last = quantized_multiplier(twice / ((1 << 20) * stated.scale))
+                for first, second in zip(*parts, strict=True):
+                    corners += requantized(first + second, *last, 8)
+    except NotCovered:
+        return None
+    return [min(corners)], [max(corners)]
+
+
+# Operators: each function gives what a node makes of what its operands hold.
+
+
+HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+"""Operators whose nodes hold more than the graph tells, such as tensors."""
+AXES_OF_SCALES = {"Conv": 0, "ConvTranspose": 1, "MatMul": -1, "Gemm": -1}
+"""Axis of the weights' scales in operators that take scales as inputs."""
+
+
+def dequantized(model: Model, node: Node) -> Value:
+    """DequantizeLinear, DEQUANTIZE: the same integers, with their scale."""
+    if node.domain == TFLITE:
+        return model.operand(node, 0)
+    if node.int("block_size"):
+        raise NotCovered("it has scales for blocks")
+    scale, name = model.numbers(node, 1), node.inputs[0]
+    zero = model.numbers(node, 2) if node.has(2) else np.zeros(1, np.int64)
+    return model.scaled(name, scale, zero, node.int("axis", 1))
+
+
+def quantized(model: Model, node: Node) -> Value:
+    """QuantizeLinear, QUANTIZE."""
+    if node.domain == TFLITE:
+        return model.finished(node, model.lanes(node, 0))
+    value, scale = model.operand(node, 0), model.numbers(node, 1)
+    zero = model.numbers(node, 2) if node.has(2) else np.zeros(1, np.int64)
+    elem_type = model.graph.elem_type(node.outputs[0])
+    if isinstance(value, Lanes):
+        return model.settled(value, quantization(scale, zero, elem_type))
+    if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
+        raise NotCovered("it quantizes a constant that is computed")
+    axis = node.int("axis", 1) % max(value.array.ndim, 1)
+    along = [-1 if place == axis and scale.size > 1 else 1 for place in range(value.array.ndim)]
+    offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
+    steps = np.rint(value.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
+    return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
+
+
+def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Sequence[int]) -> Window:
+    """The window of a convolution or pooling, with its padding in front."""
+    rank = len(kernel)
+    if node.domain == TFLITE:
+        strides = node.int("stride_h"), node.int("stride_w")
+        dilations = node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1)
+        same = node.text("padding") == "SAME"
+        spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+        ends = zip(made, strides, spans, sizes, strict=True)
+        before = tuple(max((m - 1) * s + span - size, 0) // 2 if same else 0 for m, s, span, size in ends)
+    else:
+        if node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+            raise NotCovered("its padding is not written out")
+        strides, dilations = node.ints("strides", (1,) * rank), node.ints("dilations", (1,) * rank)
+        pads = node.ints("pads", (0,) * rank) if node.text("auto_pad", "NOTSET") == "NOTSET" else (0,) * rank
+        before = pads[:rank]
+    if not len(strides) == len(dilations) == len(before) == len(sizes) == len(made) == rank or min(strides) < 1:
+        raise NotCovered("its window does not fit its plane")
+    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
+
+
+def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
+    """An image with its channels behind the batch, the sizes of the plane of the result, and the way back."""
+    last = operator_of(node).roles.channels_last
+    rank, shape = len(value.shape), model.shape(node.outputs[0])
+    order = [0, rank - 1, *range(1, rank - 1)] if last else [*range(rank)]
+    turned = model.turned(value, order)
+    assert isinstance(turned, Lanes)
+    return turned, tuple(shape[axis] for axis in order[2:]), [order.index(axis) for axis in range(rank)]
+
+
+def convolution(model: Model, node: Node) -> Lanes:
+    """Convolutions of all formats, depthwise and in groups."""
+    roles = operator_of(node).roles
+    value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
+    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or roles.form is None or node.has(roles.summand):
+        raise NotCovered("its weights are computed")
+    x, made, back = first(model, value, node)
+    rank = weights.array.ndim
+    order = {"O*I": [0, rank - 1, *range(1, rank - 1)], "1*O": [rank - 1, 0, *range(1, rank - 1)]}
+    weights = weights.moved(lambda array: array.transpose(order.get(roles.form.order, range(rank))))
+    grouped = node.int("group", 1)
+    if node.domain == TFLITE:
+        grouped = x.shape[1] // max(weights.array.shape[1], 1)
+    if node.text("activation"):
+        raise NotCovered("it ends in an activation")
+    window = window_of(node, weights.array.shape[2:], x.shape[2:], made)
+    result = model.summed(x, weights, bias_of(model, node, roles.bias), grouped, window)
+    turned = model.turned(result, back)
+    assert isinstance(turned, Lanes)
+    return model.finished(node, turned)
+
+
+def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
+    """The bias of a layer; None where it has none."""
+    if position < 0 or not node.has(position):
+        return None
+    value = model.operand(node, position)
+    if not isinstance(value, Fixed):
+        raise NotCovered("its bias is computed")
+    return value
+
+
+def dense(model: Model, node: Node) -> Lanes:
+    """Matrix products with constant weights: a convolution without a plane."""
+    roles = operator_of(node).roles
+    value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
+    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or weights.array.ndim != 2:
+        raise NotCovered("it multiplies two computed tensors, or more than a matrix")
+    if node.int("transA") or node.attributes.get("alpha", 1.0) != 1.0 or node.text("activation"):
+        raise NotCovered("it does more than multiply by a matrix")
+    if node.attributes.get("beta", 1.0) != 1.0 and node.has(roles.bias):
+        raise NotCovered("it scales its bias")
+    if roles.form is not Form.ROWS and not (roles.form is Form.GEMM and node.int("transB")):
+        weights = weights.moved(lambda array: array.T)
+    if node.domain == TFLITE:
+        value = model.regrouped(value, (math.prod(value.shape) // weights.array.shape[1], weights.array.shape[1]))
+        assert isinstance(value, Lanes)
+    bias = bias_of(model, node, roles.bias)
+    if bias is not None and bias.array.ndim != 1:
+        bias = bias.moved(lambda array: array.reshape(-1))
+    rows, columns = math.prod(value.shape[:-1]), value.shape[-1]
+    flat = model.spread(value)
+    flat = flat._replace(ids=flat.ids.reshape(rows, columns), shape=(rows, columns))
+    result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
+    shape = model.shape(node.outputs[0])
+    if math.prod(shape) != math.prod(result.shape):
+        raise NotCovered("its result has another size")
+    return model.finished(node, result._replace(ids=result.ids.reshape(shape), shape=shape))
+
+
+def pair(model: Model, node: Node) -> Value:
+    """Functions of two elements; what is added to a sum goes into its bias."""
+    positions = [*operator_of(node).roles.data_of(node)]
+    if len(positions) != 2:
+        raise NotCovered("it has other than two operands")
+    values = [model.operand(node, position) for position in positions]
+    for value, other in zip(values, values[::-1], strict=True):
+        if canonical(node) == "Add" and isinstance(value, Lanes) and isinstance(other, Fixed) and not value.integers:
+            return model.finished(node, biased(model, value, other))
+    left, right = (model.lanes(node, position) for position in positions)
+    key = (canonical(node), *said(node))
+    return model.finished(node, model.paired(node, left, right, key))
+
+
+def said(node: Node) -> tuple[Any, ...]:
+    """Attributes that a function is told by; nothing for those that have none."""
+    kept = {k: v for k, v in node.attributes.items() if k != "fused_activation_function"}
+    return (repr(sorted(kept.items())),) if kept else ()
+
+
+def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
+    """Sums with a constant added."""
+    table = model.table
+    shape = np.broadcast_shapes(value.ids.shape, bias.array.shape)
+    if shape != value.ids.shape or any(table.key[number][0] != "scaled" for number in value.ids.flat):
+        return model.paired(None, value, model.of_constant(bias), ("Add",))
+    spread = bias.moved(lambda array: np.broadcast_to(array, shape).reshape(-1))
+    keys = [table.key[number] for number in value.ids.flat]
+    made = []
+    for (_, inner, step), more in zip(keys, whole_bias(spread, [key[2] for key in keys], len(keys)), strict=True):
+        _, start, *rest = table.key[inner]
+        if abs(start) + abs(more) >= 2**30:
+            raise NotCovered("a sum may need more than 32 bits")
+        total = table.number(("sum", start + more, *rest), table.low[inner] + more, table.high[inner] + more)
+        made.append(table.number(("scaled", total, step)))
+    table.unsettled.update(made)
+    return value._replace(ids=np.array(made, np.int64).reshape(shape))
+
+
+def clamp(model: Model, node: Node) -> Lanes:
+    """Relu, Relu6, Clip."""
+    bounds = ACTIVATIONS.get(canonical(node))
+    if bounds is None:
+        ends = [-math.inf, math.inf]
+        for place, name in enumerate(("min", "max")):
+            if node.has(place + 1):
+                bound = model.operand(node, place + 1)
+                if not isinstance(bound, Fixed) or bound.array.size != 1:
+                    raise NotCovered("its bounds are computed")
+                ends[place] = float(bound.real.item())
+            elif isinstance(stated := node.attributes.get(name), float):
+                ends[place] = stated
+        bounds = ends[0], ends[1]
+    return model.finished(node, model.clipped(model.lanes(node, 0), *bounds))
+
+
+def curve(model: Model, node: Node) -> Lanes:
+    """A function of one element, of which nothing but its name and attributes is known."""
+    if len([name for name in node.inputs if name]) != 1 and not model._triples(node):
+        raise NotCovered("it has further operands")
+    value, table, key = model.real(model.lanes(node, 0)), model.table, ("curve", canonical(node), *said(node))
+    ids = table.mapped(value.ids, lambda number: table.number((*key, number), of=(number,)))
+    return model.finished(node, value._replace(ids=ids))
+
+
+def pooling(model: Model, node: Node) -> Lanes:
+    """The largest element of a window, or the average of those inside the plane."""
+    largest = canonical(node) == "MaxPool"
+    if node.domain == TFLITE:
+        model.copies(node, 0)
+    x, made, back = first(model, model.lanes(node, 0), node)
+    kernel = node.ints("kernel_shape") or (node.int("filter_height"), node.int("filter_width"))
+    window = window_of(node, kernel, x.shape[2:], made)
+    if node.int("storage_order") or len([name for name in node.outputs if name]) > 1:
+        raise NotCovered("it gives places too")
+    taps = taps_of(window)
+    if not taps.meets.all() and largest:
+        raise NotCovered("a place of its window lies outside")
+    key: Key = (window, node.int("count_include_pad") and bool((~taps.always).any()), node.int("ceil_mode"))
+    x = model.over(x, range(2, len(x.shape)))
+    return pooled(model, node, x, ("largest" if largest else "average", key), made, back)
+
+
+def pooled(
+    model: Model, node: Node, x: Lanes, key: Key, made: tuple[int, ...], back: list[int] | None
+) -> Lanes:
+    """A function of each lane's plane that keeps what is the same everywhere."""
+    table, whole = model.table, key[0] == "average"
+    x = model.real(x) if whole else x
+
+    def function(number: int) -> int:
+        same = table.is_constant(number) and not whole
+        return number if same else table.number(
+            (key[0], number, *key[1:]), table.low[number], table.high[number], of=(number,)
+        )
+
+    ids = table.mapped(x.ids, function)
+    shape = (*x.shape[:2], *made)
+    result: Value = x._replace(ids=ids, shape=shape, plane=tuple(n for n in range(2, len(shape)) if shape[n] > 1))
+    result = result if back is None else model.turned(result, back)
+    assert isinstance(result, Lanes)
+    return model.finished(node, result) if whole or model._triples(node) else result
+
+
+def mean(model: Model, node: Node) -> Lanes:
+    """The average of whole planes: GlobalAveragePool, ReduceMean and MEAN over all axes but batch and channels."""
+    x = model.lanes(node, 0)
+    rank, axes = len(x.shape), [*range(2, len(x.shape))]
+    if canonical(node) == "ReduceMean":
+        given = node.ints("axes") or tuple(int(n) for n in model.numbers(node, 1).flat)
+        axes = sorted(axis % rank for axis in given)
+    order = [axis for axis in range(rank) if axis not in axes] + axes
+    if len(axes) != rank - 2 or not axes:
+        raise NotCovered("it takes other axes together than those of a plane")
+    turned = model.turned(x, order)
+    assert isinstance(turned, Lanes)
+    turned = model.over(turned, range(2, rank))
+    key = ("average", "whole", turned.shape[2:])
+    result = pooled(model, node, turned, key, (1,) * (rank - 2), None)
+    shape = model.shape(node.outputs[0])
+    if math.prod(shape) != math.prod(result.shape):
+        raise NotCovered("its result has another size")
+    return result._replace(ids=result.ids.reshape(shape), shape=shape, plane=())
+
+
+def joined(model: Model, node: Node) -> Value:
+    """Concatenation."""
+    positions = [*operator_of(node).roles.data_of(node)]
+    if node.domain == TFLITE:
+        model.copies(node, *positions)
+        parts = [as_lanes(model, node, position) for position in positions]
+    else:
+        parts = [model.operand(node, position) for position in positions]
+        if all(isinstance(part, Fixed) for part in parts):
+            raise NotCovered("it joins constants")
+        parts = [part if isinstance(part, Lanes) else model.of_constant(part) for part in parts]
+    if len({part[3:] for part in parts}) > 1 or model._triples(node):
+        parts = [model.real(part) for part in parts]
+    axis = node.int("axis") % len(parts[0].shape)
+    plane = sorted({n for part in parts for n in part.plane} - {axis})
+    if any(axis in part.plane or part.plane != tuple(n for n in plane if part.shape[n] > 1) for part in parts):
+        parts, plane = [model.spread(part) for part in parts], []
+    ids = np.concatenate([part.ids for part in parts], axis=axis)
+    result = parts[0]._replace(ids=ids, shape=model.shape(node.outputs[0]), plane=tuple(plane))
+    return model.finished(node, result)
+
+
+def as_lanes(model: Model, node: Node, position: int) -> Lanes:
+    """An operand whose elements are only moved: as it is, a constant as lanes."""
+    value = model.value(node.inputs[position])
+    if isinstance(value, Lanes):
+        return value
+    return model.lanes(node, position)._replace(scale=0.0, zero=0)
+
+
+def moved(model: Model, node: Node) -> Value:
+    """Operators that rename or turn axes."""
+    if node.domain == TFLITE:
+        model.copies(node, 0)
+    value, name = model.value(node.inputs[0]), canonical(node)
+    if name != "Transpose":
+        return model.regrouped(value, model.shape(node.outputs[0]))
+    rank = len(model.shape(node.outputs[0]))
+    order = node.permutation(rank) if node.domain != TFLITE else tuple(int(n) for n in model.numbers(node, 1).flat)
+    if order is None or sorted(order) != [*range(rank)]:
+        raise NotCovered("its order of axes is not one")
+    return model.turned(value, order)
+
+
+def same(model: Model, node: Node) -> Value:
+    """Identity."""
+    return model.value(node.inputs[0])
+
+
+def picked(model: Model, node: Node) -> list[Value] | Value:
+    """Split, Slice and Gather of constant places along one axis each."""
+    name = canonical(node)
+    if node.domain == TFLITE:
+        raise NotCovered("places of TensorFlow Lite's operators are not read")
+    value = model.value(node.inputs[0])
+    if isinstance(value, Fixed):
+        raise NotCovered("it picks from a constant")
+    rank = len(value.shape)
+    if name == "Split":
+        axis, start, parts = node.int("axis") % rank, 0, []
+        for output in node.outputs:
+            size = model.shape(output)[axis]
+            parts.append(taken(model, value, axis, range(start, start + size)))
+            start += size
+        return parts
+    if name == "Gather":
+        places = model.numbers(node, 1)
+        if places.ndim != 1:
+            raise NotCovered("it picks along several axes")
+        return taken(model, value, node.int("axis") % rank, [int(n) % value.shape[node.int("axis")] for n in places])
+    starts, ends = model.numbers(node, 1).tolist(), model.numbers(node, 2).tolist()
+    axes = model.numbers(node, 3).tolist() if node.has(3) else [*range(len(starts))]
+    steps = model.numbers(node, 4).tolist() if node.has(4) else [1] * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        value = taken(model, value, axis % rank, range(*slice(start, end, step).indices(value.shape[axis % rank])))
+    return value
+
+
+def taken(model: Model, value: Lanes, axis: int, places: Sequence[int]) -> Lanes:
+    """Some elements along an axis."""
+    if [*places] == [*range(value.shape[axis])]:
+        return value
+    value = model.along(value, axis)
+    shape = (*value.shape[:axis], len(places), *value.shape[axis + 1 :])
+    return value._replace(ids=value.ids.take([*places], axis), shape=shape)
+
+
+def padded(model: Model, node: Node) -> Lanes:
+    """Pad with a constant."""
+    if node.text("mode", "constant") != "constant" or canonical(node) != "Pad" or node.has(3):
+        raise NotCovered("it pads with something else than a constant")
+    value, rank = as_lanes(model, node, 0), len(model.shape(node.outputs[0]))
+    if node.domain == TFLITE:
+        model.copies(node, 0)
+        amounts = [(int(a), int(b)) for a, b in model.numbers(node, 1)]
+        value = model.operand(node, 0)
+        if node.has(2) or not isinstance(value, Lanes) or not value.scale:
+            raise NotCovered("it pads with a number, or no integers")
+        fill, value = value.zero, value._replace(scale=0.0, zero=0)
+    else:
+        flat = [int(n) for n in model.numbers(node, 1).flat]
+        amounts = [*zip(flat[:rank], flat[rank:], strict=True)]
+        with_value = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1))
+        if not isinstance(with_value, Fixed) or not value.integers:
+            raise NotCovered("it pads real numbers")
+        offset = OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
+        fill = int(with_value.array.item()) - offset
+        if value.scale:
+            step = float(with_value.real.item()) / value.scale
+            if step != round(step):
+                raise NotCovered("it pads with no step of the scale")
+            fill = value.zero + round(step)
+    if len(amounts) != rank or min(min(a) for a in amounts) < 0:
+        raise NotCovered("it cuts")
+    table, filler = model.table, model.table.constant(fill)
+    around = [amount if axis not in value.plane else (0, 0) for axis, amount in enumerate(amounts)]
+    shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
+    if any(sum(amount) and axis not in value.plane and axis >= 2 for axis, amount in enumerate(amounts)):
+        value, around = model.spread(value), amounts
+    inside = [amounts[axis] for axis in value.plane]
+    key = (tuple(value.shape[a] for a in value.plane), tuple(a for a, _ in inside), tuple(shape[a] for a in value.plane))
+    ids = value.ids
+    if any(map(sum, inside)):
+
+        def function(number: int) -> int:
+            low, high = min(table.low[number], fill), max(table.high[number], fill)
+            return number if number == filler else table.number(("pad", number, *key, fill), low, high)
+
+        ids = table.mapped(ids, function)
+    ids = np.pad(ids, around, constant_values=filler)
+    return value._replace(ids=ids, shape=shape)
+
+
+Function = Callable[[Model, Node], "Value | list[Value]"]
+FUNCTIONS: Mapping[str, Function] = {
+    **dict.fromkeys(CURVES, curve),
+    **dict.fromkeys(PAIRS, pair),
+    **dict.fromkeys((*ACTIVATIONS, "Clip"), clamp),
+    **dict.fromkeys(("Reshape", "RESHAPE", "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
+    **dict.fromkeys(("Split", "Slice", "Gather"), picked),
+    **dict.fromkeys(("MaxPool", "AveragePool"), pooling),
+    **dict.fromkeys(("GlobalAveragePool", "ReduceMean"), mean),
+    **dict.fromkeys(("MatMul", "Gemm"), dense),
+    "Conv": convolution,
+    "Concat": joined,
+    "Identity": same,
+    "Pad": padded,
+    "QuantizeLinear": quantized,
+    "QUANTIZE": quantized,
+    "DequantizeLinear": dequantized,
+    "DEQUANTIZE": dequantized,
+}
+"""What is done with an operator, by its one name."""
+
+
+# The answer.
+
+
+class OutputVerdict(NamedTuple):
+    """What is known of one output."""
+
+    name: str
+    """Its name in the new file."""
+    equal: bool
+    """Whether it is equal for every input."""
+    reason: str
+    """Which fact does not hold, or which layer is not covered; empty where it is equal."""
+
+
+def verify(old: LoadedFile, new: LoadedFile) -> tuple[OutputVerdict, ...]:
+    """An answer for each output of the new file; both were read by `formats.format`."""
+    table = Numbers()
+    before, after = Model(old, table), Model(new, table)
+    frame = frame_fault(before.graph, after.graph)
+    return tuple(
+        OutputVerdict(name, not reason, reason)
+        for was, name in zip(before.graph.outputs, after.graph.outputs, strict=False)
+        for reason in [frame or fault(before, after, was, name)]
+    )
+
+
+def frame_fault(old: Graph, new: Graph) -> str:
+    """Why inputs or outputs of two files do not correspond; empty where they do."""
+    for what, have, want in (("inputs", new.inputs, old.inputs), ("outputs", new.outputs, old.outputs)):
+        if len(have) != len(want):
+            return f"it has {len(have)} {what}, the old file has {len(want)}"
+        for name, other in zip(have, want, strict=True):
+            ends = [
+                (graph.elem_type(key), graph.shape(key), graph.quantization.get(key))
+                for graph, key in ((new, name), (old, other))
+            ]
+            if ends[0] != ends[1]:
+                return f"'{name}' is {ends[0][0]} {ends[0][1]}, in the old file {ends[1][0]} {ends[1][1]}"
+    return ""
+
+
+def fault(before: Model, after: Model, was: str, name: str) -> str:
+    """Why an output is not known to be equal; empty where it is."""
+    try:
+        old, new = before._exact(was), after._exact(name)
+    except NotCovered as error:
+        return f"not covered: {error}"
+    return "" if old == new else "differs"
