@@ -27,7 +27,7 @@ import numpy as np
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
-from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.roles import Form, Sums
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
@@ -328,13 +328,13 @@ class Model:
         try:
             function = FUNCTIONS.get(canonical(node))
             if function is None or node.graph or node.bodies:
-                raise NotCovered("nothing is known but its operands")
+                raise NotCovered(f"{node.op_type} is not described")
             made = function(self, node)
             for name, value in zip(outputs, made if isinstance(made, list) else [made], strict=True):
                 if isinstance(value, Lanes) and value.shape != self.shape(name):
                     raise NotCovered(f"its result is {list(self.shape(name))}, not {list(value.shape)}")
                 self.values[name] = value
-        except NotCovered as error:
+        except (NotCovered, ValueError, IndexError, OverflowError) as error:  # sizes of a damaged file fit nothing
             self._stand_in(node, outputs, str(error))
 
     def _stand_in(self, node: Node, outputs: Sequence[str], why: str) -> None:
@@ -343,10 +343,9 @@ class Model:
         try:
             key = self._said(node)
             for position, name in enumerate(outputs):
-                self.values[name] = self._named(
-                    ("result", key, position), self.shape(name), self.graph.elem_type(name)
-                )
-        except NotCovered as error:
+                elem_type = self.graph.elem_type(name)
+                self.values[name] = self._named(("result", key, position), self.shape(name), elem_type)
+        except (NotCovered, ValueError, IndexError, OverflowError) as error:
             for name in outputs:
                 self.missing[name] = f"{node.label} ({node.op_type}): {error}"
                 self.values.pop(name, None)
@@ -364,21 +363,23 @@ class Model:
         stored = [self.graph.quantization.get(name) for name in names]
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
         attributes = sorted(node.attributes.items())
-        said = repr((node.domain, node.op_type, node.opset, attributes, stored, shapes)).encode()
-        return digest(np.frombuffer(said + b"".join(map(self._exact, node.inputs)), np.uint8))
+        operands = [self._exact(name) for name in node.inputs]
+        told = (node.domain, node.op_type, node.opset, attributes, stored, shapes, operands)
+        return hashlib.sha256(repr(told).encode()).digest()
 
     def _exact(self, name: str) -> bytes:
         """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered."""
         if not name:
-            return b"-"
+            return bytes(32)
         value = self.value(name)
         if isinstance(value, Fixed):
-            parts = (value.array, *(part for part in (value.scale, value.zero) if part is not None))
-            return b"".join(digest(np.asarray(part)) for part in parts)
-        if not value.integers and self.table.unsettled.intersection(map(int, value.ids.flat)):
-            return self._said(self.graph.producers[name])
-        value = self.spread(value)
-        return digest(value.ids) + repr((value.integers, value.scale, value.zero, self.graph.elem_type(name))).encode()
+            parts = [b"" if part is None else digest(np.asarray(part)) for part in value]
+        elif not value.integers and self.table.unsettled.intersection(map(int, value.ids.flat)):
+            producer = self.graph.producers[name]
+            parts = [self._said(producer), bytes([producer.outputs.index(name)])]
+        else:
+            parts = [digest(self.spread(value).ids), *(str(part).encode() for part in value[3:])]
+        return hashlib.sha256(repr((parts, self.graph.elem_type(name))).encode()).digest()
 
     # Operands and results, by the three ways to say a scale: nodes around, inputs of the node, or on the tensor.
 
@@ -392,8 +393,7 @@ class Model:
     def value(self, name: str) -> Value:
         """What a tensor holds."""
         if name in self.graph.constants and name not in self.values:
-            if self.graph.constants[name].overridable:
-                raise NotCovered(f"a caller may replace '{name}'")
+            self._stays(name)
             array = self.read(name)
             if array is None:
                 raise NotCovered(f"'{name}' cannot be read")
@@ -401,6 +401,15 @@ class Model:
         if name not in self.values:
             raise NotCovered(self.missing.get(name, f"nothing makes '{name}'"))
         return self.values[name]
+
+    def _stays(self, name: str) -> None:
+        """Raise NotCovered for a constant that a caller may replace, and for what is folded from one."""
+        if self.graph.constants[name].overridable:
+            raise NotCovered(f"a caller may replace '{name}'")
+        producer = self.graph.producers.get(name)
+        for source in producer.inputs if producer else ():
+            if source in self.graph.constants:
+                self._stays(source)
 
     def operand(self, node: Node, position: int) -> Value:
         """An operand, with the scale that its integers have."""
@@ -592,13 +601,11 @@ class Model:
         ids = self.table.mapped(value.ids, lambda number: settle(self.table, number, stated))
         return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
 
-    def paired(self, node: Node, left: Lanes, right: Lanes, key: Key) -> Lanes:
+    def paired(self, left: Lanes, right: Lanes, key: Key) -> Lanes:
         """A function of two real operands, element by element."""
         left, right, table = self.real(left), self.real(right), self.table
         shape = np.broadcast_shapes(left.shape, right.shape)
         rank = len(shape)
-        if any(len(part.shape) not in (0, 1, rank) and math.prod(part.shape) > 1 for part in (left, right)):
-            raise NotCovered("its operands have other ranks")
         left, right = (self._ranked(part, rank) for part in (left, right))
         plane = sorted({*left.plane, *right.plane})
         parts = [self.over(part, [axis for axis in plane if part.shape[axis] > 1]) for part in (left, right)]
@@ -727,6 +734,8 @@ class Taps(NamedTuple):
     """Whether some window has the place inside the plane."""
     always: Array
     """Whether all windows have."""
+    covers: bool
+    """Whether each window has some place inside the plane."""
     plane: Key
     """Sizes, result's sizes and strides, for each axis that is longer than 1, and whether it is transposed."""
 
@@ -741,7 +750,7 @@ def taps_of(window: Window) -> Taps:
     """The places of a window, in the order of its weights."""
     places = np.array(list(np.ndindex(*window.kernel)), np.int64).reshape(math.prod(window.kernel), -1)
     offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
-    meets, always = np.ones(len(places), bool), np.ones(len(places), bool)
+    meets, always, covers = np.ones(len(places), bool), np.ones(len(places), bool), True
     long = [n for n, (size, made) in enumerate(zip(window.sizes, window.made, strict=True)) if max(size, made) > 1]
     if window.transposed:
         always[:] = False
@@ -752,9 +761,10 @@ def taps_of(window: Window) -> Taps:
             inside = (starts >= 0) & (starts < size)
             meets &= inside.any(axis=1)
             always &= inside.all(axis=1)
+            covers &= bool(inside.any(axis=0).all())
     strides = tuple(1 if window.made[n] == 1 and not window.transposed else window.strides[n] for n in long)
     plane = tuple(window.sizes[n] for n in long), tuple(window.made[n] for n in long), strides, window.transposed
-    return Taps(offsets[:, long], meets, always & meets, plane)
+    return Taps(offsets[:, long], meets, always & meets, covers, plane)
 
 
 def whole_bias(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int]:
@@ -848,7 +858,7 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
     tensorflow/lite/kernels/internal/reference/integer_ops/add.h and mul.h; both are monotone in each operand.
     """
     operands = [table.key[number] for number in key[-2:]] if key[0] in ("Add", "Mul") else []
-    if key[0] == "average" and table.key[key[1]][0] == "real":
+    if key[0] == "average" and table.key[key[1]][0] == "real" and not any(key[-1]):
         _, inner, scale, zero = table.key[key[1]]
         if (scale, zero) == (stated.scale, stated.zero):
             return [int(table.low[inner]) - zero], [int(table.high[inner]) - zero]
@@ -922,6 +932,9 @@ def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Seq
         dilations = node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1)
         same = node.text("padding") == "SAME"
         spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+        steps = zip(sizes, strides, spans, strict=True)
+        if [-(-size // s) if same else (size - span) // s + 1 for size, s, span in steps] != [*made]:
+            raise NotCovered("its result has another size than its window gives")
         ends = zip(made, strides, spans, sizes, strict=True)
         before = tuple(max((m - 1) * s + span - size, 0) // 2 if same else 0 for m, s, span, size in ends)
     else:
@@ -932,7 +945,13 @@ def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Seq
         before = pads[:rank]
     if not len(strides) == len(dilations) == len(before) == len(sizes) == len(made) == rank or min(strides) < 1:
         raise NotCovered("its window does not fit its plane")
-    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
+    window = Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
+    if node.domain != TFLITE and not node.int("ceil_mode"):
+        after = (*pads, *(0,) * rank)[rank:]
+        spans = [size + a + b - (k - 1) * d - 1 for size, a, b, k, d in zip(sizes, before, after, kernel, dilations)]
+        if [span // stride + 1 for span, stride in zip(spans, strides)] != [*made]:
+            raise NotCovered("its result has another size than its window gives")
+    return window
 
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
@@ -948,8 +967,10 @@ def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...
 def convolution(model: Model, node: Node) -> Lanes:
     """Convolutions of all formats, depthwise and in groups."""
     roles = operator_of(node).roles
+    if roles.form is None or roles.sums is Sums.SCALED:
+        raise NotCovered("it scales its sums before the bias")
     value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
-    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or roles.form is None or node.has(roles.summand):
+    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or node.has(roles.summand):
         raise NotCovered("its weights are computed")
     x, made, back = first(model, value, node)
     rank = weights.array.ndim
@@ -971,7 +992,7 @@ def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
     """The bias of a layer; None where it has none."""
     if position < 0 or not node.has(position):
         return None
-    value = model.operand(node, position)
+    value = model.value(node.inputs[position]) if node.domain == TFLITE else model.operand(node, position)
     if not isinstance(value, Fixed):
         raise NotCovered("its bias is computed")
     return value
@@ -980,10 +1001,13 @@ def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
 def dense(model: Model, node: Node) -> Lanes:
     """Matrix products with constant weights: a convolution without a plane."""
     roles = operator_of(node).roles
+    if roles.form is None or roles.sums is Sums.SCALED:
+        raise NotCovered("it scales its sums before the bias")
     value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or weights.array.ndim != 2:
         raise NotCovered("it multiplies two computed tensors, or more than a matrix")
-    if node.int("transA") or node.attributes.get("alpha", 1.0) != 1.0 or node.text("activation"):
+    others = ("transA", "transBatchA", "transBatchB", *(() if roles.form is Form.GEMM else ("transB",)))
+    if any(map(node.int, others)) or node.attributes.get("alpha", 1.0) != 1.0 or node.text("activation"):
         raise NotCovered("it does more than multiply by a matrix")
     if node.attributes.get("beta", 1.0) != 1.0 and node.has(roles.bias):
         raise NotCovered("it scales its bias")
@@ -1016,7 +1040,7 @@ def pair(model: Model, node: Node) -> Value:
             return model.finished(node, biased(model, value, other))
     left, right = (model.lanes(node, position) for position in positions)
     key = (canonical(node), *said(node))
-    return model.finished(node, model.paired(node, left, right, key))
+    return model.finished(node, model.paired(left, right, key))
 
 
 def said(node: Node) -> tuple[Any, ...]:
@@ -1030,13 +1054,13 @@ def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
     table = model.table
     shape = np.broadcast_shapes(value.ids.shape, bias.array.shape)
     if shape != value.ids.shape or any(table.key[number][0] != "scaled" for number in value.ids.flat):
-        return model.paired(None, value, model.of_constant(bias), ("Add",))
+        return model.paired(value, model.of_constant(bias), ("Add",))
     spread = bias.moved(lambda array: np.broadcast_to(array, shape).reshape(-1))
     keys = [table.key[number] for number in value.ids.flat]
     made = []
     for (_, inner, step), more in zip(keys, whole_bias(spread, [key[2] for key in keys], len(keys)), strict=True):
         _, start, *rest = table.key[inner]
-        if abs(start) + abs(more) >= 2**30:
+        if max(abs(table.low[inner]), abs(table.high[inner])) + abs(more) >= 2**31:
             raise NotCovered("a sum may need more than 32 bits")
         total = table.number(("sum", start + more, *rest), table.low[inner] + more, table.high[inner] + more)
         made.append(table.number(("scaled", total, step)))
@@ -1080,12 +1104,12 @@ def pooling(model: Model, node: Node) -> Lanes:
     window = window_of(node, kernel, x.shape[2:], made)
     if node.int("storage_order") or len([name for name in node.outputs if name]) > 1:
         raise NotCovered("it gives places too")
-    taps = taps_of(window)
-    if not taps.meets.all() and largest:
-        raise NotCovered("a place of its window lies outside")
-    key: Key = (window, node.int("count_include_pad") and bool((~taps.always).any()), node.int("ceil_mode"))
+    if not taps_of(window).covers:
+        raise NotCovered("a window lies outside its plane")
+    around = node.ints("pads") if node.int("count_include_pad") else ()
+    key: Key = (window, node.int("ceil_mode"), around)
     x = model.over(x, range(2, len(x.shape)))
-    return pooled(model, node, x, ("largest" if largest else "average", key), made, back)
+    return pooled(model, node, x, ("largest" if largest else "average", *key), made, back)
 
 
 def pooled(
@@ -1106,7 +1130,7 @@ def pooled(
     result: Value = x._replace(ids=ids, shape=shape, plane=tuple(n for n in range(2, len(shape)) if shape[n] > 1))
     result = result if back is None else model.turned(result, back)
     assert isinstance(result, Lanes)
-    return model.finished(node, result) if whole or model._triples(node) else result
+    return model.finished(node, result)
 
 
 def mean(model: Model, node: Node) -> Lanes:
@@ -1122,7 +1146,7 @@ def mean(model: Model, node: Node) -> Lanes:
     turned = model.turned(x, order)
     assert isinstance(turned, Lanes)
     turned = model.over(turned, range(2, rank))
-    key = ("average", "whole", turned.shape[2:])
+    key = ("average", "whole", turned.shape[2:], ())
     result = pooled(model, node, turned, key, (1,) * (rank - 2), None)
     shape = model.shape(node.outputs[0])
     if math.prod(shape) != math.prod(result.shape):
@@ -1135,12 +1159,7 @@ def joined(model: Model, node: Node) -> Value:
     positions = [*operator_of(node).roles.data_of(node)]
     if node.domain == TFLITE:
         model.copies(node, *positions)
-        parts = [as_lanes(model, node, position) for position in positions]
-    else:
-        parts = [model.operand(node, position) for position in positions]
-        if all(isinstance(part, Fixed) for part in parts):
-            raise NotCovered("it joins constants")
-        parts = [part if isinstance(part, Lanes) else model.of_constant(part) for part in parts]
+    parts = [model.lanes(node, position) for position in positions]
     if len({part[3:] for part in parts}) > 1 or model._triples(node):
         parts = [model.real(part) for part in parts]
     axis = node.int("axis") % len(parts[0].shape)
@@ -1148,7 +1167,9 @@ def joined(model: Model, node: Node) -> Value:
     if any(axis in part.plane or part.plane != tuple(n for n in plane if part.shape[n] > 1) for part in parts):
         parts, plane = [model.spread(part) for part in parts], []
     ids = np.concatenate([part.ids for part in parts], axis=axis)
-    result = parts[0]._replace(ids=ids, shape=model.shape(node.outputs[0]), plane=tuple(plane))
+    shape = list(parts[0].shape)
+    shape[axis] = sum(part.shape[axis] for part in parts)
+    result = parts[0]._replace(ids=ids, shape=tuple(shape), plane=tuple(plane))
     return model.finished(node, result)
 
 
