@@ -1,9 +1,9 @@
 """Whether two model files compute the same for every input, in the integer arithmetic of the device.
 
 The meaning is TensorFlow Lite's specification of quantized operators: a layer sums whole numbers, and one fixed-point
-multiplication takes the sum to the result's scale. Both files are read into one table of numbers. A lane (a channel over
-its plane, or one element) gets the number of what it computes, written in a form that does not depend on how the file
-says it. Lanes with one number are equal on every input, so nothing has to be known about how a file was changed:
+multiplication takes the sum to the result's scale. Both files are read into one table of numbers. A lane (a channel
+over its plane, or one element) gets the number of what it computes, written in a form that does not depend on how the
+file says it. Lanes with one number are equal on every input, so nothing has to be known about how a file was changed:
 
 * a sum is a set of (lane, place in the window, weight), without weights of 0 and places that no window meets;
 * lanes that are constant go into the bias, or stay as a border where padding meets them;
@@ -12,7 +12,7 @@ says it. Lanes with one number are equal on every input, so nothing has to be kn
 * any other operator gives equal results for equal operands, and nothing more is said about it.
 
 The induction runs over the nodes: each function below keeps "one number, one value" if its operands have it. Nothing is
-imported but what reads a file. What is not covered raises NotCovered, and ends in an answer that is not "equal".
+imported but what reads a file. What is not covered raises NotCoveredError, and ends in an answer that is not "equal".
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node, StoredQuantization
 from onnxlint_cmsis.model.roles import Form, Sums
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.record import MICROSOFT, Elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +48,12 @@ LONGEST_SUM = {4: 31, 8: 31, 16: 47}
 """Bits of a sum and its parts: int32; for int16 as MultiplyByQuantizedMultiplier(int64_t) asks (kernels/internal)."""
 
 
-class NotCovered(Exception):
+class NotCoveredError(Exception):
     """An operator, or a use of it, that is not described here."""
+
+
+DAMAGED = (NotCoveredError, ValueError, IndexError, KeyError, OverflowError)
+"""Errors that end in "not covered": sizes of a damaged file fit nothing."""
 
 
 # Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
@@ -61,15 +65,15 @@ def away(value: float) -> int:
 
 
 def quantized_multiplier(real: float) -> tuple[int, int]:
-    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCovered for what is no factor."""
+    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCoveredError for what is no factor."""
     if not 0 < real < math.inf:
-        raise NotCovered(f"its factor is {real}")
+        raise NotCoveredError(f"its factor is {real}")
     fraction, shift = math.frexp(real)
     multiplier = away(fraction * 2**31)
     if multiplier == 2**31:
         multiplier, shift = 2**30, shift + 1
     if shift > 30:
-        raise NotCovered(f"its factor is {real}")
+        raise NotCoveredError(f"its factor is {real}")
     return (0, 0) if shift < -31 else (multiplier, shift)
 
 
@@ -77,7 +81,7 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
     """A sum times multiplier * 2**(shift - 31), by each way of rounding that a device may be built for.
 
     Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
-    multiplier of 16 bits. All are monotone in the sum. Raises NotCovered where the shift to the left overflows.
+    multiplier of 16 bits. All are monotone in the sum. Raises NotCoveredError where the shift to the left overflows.
     """
     left, right = max(shift, 0), max(-shift, 0)
     if bits == 16:
@@ -86,7 +90,7 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
         return (wide,)
     shifted = value << left
     if not -(2**31) <= shifted < 2**31:
-        raise NotCovered("its shift to the left overflows")
+        raise NotCoveredError("its shift to the left overflows")
     product = shifted * multiplier
     nudged = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
     high = nudged >> 31 if nudged >= 0 else -(-nudged >> 31)
@@ -99,6 +103,13 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
 
 
 Key = tuple[Any, ...]
+
+
+def few(shape: Sequence[int]) -> int:
+    """Elements of a tensor; NotCoveredError where they are too many to get a number each."""
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise NotCoveredError(f"a tensor has {math.prod(shape):,} elements; {MOST_ELEMENTS:,} are looked at")
+    return math.prod(shape)
 
 
 class Numbers:
@@ -158,9 +169,9 @@ class Numbers:
         key, count = self.key[first], len(members)
         if (key[0] in UNIFORM and (members == first).all()) or count == 1:
             return first
-        if key[0] == "at" and key[3] == count:
-            if all(self.key[member] == ("at", key[1], place, count) for place, member in enumerate(members)):
-                return int(key[1])
+        whole = ((("at", key[1], place, count), self.key[member]) for place, member in enumerate(members))
+        if key[0] == "at" and key[3] == count and all(want == have for want, have in whole):
+            return int(key[1])
         lows, highs = [self.low[member] for member in members], [self.high[member] for member in members]
         return self.number(("stack", members.tobytes()), min(lows), max(highs), map(int, members))
 
@@ -171,7 +182,9 @@ UNIFORM = ("constant", "figure")
 
 def digest(array: Array) -> bytes:
     """What stands for the bytes of an array, with its type and shape."""
-    return hashlib.sha256(repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()).digest()
+    return hashlib.sha256(
+        repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
+    ).digest()
 
 
 # Tensors: what stands in the file, and lanes of numbers.
@@ -243,7 +256,8 @@ class Quantization(NamedTuple):
         """A bound of an activation in integers, inside what the type holds."""
         if math.isinf(real):
             return self.least if real < 0 else -self.least - 1
-        return min(max(self.zero + away(real / self.scale), self.least), -self.least - 1)
+        steps = away(float(np.float32(real) / np.float32(self.scale)))
+        return min(max(self.zero + steps, self.least), -self.least - 1)
 
 
 class Window(NamedTuple):
@@ -261,8 +275,6 @@ class Window(NamedTuple):
     """Sizes of the plane it slides along."""
     made: tuple[int, ...]
     """Sizes of the result."""
-    transposed: bool = False
-    """Whether each element of the input is spread out over the result."""
 
 
 ACTIVATIONS = {
@@ -275,7 +287,7 @@ ACTIVATIONS = {
 """Bounds of functions that only clamp, and of fused activations."""
 CURVES = frozenset({
     *("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Log", "Sqrt", "Abs", "Neg", "Erf"),
-    *("Gelu", "Softplus", "Softsign", "Round", "Floor", "Ceil", "Sin", "Cos", "Celu", "Selu", "Mish", "SQUARE", "RSQRT"),
+    *("Gelu", "Softplus", "Softsign", "Round", "Floor", "Ceil", "Sin", "Cos", "Celu", "Selu", "SQUARE", "RSQRT"),
 })  # fmt: skip
 """Functions of one element and of attributes alone."""
 PAIRS = frozenset({"Add", "Mul", "Sub", "Div", "Max", "Min", "SQUARED_DIFFERENCE", "PRelu"})
@@ -298,76 +310,67 @@ class Model:
         """Why nothing at all is known of a tensor."""
         for position, name in enumerate(self.graph.inputs):
             try:
-                self.values[name] = self._given(name, position)
-            except NotCovered as error:
+                self.values[name] = self._named(("input", position), name)
+            except NotCoveredError as error:
                 self.missing[name] = str(error)
         for node in self.graph.nodes:
             self._run(node)
 
     # From nodes to values.
 
-    def _given(self, name: str, position: int) -> Lanes:
-        """An input, each element a number of its own."""
-        shape = self.shape(name)
-        return self._named(("input", position), shape, self.graph.elem_type(name))
-
-    def _named(self, key: Key, shape: tuple[int, ...], elem_type: str) -> Lanes:
-        """A tensor of which only the name is known."""
-        if math.prod(shape) > MOST_ELEMENTS:
-            raise NotCovered(f"a tensor has {math.prod(shape):,} elements; at most {MOST_ELEMENTS:,} are looked at")
+    def _named(self, key: Key, name: str) -> Lanes:
+        """A tensor of which only the name is known: each element is a number of its own."""
+        shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        ids = self.table.elements((*key, elem_type), math.prod(shape), -top, top - 1 if bits else top)
+        ids = self.table.elements((*key, elem_type), few(shape), -top, top - 1 if bits else top)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
-        """Values of a node's outputs."""
+        """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""
         outputs = [name for name in node.outputs if name]
         if all(name in self.graph.constants for name in outputs):
             return
         try:
-            function = FUNCTIONS.get(canonical(node))
-            if function is None or node.graph or node.bodies:
-                raise NotCovered(f"{node.op_type} is not described")
-            made = function(self, node)
-            for name, value in zip(outputs, made if isinstance(made, list) else [made], strict=True):
-                if isinstance(value, Lanes) and value.shape != self.shape(name):
-                    raise NotCovered(f"its result is {list(self.shape(name))}, not {list(value.shape)}")
-                self.values[name] = value
-        except (NotCovered, ValueError, IndexError, OverflowError) as error:  # sizes of a damaged file fit nothing
-            self._stand_in(node, outputs, str(error))
+            self.values.update(self._made(node, outputs))
+        except DAMAGED as error:
+            self.opaque[node.index] = str(error)
+            try:
+                key = self._said(node)
+                self.values.update({n: self._named(("result", key, place), n) for place, n in enumerate(outputs)})
+            except DAMAGED as nothing:
+                self.missing.update(dict.fromkeys(outputs, f"{node.label} ({node.op_type}): {nothing}"))
 
-    def _stand_in(self, node: Node, outputs: Sequence[str], why: str) -> None:
-        """Numbers that are equal where all operands and all that the node says are equal."""
-        self.opaque[node.index] = why
-        try:
-            key = self._said(node)
-            for position, name in enumerate(outputs):
-                elem_type = self.graph.elem_type(name)
-                self.values[name] = self._named(("result", key, position), self.shape(name), elem_type)
-        except (NotCovered, ValueError, IndexError, OverflowError) as error:
-            for name in outputs:
-                self.missing[name] = f"{node.label} ({node.op_type}): {error}"
-                self.values.pop(name, None)
+    def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
+        """What the outputs of a described operator hold."""
+        function = FUNCTIONS.get(canonical(node))
+        if function is None or node.graph or node.bodies or node.domain not in DOMAINS:
+            raise NotCoveredError(f"{node.op_type} is not described")
+        made = function(self, node)
+        values = dict(zip(outputs, made if isinstance(made, list) else [made], strict=True))
+        for name, value in values.items():
+            if name in self.values or (isinstance(value, Lanes) and value.shape != self.shape(name)):
+                raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
+        return values
 
     def _said(self, node: Node) -> bytes:
-        """All that a node and its operands say; NotCovered for what may not be a function of its operands."""
+        """All that a node and its operands say; NotCoveredError for what may not be a function of its operands."""
         record = operator_of(node)
-        if not record.canonical or node.graph or node.bodies or node.domain.endswith(".custom"):
-            raise NotCovered("nobody knows what it computes")
-        if record.elements in (Elements.RANDOM, Elements.BODIES) or record.canonical in HIDDEN:
-            raise NotCovered("what it computes does not stand in its operands")
+        if not record.canonical or node.graph or node.bodies or node.domain not in DOMAINS:
+            raise NotCoveredError("nobody knows what it computes")
+        hidden = record.canonical in HIDDEN or (node.op_type == "Dropout" and node.has(2))
+        if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden:
+            raise NotCoveredError("what it computes does not stand in its operands")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
-            raise NotCovered("it keeps values from one run to the next")
+            raise NotCoveredError("it keeps values from one run to the next")
         names = [*node.inputs, *(node.outputs if node.domain == TFLITE else ())]
         stored = [self.graph.quantization.get(name) for name in names]
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
-        attributes = sorted(node.attributes.items())
-        operands = [self._exact(name) for name in node.inputs]
-        told = (node.domain, node.op_type, node.opset, attributes, stored, shapes, operands)
+        operands = [self.exact(name) for name in node.inputs]
+        told = (node.domain, node.op_type, node.opset, sorted(node.attributes.items()), stored, shapes, operands)
         return hashlib.sha256(repr(told).encode()).digest()
 
-    def _exact(self, name: str) -> bytes:
+    def exact(self, name: str) -> bytes:
         """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered."""
         if not name:
             return bytes(32)
@@ -384,10 +387,10 @@ class Model:
     # Operands and results, by the three ways to say a scale: nodes around, inputs of the node, or on the tensor.
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Sizes of a tensor; NotCovered where one is open."""
+        """Sizes of a tensor; NotCoveredError where one is open."""
         shape = self.graph.shape(name)
         if shape is None or None in shape:
-            raise NotCovered(f"the size of '{name}' is not known")
+            raise NotCoveredError(f"the size of '{name}' is not known")
         return tuple(size or 0 for size in shape)
 
     def value(self, name: str) -> Value:
@@ -396,16 +399,16 @@ class Model:
             self._stays(name)
             array = self.read(name)
             if array is None:
-                raise NotCovered(f"'{name}' cannot be read")
+                raise NotCoveredError(f"'{name}' cannot be read")
             self.values[name] = Fixed(array)
         if name not in self.values:
-            raise NotCovered(self.missing.get(name, f"nothing makes '{name}'"))
+            raise NotCoveredError(self.missing.get(name, f"nothing makes '{name}'"))
         return self.values[name]
 
     def _stays(self, name: str) -> None:
-        """Raise NotCovered for a constant that a caller may replace, and for what is folded from one."""
+        """Raise NotCoveredError for a constant that a caller may replace, and for what is folded from one."""
         if self.graph.constants[name].overridable:
-            raise NotCovered(f"a caller may replace '{name}'")
+            raise NotCoveredError(f"a caller may replace '{name}'")
         producer = self.graph.producers.get(name)
         for source in producer.inputs if producer else ():
             if source in self.graph.constants:
@@ -414,21 +417,19 @@ class Model:
     def operand(self, node: Node, position: int) -> Value:
         """An operand, with the scale that its integers have."""
         if not node.has(position):
-            raise NotCovered(f"input {position} is left out")
+            raise NotCoveredError(f"input {position} is left out")
         name = node.inputs[position]
         value = self.value(name)
-        triple = next((t for t in self._triples(node) if t.value == position), None)
-        if triple is not None:
-            scale = self.numbers(node, triple.scale)
-            zero = self.numbers(node, triple.zero_point) if node.has(triple.zero_point) else np.zeros(1)
-            return self.scaled(name, scale, zero, AXES_OF_SCALES.get(canonical(node), 1))
+        for triple in self.triples(node):
+            if triple.value == position:
+                scales = self.numbers(node, triple.scale), self.zeros(node, triple.zero_point)
+                return self.scaled(name, *scales, AXES_OF_SCALES.get(canonical(node), 1))
         stored = self.graph.quantization.get(name)
         if stored is None or (isinstance(value, Lanes) and not value.integers) or not stored.scales:
             return value
-        zeros = np.array(stored.zero_points or (0,))
-        return self.scaled(name, np.array(stored.scales, np.float32), zeros, stored.axis)
+        return self.scaled(name, *stored_numbers(stored), stored.axis)
 
-    def _triples(self, node: Node) -> Sequence[Any]:
+    def triples(self, node: Node) -> Sequence[Any]:
         """Operands with scales beside them; a node that only quantizes is none."""
         operator = operator_of(node)
         return () if operator.quantizes or operator.dequantizes else operator.roles.quantized_of(len(node.inputs))
@@ -437,26 +438,30 @@ class Model:
         """Numbers that a constant input states."""
         value = self.value(node.inputs[position]) if node.has(position) else None
         if not isinstance(value, Fixed):
-            raise NotCovered(f"input {position} is no constant")
+            raise NotCoveredError(f"input {position} is no constant")
         return value.array
+
+    def zeros(self, node: Node, position: int) -> Array:
+        """Zero-points that an input states, 0 where it is left out."""
+        return self.numbers(node, position) if node.has(position) else np.zeros(1, np.int64)
 
     def scaled(self, name: str, scale: Array, zero: Array, axis: int) -> Value:
         """A tensor of integers as real numbers."""
         value = self.value(name)
         if not (np.isfinite(scale) & (scale > 0)).all():
-            raise NotCovered("a scale is not above 0")
+            raise NotCoveredError("a scale is not above 0")
         if isinstance(value, Fixed):
             rank = value.array.ndim
             if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
-                raise NotCovered("scales lie along no axis")
+                raise NotCoveredError("scales lie along no axis")
             along = [-1 if place == axis % rank else 1 for place in range(rank)] if rank else [-1]
             spread = [part.reshape(along if part.size > 1 else [1] * rank) for part in (scale, zero)]
             sizes = np.broadcast_shapes(value.array.shape, spread[0].shape, spread[1].shape)
             if value.scale is not None or value.array.dtype.kind not in "iu" or sizes != value.array.shape:
-                raise NotCovered("scales do not fit their integers")
+                raise NotCoveredError("scales do not fit their integers")
             return Fixed(value.array, *(np.broadcast_to(part, sizes).astype(np.float64) for part in spread))
         if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:
-            raise NotCovered("a computed tensor has several scales")
+            raise NotCoveredError("a computed tensor has several scales")
         zero_point = int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0)
         return value._replace(scale=float(scale.item()), zero=zero_point)
 
@@ -467,16 +472,15 @@ class Model:
 
     def of_constant(self, value: Fixed) -> Lanes:
         """A constant as lanes."""
-        if value.array.size > MOST_ELEMENTS:
-            raise NotCovered(f"a constant has {value.array.size:,} elements")
         name = value.array.dtype.name
+        few(value.array.shape)
         if value.scale is None or value.zero is None:
             if value.array.dtype.kind != "f":
-                raise NotCovered("integers without a scale")
+                raise NotCoveredError("integers without a scale")
             numbers = [self.table.number(("figure", figure)) for figure in value.array.astype(float).flat]
             return Lanes(np.array(numbers, np.int64).reshape(value.array.shape), value.array.shape)
         if name not in BITS or np.unique(value.scale).size > 1 or np.unique(value.zero).size > 1:
-            raise NotCovered("a constant operand has several scales")
+            raise NotCoveredError("a constant operand has several scales")
         offset = OFFSETS.get(name, 0)
         ids = self.table.mapped(value.array.astype(np.int64), lambda number: self.table.constant(number - offset))
         zero = int(value.zero.flat[0]) - offset
@@ -487,30 +491,25 @@ class Model:
         fused = node.text("fused_activation_function", "NONE")
         if fused != "NONE":
             if fused not in ACTIVATIONS:
-                raise NotCovered(f"it ends in {fused}")
+                raise NotCoveredError(f"it ends in {fused}")
             value = self.clipped(value, *ACTIVATIONS[fused])
         stated = self.stated(node)
         return value if stated is None else self.settled(value, stated)
 
     def stated(self, node: Node) -> Quantization | None:
         """The quantization of a node's result, where the node or its tensor has it."""
-        name = node.outputs[0]
-        triple = next((t for t in self._triples(node) if t.value == -1), None)
-        if triple is not None and triple.scale >= 0:
-            scale = self.numbers(node, triple.scale)
-            zero = self.numbers(node, triple.zero_point) if node.has(triple.zero_point) else np.zeros(1, np.int64)
-            return quantization(scale, zero, self.graph.elem_type(name))
-        stored, elem_type = self.graph.quantization.get(name), self.graph.elem_type(name)
-        if stored is None or elem_type not in BITS:
-            return None
-        zeros = np.array(stored.zero_points or (0,))
-        return quantization(np.array(stored.scales, np.float32), zeros, elem_type)
+        elem_type = self.graph.elem_type(node.outputs[0])
+        for triple in self.triples(node):
+            if triple.value == -1 and triple.scale >= 0:
+                return quantization(self.numbers(node, triple.scale), self.zeros(node, triple.zero_point), elem_type)
+        stored = self.graph.quantization.get(node.outputs[0])
+        return quantization(*stored_numbers(stored), elem_type) if stored and elem_type in BITS else None
 
     def copies(self, node: Node, *positions: int) -> None:
-        """Raise NotCovered where TensorFlow Lite's kernel takes integers as they are, and the scales differ."""
+        """Raise NotCoveredError where TensorFlow Lite's kernel takes integers as they are, and the scales differ."""
         names = (*(node.inputs[position] for position in positions), node.outputs[0])
         if len({self.graph.quantization.get(name) for name in names}) > 1:
-            raise NotCovered("it copies integers to another scale")
+            raise NotCoveredError("it copies integers to another scale")
 
     # Which axes one lane lies over.
 
@@ -518,10 +517,8 @@ class Model:
         """With a number for each element."""
         if not value.plane:
             return value
-        if math.prod(value.shape) > MOST_ELEMENTS:
-            raise NotCovered(f"a tensor has {math.prod(value.shape):,} elements; at most {MOST_ELEMENTS:,} are looked at")
         sizes = tuple(value.shape[axis] for axis in value.plane)
-        count = math.prod(sizes)
+        count = math.prod(sizes) if few(value.shape) else 0
         unique, inverse = np.unique(value.ids, return_inverse=True)
         rows = np.array([[self.table.at(int(n), place, count) for place in range(count)] for n in unique], np.int64)
         kept = [size for axis, size in enumerate(value.shape) if axis not in value.plane]
@@ -545,8 +542,12 @@ class Model:
 
     def turned(self, value: Value, order: Sequence[int]) -> Value:
         """With its axes in another order."""
-        if isinstance(value, Fixed):
-            return value.moved(lambda array: array.transpose(order))
+        return (
+            value.moved(lambda a: a.transpose(order)) if isinstance(value, Fixed) else self.turned_lanes(value, order)
+        )
+
+    def turned_lanes(self, value: Lanes, order: Sequence[int]) -> Lanes:
+        """With its axes in another order."""
         plane = [order.index(axis) for axis in value.plane]
         if plane != sorted(plane):
             value, plane = self.spread(value), []
@@ -558,7 +559,7 @@ class Model:
         if isinstance(value, Fixed):
             return value.moved(lambda array: array.reshape(shape))
         if math.prod(value.shape) != math.prod(shape):
-            raise NotCovered(f"{list(value.shape)} does not become {list(shape)}")
+            raise NotCoveredError(f"{list(value.shape)} does not become {list(shape)}")
         plane: list[int] = []
         for old, new in groups(value.shape, shape):
             long = [axis for axis in old if value.shape[axis] > 1]
@@ -570,10 +571,6 @@ class Model:
         sizes = [1 if axis in plane else size for axis, size in enumerate(shape)]
         return value._replace(ids=value.ids.reshape(sizes), shape=shape, plane=tuple(plane))
 
-    def along(self, value: Lanes, axis: int) -> Lanes:
-        """With numbers along an axis, so that elements can be picked there."""
-        return self.spread(value) if axis in value.plane else value
-
     # Results: functions of lanes, sums over lanes, and what their integers are.
 
     def real(self, value: Lanes) -> Lanes:
@@ -581,7 +578,7 @@ class Model:
         if not value.integers:
             return value
         if not value.scale:
-            raise NotCovered("it computes with integers that have no scale")
+            raise NotCoveredError("it computes with integers that have no scale")
         ids = self.table.mapped(
             value.ids, lambda number: self.table.number(("real", number, value.scale, value.zero), of=(number,))
         )
@@ -590,7 +587,7 @@ class Model:
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
         """Real numbers between two bounds."""
         if not low <= high:
-            raise NotCovered(f"its bounds are {low} and {high}")
+            raise NotCoveredError(f"its bounds are {low} and {high}")
         value, table = self.real(value), self.table
         ids = table.mapped(value.ids, lambda number: table.number(("clip", number, low, high), of=(number,)))
         return value._replace(ids=ids)
@@ -633,43 +630,32 @@ class Model:
     def summed(self, x: Lanes, weights: Fixed, bias: Fixed | None, groups: int, window: Window) -> Lanes:
         """The sum of a layer with weights, before requantization.
 
-        `x` is [batch, channels, ...] of integers with a scale, `weights` [out_c, channels / groups, ...], `bias` [out_c].
+        `x` is [batch, channels, ...] of integers with a scale, `weights` [out_c, channels / groups, ...].
         """
         table = self.table
         if not x.integers or not x.scale or weights.scale is None or weights.zero is None:
-            raise NotCovered("it sums real numbers, of which the order matters")
+            raise NotCoveredError("it sums real numbers, of which the order matters")
         axes = range(2, len(x.shape))
         x, window = self._unpadded(self.over(x, axes), window)
         count, inner = weights.array.shape[:2]
         if x.shape[1] != inner * groups or count % groups:
-            raise NotCovered(f"its weights are {list(weights.array.shape)}, its input {list(x.shape)}")
+            raise NotCoveredError(f"its weights are {list(weights.array.shape)}, its input {list(x.shape)}")
         factors = (weights.array.astype(np.int64) - np.asarray(weights.zero, np.int64)).reshape(count, inner, -1)
         scales = np.broadcast_to(weights.scale, weights.array.shape).reshape(count, -1)
         if (scales != scales[:, :1]).any():
-            raise NotCovered("the weights of a lane have several scales")
+            raise NotCoveredError("the weights of a lane have several scales")
         steps = [x.scale * float(scale) for scale in scales[:, 0]]
-        biases = whole_bias(bias, steps, count)
+        biases = in_steps(bias, steps, count)
         longest = (np.abs(factors).sum(axis=(1, 2)) * ((1 << x.bits) - 1)).tolist()
         if any(size + abs(start) >= 1 << LONGEST_SUM[x.bits] for size, start in zip(longest, biases, strict=True)):
-            raise NotCovered(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
+            raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
         taps = taps_of(window)
-        made = [
-            [
-                number
-                for group in range(groups)
-                for number in self._sums(
-                    lanes[group * inner : (group + 1) * inner],
-                    factors[group * (count // groups) : (group + 1) * (count // groups)],
-                    biases[group * (count // groups) : (group + 1) * (count // groups)],
-                    (x.zero, x.bits),
-                    taps,
-                )
-            ]
-            for lanes in x.ids.reshape(x.shape[0], -1)
-        ]
-        ids = np.array(
-            [[table.number(("scaled", n, s)) for n, s in zip(row, steps, strict=True)] for row in made], np.int64
-        )
+        parts = [slice(group * count // groups, (group + 1) * count // groups) for group in range(groups)]
+        sums: list[int] = []
+        for row, lanes in enumerate(x.ids.reshape(-1, inner)):
+            part = parts[row % groups]
+            sums += self._sums(lanes, factors[part], biases[part], (x.zero, x.bits), taps)
+        ids = np.array([table.number(("scaled", *of)) for of in zip(sums, steps * x.shape[0], strict=True)], np.int64)
         table.unsettled.update(ids.reshape(-1).tolist())
         shape = (x.shape[0], count, *window.made)
         plane = tuple(axis for axis in axes if shape[axis] > 1)
@@ -680,7 +666,7 @@ class Model:
         keys = [self.table.key[number] for number in x.ids.flat]
         pads = {key[2:] for key in keys if key[0] == "pad"}
         held = [key for key in keys if key[0] != "pad"]
-        if len(pads) != 1 or any(key != ("constant", x.zero) for key in held) or window.transposed:
+        if len(pads) != 1 or any(key != ("constant", x.zero) for key in held):
             return x, window
         ((sizes, before, _made, value),) = pads
         if value != x.zero or len(sizes) != len(window.sizes):
@@ -689,23 +675,24 @@ class Model:
         shape = (*x.shape[:2], *sizes)
         plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
         moved = tuple(start + more for start, more in zip(window.before, before, strict=True))
-        return x._replace(ids=ids.reshape(x.ids.shape), shape=shape, plane=plane), window._replace(
-            before=moved, sizes=sizes
-        )
+        x = x._replace(ids=ids.reshape(x.ids.shape), shape=shape, plane=plane)
+        return x, window._replace(before=moved, sizes=sizes)
 
     def _sums(
-        self, lanes: Ids, factors: Array, biases: Sequence[int], zero_and_bits: tuple[int, int], taps: Taps
+        self, lanes: Ids, factors: Array, biases: Sequence[float], zero_and_bits: tuple[int, int], taps: Taps
     ) -> Iterator[int]:
         """Numbers of the sums of one group: factors [out_c, channels, places of the window]."""
         table, (zero, bits) = self.table, zero_and_bits
         unique, inverse = np.unique(lanes, return_inverse=True)
         gathered = np.zeros((len(factors), len(unique), factors.shape[2]), np.int64)
-        np.add.at(gathered, (slice(None), inverse.reshape(-1)), factors)
+        for source, target in enumerate(inverse.reshape(-1)):
+            gathered[:, target] += factors[:, source]
         gathered[:, :, ~taps.meets] = 0
         fixed = np.array([table.is_constant(int(number)) for number in unique], bool)
         low, high = (np.array([side[int(n)] for n in unique], np.int64) - zero for side in (table.low, table.high))
         border = (gathered[:, fixed] * low[fixed][:, None]).sum(axis=1)
-        starts = [int(start) + int(more) for start, more in zip(biases, border[:, taps.always].sum(axis=1), strict=True)]
+        inside = border[:, taps.always].sum(axis=1).tolist()
+        starts = [start + more for start, more in zip(biases, inside, strict=True)]
         border[:, taps.always] = 0
         active, numbers = gathered[:, ~fixed], unique[~fixed]
         ends = active * low[~fixed][:, None], active * high[~fixed][:, None]
@@ -722,7 +709,7 @@ class Model:
             terms = digest(numbers[lane]), digest(taps.offsets[tap]), digest(active[place][lane, tap])
             edges = digest(taps.offsets[edge]), digest(border[place][edge])
             key = ("sum", start, zero if used.size else 0, bits, taps.geometry(used), terms, edges)
-            yield table.number(key, start + int(lows[place]), start + int(highs[place]))
+            yield table.number(key, math.floor(start) + int(lows[place]), math.ceil(start) + int(highs[place]))
 
 
 class Taps(NamedTuple):
@@ -737,13 +724,13 @@ class Taps(NamedTuple):
     covers: bool
     """Whether each window has some place inside the plane."""
     plane: Key
-    """Sizes, result's sizes and strides, for each axis that is longer than 1, and whether it is transposed."""
+    """Sizes, result's sizes and strides, for each axis that is longer than 1."""
 
     def geometry(self, used: Array) -> Key:
         """What a sum over some of the places is, besides them; nothing for a sum at the place of the result."""
-        sizes, made, strides, transposed = self.plane
+        sizes, made, strides = self.plane
         still = not self.offsets[used].any() and sizes == made and all(stride == 1 for stride in strides)
-        return () if still and not transposed else self.plane
+        return () if still else self.plane
 
 
 def taps_of(window: Window) -> Taps:
@@ -752,27 +739,23 @@ def taps_of(window: Window) -> Taps:
     offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
     meets, always, covers = np.ones(len(places), bool), np.ones(len(places), bool), True
     long = [n for n, (size, made) in enumerate(zip(window.sizes, window.made, strict=True)) if max(size, made) > 1]
-    if window.transposed:
-        always[:] = False
-        long = [*range(len(window.sizes))]
-    else:
-        for axis, (size, made, stride) in enumerate(zip(window.sizes, window.made, window.strides, strict=True)):
-            starts = np.arange(made)[None, :] * stride + offsets[:, axis][:, None]
-            inside = (starts >= 0) & (starts < size)
-            meets &= inside.any(axis=1)
-            always &= inside.all(axis=1)
-            covers &= bool(inside.any(axis=0).all())
-    strides = tuple(1 if window.made[n] == 1 and not window.transposed else window.strides[n] for n in long)
-    plane = tuple(window.sizes[n] for n in long), tuple(window.made[n] for n in long), strides, window.transposed
+    for axis, (size, made, stride) in enumerate(zip(window.sizes, window.made, window.strides, strict=True)):
+        starts = np.arange(made)[None, :] * stride + offsets[:, axis][:, None]
+        inside = (starts >= 0) & (starts < size)
+        meets &= inside.any(axis=1)
+        always &= inside.all(axis=1)
+        covers &= bool(inside.any(axis=0).all())
+    strides = tuple(1 if window.made[n] == 1 else window.strides[n] for n in long)
+    plane = tuple(window.sizes[n] for n in long), tuple(window.made[n] for n in long), strides
     return Taps(offsets[:, long], meets, always & meets, covers, plane)
 
 
-def whole_bias(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int]:
-    """The bias in steps of the sum; a real one is rounded to them, as converters do."""
+def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int | float]:
+    """The bias in steps of the sum: whole, but for a real one that lies between two steps."""
     if bias is None:
         return [0] * count
     if bias.array.shape != (count,):
-        raise NotCovered(f"its bias is {list(bias.array.shape)}, not [{count}]")
+        raise NotCoveredError(f"its bias is {list(bias.array.shape)}, not [{count}]")
     if bias.scale is None and bias.array.dtype.kind == "i":
         return [int(number) for number in bias.array]
     if bias.scale is not None and bias.zero is not None and not bias.zero.any():
@@ -781,8 +764,8 @@ def whole_bias(bias: Fixed | None, steps: Sequence[float], count: int) -> list[i
             return [int(number) for number in bias.array]
     real = [float(number) / step for number, step in zip(bias.real, steps, strict=True)]
     if not all(abs(number) < 2**31 for number in real):
-        raise NotCovered("its bias does not fit int32")
-    return [away(number) for number in real]
+        raise NotCoveredError("its bias does not fit int32")
+    return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
 
 
 def groups(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
@@ -801,10 +784,15 @@ def groups(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int], 
         yield left, right
 
 
+def stored_numbers(stored: StoredQuantization) -> tuple[Array, Array]:
+    """Scales and zero-points that a tensor keeps."""
+    return np.array(stored.scales, np.float32), np.array(stored.zero_points or (0,))
+
+
 def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
     """One scale and zero-point for a tensor."""
     if scale.size != 1 or zero.size != 1 or elem_type not in BITS or not 0 < float(scale.item()) < math.inf:
-        raise NotCovered("its result has no single scale")
+        raise NotCoveredError("its result has no single scale")
     return Quantization(float(scale.item()), int(zero.item()) - OFFSETS.get(elem_type, 0), BITS[elem_type])
 
 
@@ -814,7 +802,7 @@ def settle(table: Numbers, number: int, stated: Quantization) -> int:
     if key[0] == "clip" and table.key[key[1]][0] != "clip":
         least, most = stated.step(key[2]), stated.step(key[3])
         number, key = key[1], table.key[key[1]]
-    steps: tuple[Iterable[int], Iterable[int]] | None = None
+    steps: Sequence[Iterable[int]] | None = None
     if key[0] == "real":
         _, inner, scale, zero = key
         low, high = int(table.low[inner]), int(table.high[inner])
@@ -836,10 +824,10 @@ def settle(table: Numbers, number: int, stated: Quantization) -> int:
             ends = int(table.low[inner]), int(table.high[inner])
             ways = {bits, 8} if max(map(abs, ends)) < 2**31 else {bits}
             steps = tuple([r for way in ways for r in requantized(end, multiplier, shift, way)] for end in ends)
-        except NotCovered:
+        except NotCoveredError:
             steps = None
     elif number in table.unsettled:
-        raise NotCovered("it reads a sum that is never taken to integers")
+        raise NotCoveredError("it reads a sum that is never taken to integers")
     else:
         new = ("quantize", number, stated, least, most)
         steps = pair_steps(table, key, stated)
@@ -881,7 +869,7 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
                 last = quantized_multiplier(twice / ((1 << 20) * stated.scale))
                 for first, second in zip(*parts, strict=True):
                     corners += requantized(first + second, *last, 8)
-    except NotCovered:
+    except NotCoveredError:
         return None
     return [min(corners)], [max(corners)]
 
@@ -891,6 +879,8 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
 
 HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
+DOMAINS = ("", MICROSOFT, TFLITE)
+"""Domains whose operators are described here, or by names and attributes alone."""
 AXES_OF_SCALES = {"Conv": 0, "ConvTranspose": 1, "MatMul": -1, "Gemm": -1}
 """Axis of the weights' scales in operators that take scales as inputs."""
 
@@ -900,23 +890,20 @@ def dequantized(model: Model, node: Node) -> Value:
     if node.domain == TFLITE:
         return model.operand(node, 0)
     if node.int("block_size"):
-        raise NotCovered("it has scales for blocks")
-    scale, name = model.numbers(node, 1), node.inputs[0]
-    zero = model.numbers(node, 2) if node.has(2) else np.zeros(1, np.int64)
-    return model.scaled(name, scale, zero, node.int("axis", 1))
+        raise NotCoveredError("it has scales for blocks")
+    return model.scaled(node.inputs[0], model.numbers(node, 1), model.zeros(node, 2), node.int("axis", 1))
 
 
 def quantized(model: Model, node: Node) -> Value:
     """QuantizeLinear, QUANTIZE."""
     if node.domain == TFLITE:
         return model.finished(node, model.lanes(node, 0))
-    value, scale = model.operand(node, 0), model.numbers(node, 1)
-    zero = model.numbers(node, 2) if node.has(2) else np.zeros(1, np.int64)
+    value, scale, zero = model.operand(node, 0), model.numbers(node, 1), model.zeros(node, 2)
     elem_type = model.graph.elem_type(node.outputs[0])
     if isinstance(value, Lanes):
         return model.settled(value, quantization(scale, zero, elem_type))
     if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
-        raise NotCovered("it quantizes a constant that is computed")
+        raise NotCoveredError("it quantizes a constant that is computed")
     axis = node.int("axis", 1) % max(value.array.ndim, 1)
     along = [-1 if place == axis and scale.size > 1 else 1 for place in range(value.array.ndim)]
     offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
@@ -926,41 +913,40 @@ def quantized(model: Model, node: Node) -> Value:
 
 def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Sequence[int]) -> Window:
     """The window of a convolution or pooling, with its padding in front."""
-    rank = len(kernel)
+    rank, ones, none = len(kernel), (1,) * len(kernel), (0,) * len(kernel)
     if node.domain == TFLITE:
-        strides = node.int("stride_h"), node.int("stride_w")
-        dilations = node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1)
-        same = node.text("padding") == "SAME"
-        spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-        steps = zip(sizes, strides, spans, strict=True)
-        if [-(-size // s) if same else (size - span) // s + 1 for size, s, span in steps] != [*made]:
-            raise NotCovered("its result has another size than its window gives")
-        ends = zip(made, strides, spans, sizes, strict=True)
-        before = tuple(max((m - 1) * s + span - size, 0) // 2 if same else 0 for m, s, span, size in ends)
+        strides: tuple[int, ...] = (node.int("stride_h"), node.int("stride_w"))
+        dilations: tuple[int, ...] = (node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1))
+        pads, same = (*none, *none), node.text("padding") == "SAME"
     else:
-        if node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-            raise NotCovered("its padding is not written out")
-        strides, dilations = node.ints("strides", (1,) * rank), node.ints("dilations", (1,) * rank)
-        pads = node.ints("pads", (0,) * rank) if node.text("auto_pad", "NOTSET") == "NOTSET" else (0,) * rank
-        before = pads[:rank]
-    if not len(strides) == len(dilations) == len(before) == len(sizes) == len(made) == rank or min(strides) < 1:
-        raise NotCovered("its window does not fit its plane")
-    window = Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
-    if node.domain != TFLITE and not node.int("ceil_mode"):
-        after = (*pads, *(0,) * rank)[rank:]
-        spans = [size + a + b - (k - 1) * d - 1 for size, a, b, k, d in zip(sizes, before, after, kernel, dilations)]
-        if [span // stride + 1 for span, stride in zip(spans, strides)] != [*made]:
-            raise NotCovered("its result has another size than its window gives")
-    return window
+        strides, dilations = node.ints("strides", ones), node.ints("dilations", ones)
+        pads, same = node.ints("pads") or (*none, *none), False
+        if node.text("auto_pad", "NOTSET") != "NOTSET":
+            raise NotCoveredError("its padding is not written out")
+    spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if not len(strides) == len(sizes) == len(made) == rank or min((1, *strides)) < 1:
+        raise NotCoveredError("its window does not fit its plane")
+    ends = [*zip(sizes, strides, spans, strict=True)]
+    if same:
+        wanted = [-(-size // stride) for size, stride, _ in ends]
+        missing = [(m - 1) * stride + span - size for (size, stride, span), m in zip(ends, wanted, strict=True)]
+        before = tuple(max(number, 0) // 2 for number in missing)
+    else:
+        before, around = pads[:rank], [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
+        wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
+    if wanted != [*made] and not node.int("ceil_mode"):
+        raise NotCoveredError("its result has another size than its window gives")
+    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
 
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
     """An image with its channels behind the batch, the sizes of the plane of the result, and the way back."""
     last = operator_of(node).roles.channels_last
+    if node.int("channels_last"):
+        raise NotCoveredError("its channels are last")
     rank, shape = len(value.shape), model.shape(node.outputs[0])
     order = [0, rank - 1, *range(1, rank - 1)] if last else [*range(rank)]
-    turned = model.turned(value, order)
-    assert isinstance(turned, Lanes)
+    turned = model.turned_lanes(value, order)
     return turned, tuple(shape[axis] for axis in order[2:]), [order.index(axis) for axis in range(rank)]
 
 
@@ -968,24 +954,23 @@ def convolution(model: Model, node: Node) -> Lanes:
     """Convolutions of all formats, depthwise and in groups."""
     roles = operator_of(node).roles
     if roles.form is None or roles.sums is Sums.SCALED:
-        raise NotCovered("it scales its sums before the bias")
+        raise NotCoveredError("it scales its sums before the bias")
     value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or node.has(roles.summand):
-        raise NotCovered("its weights are computed")
+        raise NotCoveredError("its weights are computed")
     x, made, back = first(model, value, node)
     rank = weights.array.ndim
-    order = {"O*I": [0, rank - 1, *range(1, rank - 1)], "1*O": [rank - 1, 0, *range(1, rank - 1)]}
-    weights = weights.moved(lambda array: array.transpose(order.get(roles.form.order, range(rank))))
+    orders = {"O*I": [0, rank - 1, *range(1, rank - 1)], "1*O": [rank - 1, 0, *range(1, rank - 1)]}
+    order = orders.get(roles.form.order, [*range(rank)])
+    weights = weights.moved(lambda array: array.transpose(order))
     grouped = node.int("group", 1)
     if node.domain == TFLITE:
         grouped = x.shape[1] // max(weights.array.shape[1], 1)
     if node.text("activation"):
-        raise NotCovered("it ends in an activation")
+        raise NotCoveredError("it ends in an activation")
     window = window_of(node, weights.array.shape[2:], x.shape[2:], made)
     result = model.summed(x, weights, bias_of(model, node, roles.bias), grouped, window)
-    turned = model.turned(result, back)
-    assert isinstance(turned, Lanes)
-    return model.finished(node, turned)
+    return model.finished(node, model.turned_lanes(result, back))
 
 
 def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
@@ -994,7 +979,7 @@ def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
         return None
     value = model.value(node.inputs[position]) if node.domain == TFLITE else model.operand(node, position)
     if not isinstance(value, Fixed):
-        raise NotCovered("its bias is computed")
+        raise NotCoveredError("its bias is computed")
     return value
 
 
@@ -1002,22 +987,27 @@ def dense(model: Model, node: Node) -> Lanes:
     """Matrix products with constant weights: a convolution without a plane."""
     roles = operator_of(node).roles
     if roles.form is None or roles.sums is Sums.SCALED:
-        raise NotCovered("it scales its sums before the bias")
+        raise NotCoveredError("it scales its sums before the bias")
     value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or weights.array.ndim != 2:
-        raise NotCovered("it multiplies two computed tensors, or more than a matrix")
+        raise NotCoveredError("it multiplies two computed tensors, or more than a matrix")
     others = ("transA", "transBatchA", "transBatchB", *(() if roles.form is Form.GEMM else ("transB",)))
-    if any(map(node.int, others)) or node.attributes.get("alpha", 1.0) != 1.0 or node.text("activation"):
-        raise NotCovered("it does more than multiply by a matrix")
+    if (
+        any(map(node.int, others))
+        or node.attributes.get("alpha", 1.0) != 1.0
+        or node.text("activation")
+        or node.text("weights_format", "DEFAULT") != "DEFAULT"
+    ):
+        raise NotCoveredError("it does more than multiply by a matrix")
     if node.attributes.get("beta", 1.0) != 1.0 and node.has(roles.bias):
-        raise NotCovered("it scales its bias")
+        raise NotCoveredError("it scales its bias")
     if roles.form is not Form.ROWS and not (roles.form is Form.GEMM and node.int("transB")):
         weights = weights.moved(lambda array: array.T)
     if node.domain == TFLITE:
         value = model.regrouped(value, (math.prod(value.shape) // weights.array.shape[1], weights.array.shape[1]))
         assert isinstance(value, Lanes)
     bias = bias_of(model, node, roles.bias)
-    if bias is not None and bias.array.ndim != 1:
+    if bias is not None and bias.array.shape[:-1] == (1,):
         bias = bias.moved(lambda array: array.reshape(-1))
     rows, columns = math.prod(value.shape[:-1]), value.shape[-1]
     flat = model.spread(value)
@@ -1025,7 +1015,7 @@ def dense(model: Model, node: Node) -> Lanes:
     result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
     shape = model.shape(node.outputs[0])
     if math.prod(shape) != math.prod(result.shape):
-        raise NotCovered("its result has another size")
+        raise NotCoveredError("its result has another size")
     return model.finished(node, result._replace(ids=result.ids.reshape(shape), shape=shape))
 
 
@@ -1033,7 +1023,7 @@ def pair(model: Model, node: Node) -> Value:
     """Functions of two elements; what is added to a sum goes into its bias."""
     positions = [*operator_of(node).roles.data_of(node)]
     if len(positions) != 2:
-        raise NotCovered("it has other than two operands")
+        raise NotCoveredError("it has other than two operands")
     values = [model.operand(node, position) for position in positions]
     for value, other in zip(values, values[::-1], strict=True):
         if canonical(node) == "Add" and isinstance(value, Lanes) and isinstance(other, Fixed) and not value.integers:
@@ -1058,11 +1048,12 @@ def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
     spread = bias.moved(lambda array: np.broadcast_to(array, shape).reshape(-1))
     keys = [table.key[number] for number in value.ids.flat]
     made = []
-    for (_, inner, step), more in zip(keys, whole_bias(spread, [key[2] for key in keys], len(keys)), strict=True):
+    for (_, inner, step), more in zip(keys, in_steps(spread, [key[2] for key in keys], len(keys)), strict=True):
         _, start, *rest = table.key[inner]
         if max(abs(table.low[inner]), abs(table.high[inner])) + abs(more) >= 2**31:
-            raise NotCovered("a sum may need more than 32 bits")
-        total = table.number(("sum", start + more, *rest), table.low[inner] + more, table.high[inner] + more)
+            raise NotCoveredError("a sum may need more than 32 bits")
+        ends = table.low[inner] + math.floor(more), table.high[inner] + math.ceil(more)
+        total = table.number(("sum", start + more, *rest), *ends)
         made.append(table.number(("scaled", total, step)))
     table.unsettled.update(made)
     return value._replace(ids=np.array(made, np.int64).reshape(shape))
@@ -1077,7 +1068,7 @@ def clamp(model: Model, node: Node) -> Lanes:
             if node.has(place + 1):
                 bound = model.operand(node, place + 1)
                 if not isinstance(bound, Fixed) or bound.array.size != 1:
-                    raise NotCovered("its bounds are computed")
+                    raise NotCoveredError("its bounds are computed")
                 ends[place] = float(bound.real.item())
             elif isinstance(stated := node.attributes.get(name), float):
                 ends[place] = stated
@@ -1087,8 +1078,8 @@ def clamp(model: Model, node: Node) -> Lanes:
 
 def curve(model: Model, node: Node) -> Lanes:
     """A function of one element, of which nothing but its name and attributes is known."""
-    if len([name for name in node.inputs if name]) != 1 and not model._triples(node):
-        raise NotCovered("it has further operands")
+    if len([name for name in node.inputs if name]) != 1 and not model.triples(node):
+        raise NotCoveredError("it has further operands")
     value, table, key = model.real(model.lanes(node, 0)), model.table, ("curve", canonical(node), *said(node))
     ids = table.mapped(value.ids, lambda number: table.number((*key, number), of=(number,)))
     return model.finished(node, value._replace(ids=ids))
@@ -1096,71 +1087,61 @@ def curve(model: Model, node: Node) -> Lanes:
 
 def pooling(model: Model, node: Node) -> Lanes:
     """The largest element of a window, or the average of those inside the plane."""
-    largest = canonical(node) == "MaxPool"
-    if node.domain == TFLITE:
-        model.copies(node, 0)
+    model.copies(node, 0)
     x, made, back = first(model, model.lanes(node, 0), node)
     kernel = node.ints("kernel_shape") or (node.int("filter_height"), node.int("filter_width"))
     window = window_of(node, kernel, x.shape[2:], made)
     if node.int("storage_order") or len([name for name in node.outputs if name]) > 1:
-        raise NotCovered("it gives places too")
+        raise NotCoveredError("it gives places too")
     if not taps_of(window).covers:
-        raise NotCovered("a window lies outside its plane")
-    around = node.ints("pads") if node.int("count_include_pad") else ()
-    key: Key = (window, node.int("ceil_mode"), around)
-    x = model.over(x, range(2, len(x.shape)))
-    return pooled(model, node, x, ("largest" if largest else "average", *key), made, back)
+        raise NotCoveredError("a window lies outside its plane")
+    around = (node.int("ceil_mode"), *node.ints("pads")) if node.int("count_include_pad") else ()
+    key = ("largest" if canonical(node) == "MaxPool" else "average", window, node.int("ceil_mode"), around)
+    return model.finished(node, model.turned_lanes(pooled(model, x, key, made), back))
 
 
-def pooled(
-    model: Model, node: Node, x: Lanes, key: Key, made: tuple[int, ...], back: list[int] | None
-) -> Lanes:
+def pooled(model: Model, x: Lanes, key: Key, made: tuple[int, ...]) -> Lanes:
     """A function of each lane's plane that keeps what is the same everywhere."""
-    table, whole = model.table, key[0] == "average"
-    x = model.real(x) if whole else x
+    table = model.table
+    x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
 
     def function(number: int) -> int:
-        same = table.is_constant(number) and not whole
-        return number if same else table.number(
-            (key[0], number, *key[1:]), table.low[number], table.high[number], of=(number,)
-        )
+        if table.is_constant(number):
+            return number
+        return table.number((key[0], number, *key[1:]), table.low[number], table.high[number], of=(number,))
 
-    ids = table.mapped(x.ids, function)
     shape = (*x.shape[:2], *made)
-    result: Value = x._replace(ids=ids, shape=shape, plane=tuple(n for n in range(2, len(shape)) if shape[n] > 1))
-    result = result if back is None else model.turned(result, back)
-    assert isinstance(result, Lanes)
-    return model.finished(node, result)
+    plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
+    return x._replace(ids=table.mapped(x.ids, function), shape=shape, plane=plane)
 
 
 def mean(model: Model, node: Node) -> Lanes:
     """The average of whole planes: GlobalAveragePool, ReduceMean and MEAN over all axes but batch and channels."""
     x = model.lanes(node, 0)
+    if node.int("channels_last"):
+        raise NotCoveredError("its channels are last")
     rank, axes = len(x.shape), [*range(2, len(x.shape))]
     if canonical(node) == "ReduceMean":
         given = node.ints("axes") or tuple(int(n) for n in model.numbers(node, 1).flat)
         axes = sorted(axis % rank for axis in given)
     order = [axis for axis in range(rank) if axis not in axes] + axes
     if len(axes) != rank - 2 or not axes:
-        raise NotCovered("it takes other axes together than those of a plane")
-    turned = model.turned(x, order)
-    assert isinstance(turned, Lanes)
-    turned = model.over(turned, range(2, rank))
+        raise NotCoveredError("it takes other axes together than those of a plane")
+    turned = model.turned_lanes(x, order)
     key = ("average", "whole", turned.shape[2:], ())
-    result = pooled(model, node, turned, key, (1,) * (rank - 2), None)
+    result = model.finished(node, pooled(model, turned, key, (1,) * (rank - 2)))
     shape = model.shape(node.outputs[0])
     if math.prod(shape) != math.prod(result.shape):
-        raise NotCovered("its result has another size")
+        raise NotCoveredError("its result has another size")
     return result._replace(ids=result.ids.reshape(shape), shape=shape, plane=())
 
 
 def joined(model: Model, node: Node) -> Value:
     """Concatenation."""
     positions = [*operator_of(node).roles.data_of(node)]
-    if node.domain == TFLITE:
-        model.copies(node, *positions)
+    model.copies(node, *positions)
     parts = [model.lanes(node, position) for position in positions]
-    if len({part[3:] for part in parts}) > 1 or model._triples(node):
+    if len({part[3:] for part in parts}) > 1 or model.triples(node):
         parts = [model.real(part) for part in parts]
     axis = node.int("axis") % len(parts[0].shape)
     plane = sorted({n for part in parts for n in part.plane} - {axis})
@@ -1173,41 +1154,29 @@ def joined(model: Model, node: Node) -> Value:
     return model.finished(node, result)
 
 
-def as_lanes(model: Model, node: Node, position: int) -> Lanes:
-    """An operand whose elements are only moved: as it is, a constant as lanes."""
-    value = model.value(node.inputs[position])
-    if isinstance(value, Lanes):
-        return value
-    return model.lanes(node, position)._replace(scale=0.0, zero=0)
-
-
 def moved(model: Model, node: Node) -> Value:
     """Operators that rename or turn axes."""
-    if node.domain == TFLITE:
-        model.copies(node, 0)
+    model.copies(node, 0)
     value, name = model.value(node.inputs[0]), canonical(node)
+    if name == "Identity":
+        return value
     if name != "Transpose":
         return model.regrouped(value, model.shape(node.outputs[0]))
     rank = len(model.shape(node.outputs[0]))
     order = node.permutation(rank) if node.domain != TFLITE else tuple(int(n) for n in model.numbers(node, 1).flat)
     if order is None or sorted(order) != [*range(rank)]:
-        raise NotCovered("its order of axes is not one")
+        raise NotCoveredError("its order of axes is not one")
     return model.turned(value, order)
 
 
-def same(model: Model, node: Node) -> Value:
-    """Identity."""
-    return model.value(node.inputs[0])
-
-
-def picked(model: Model, node: Node) -> list[Value] | Value:
+def picked(model: Model, node: Node) -> list[Lanes] | Lanes:
     """Split, Slice and Gather of constant places along one axis each."""
     name = canonical(node)
     if node.domain == TFLITE:
-        raise NotCovered("places of TensorFlow Lite's operators are not read")
+        raise NotCoveredError("places of TensorFlow Lite's operators are not read")
     value = model.value(node.inputs[0])
     if isinstance(value, Fixed):
-        raise NotCovered("it picks from a constant")
+        raise NotCoveredError("it picks from a constant")
     rank = len(value.shape)
     if name == "Split":
         axis, start, parts = node.int("axis") % rank, 0, []
@@ -1219,7 +1188,7 @@ def picked(model: Model, node: Node) -> list[Value] | Value:
     if name == "Gather":
         places = model.numbers(node, 1)
         if places.ndim != 1:
-            raise NotCovered("it picks along several axes")
+            raise NotCoveredError("it picks along several axes")
         return taken(model, value, node.int("axis") % rank, [int(n) % value.shape[node.int("axis")] for n in places])
     starts, ends = model.numbers(node, 1).tolist(), model.numbers(node, 2).tolist()
     axes = model.numbers(node, 3).tolist() if node.has(3) else [*range(len(starts))]
@@ -1233,70 +1202,47 @@ def taken(model: Model, value: Lanes, axis: int, places: Sequence[int]) -> Lanes
     """Some elements along an axis."""
     if [*places] == [*range(value.shape[axis])]:
         return value
-    value = model.along(value, axis)
+    value = model.spread(value) if axis in value.plane else value
     shape = (*value.shape[:axis], len(places), *value.shape[axis + 1 :])
     return value._replace(ids=value.ids.take([*places], axis), shape=shape)
 
 
 def padded(model: Model, node: Node) -> Lanes:
-    """Pad with a constant."""
-    if node.text("mode", "constant") != "constant" or canonical(node) != "Pad" or node.has(3):
-        raise NotCovered("it pads with something else than a constant")
-    value, rank = as_lanes(model, node, 0), len(model.shape(node.outputs[0]))
-    if node.domain == TFLITE:
-        model.copies(node, 0)
-        amounts = [(int(a), int(b)) for a, b in model.numbers(node, 1)]
-        value = model.operand(node, 0)
-        if node.has(2) or not isinstance(value, Lanes) or not value.scale:
-            raise NotCovered("it pads with a number, or no integers")
-        fill, value = value.zero, value._replace(scale=0.0, zero=0)
-    else:
-        flat = [int(n) for n in model.numbers(node, 1).flat]
-        amounts = [*zip(flat[:rank], flat[rank:], strict=True)]
-        with_value = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1))
-        if not isinstance(with_value, Fixed) or not value.integers:
-            raise NotCovered("it pads real numbers")
-        offset = OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
-        fill = int(with_value.array.item()) - offset
-        if value.scale:
-            step = float(with_value.real.item()) / value.scale
-            if step != round(step):
-                raise NotCovered("it pads with no step of the scale")
-            fill = value.zero + round(step)
-    if len(amounts) != rank or min(min(a) for a in amounts) < 0:
-        raise NotCovered("it cuts")
-    table, filler = model.table, model.table.constant(fill)
-    around = [amount if axis not in value.plane else (0, 0) for axis, amount in enumerate(amounts)]
+    """Pad with real 0, which is the zero-point."""
+    model.copies(node, 0)
+    if node.text("mode", "constant") != "constant" or node.has(3) or (node.domain == TFLITE and node.has(2)):
+        raise NotCoveredError("it pads with something else than zeros, or some axes")
+    value, pads, table = model.lanes(node, 0), model.numbers(node, 1), model.table
+    amounts = [(int(a), int(b)) for a, b in (pads if node.domain == TFLITE else pads.reshape(2, -1).T)]
+    filled = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1))
+    if not isinstance(filled, Fixed) or filled.real.any() or not value.scale or min(map(min, amounts)) < 0:
+        raise NotCoveredError("it pads with something else than real zeros, or cuts")
+    filler = table.constant(value.zero)
+    around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
-    if any(sum(amount) and axis not in value.plane and axis >= 2 for axis, amount in enumerate(amounts)):
-        value, around = model.spread(value), amounts
-    inside = [amounts[axis] for axis in value.plane]
-    key = (tuple(value.shape[a] for a in value.plane), tuple(a for a, _ in inside), tuple(shape[a] for a in value.plane))
-    ids = value.ids
-    if any(map(sum, inside)):
+    key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
 
-        def function(number: int) -> int:
-            low, high = min(table.low[number], fill), max(table.high[number], fill)
-            return number if number == filler else table.number(("pad", number, *key, fill), low, high)
+    def function(number: int) -> int:
+        low, high = min(table.low[number], value.zero), max(table.high[number], value.zero)
+        return number if number == filler else table.number(("pad", number, *key, value.zero), low, high)
 
-        ids = table.mapped(ids, function)
+    ids = table.mapped(value.ids, function) if key[0] != key[2] else value.ids
     ids = np.pad(ids, around, constant_values=filler)
-    return value._replace(ids=ids, shape=shape)
+    return model.finished(node, value._replace(ids=ids, shape=shape))
 
 
-Function = Callable[[Model, Node], "Value | list[Value]"]
+Function = Callable[[Model, Node], "Value | list[Lanes]"]
 FUNCTIONS: Mapping[str, Function] = {
     **dict.fromkeys(CURVES, curve),
     **dict.fromkeys(PAIRS, pair),
     **dict.fromkeys((*ACTIVATIONS, "Clip"), clamp),
-    **dict.fromkeys(("Reshape", "RESHAPE", "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
+    **dict.fromkeys(("Identity", "Reshape", "RESHAPE", "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
     **dict.fromkeys(("Split", "Slice", "Gather"), picked),
     **dict.fromkeys(("MaxPool", "AveragePool"), pooling),
     **dict.fromkeys(("GlobalAveragePool", "ReduceMean"), mean),
     **dict.fromkeys(("MatMul", "Gemm"), dense),
     "Conv": convolution,
     "Concat": joined,
-    "Identity": same,
     "Pad": padded,
     "QuantizeLinear": quantized,
     "QUANTIZE": quantized,
@@ -1309,48 +1255,54 @@ FUNCTIONS: Mapping[str, Function] = {
 # The answer.
 
 
-class OutputVerdict(NamedTuple):
-    """What is known of one output."""
+class Verification(NamedTuple):
+    """What is known of two files: `faults` has an entry for each output, empty where it is equal for every input."""
 
-    name: str
-    """Its name in the new file."""
-    equal: bool
-    """Whether it is equal for every input."""
-    reason: str
-    """Which fact does not hold, or which layer is not covered; empty where it is equal."""
+    old: Model
+    """The old file."""
+    new: Model
+    """The new file."""
+    faults: tuple[str, ...]
+    """Why an output of the new file is not known to be equal, in order."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether all outputs are equal for every input."""
+        return not any(self.faults)
 
 
-def verify(old: LoadedFile, new: LoadedFile) -> tuple[OutputVerdict, ...]:
-    """An answer for each output of the new file; both were read by `formats.format`."""
+def verify(old: LoadedFile, new: LoadedFile) -> Verification:
+    """Hold two files, read by `formats.format`, against each other."""
     table = Numbers()
     before, after = Model(old, table), Model(new, table)
     frame = frame_fault(before.graph, after.graph)
-    return tuple(
-        OutputVerdict(name, not reason, reason)
-        for was, name in zip(before.graph.outputs, after.graph.outputs, strict=False)
-        for reason in [frame or fault(before, after, was, name)]
-    )
+    ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
+    faults = [frame or fault(before, after, *names) for names in ends]
+    return Verification(before, after, tuple(faults or [frame or "there is no output"]))
 
 
 def frame_fault(old: Graph, new: Graph) -> str:
     """Why inputs or outputs of two files do not correspond; empty where they do."""
     for what, have, want in (("inputs", new.inputs, old.inputs), ("outputs", new.outputs, old.outputs)):
         if len(have) != len(want):
-            return f"it has {len(have)} {what}, the old file has {len(want)}"
+            return f"the new file has {len(have)} {what}, the old one {len(want)}"
         for name, other in zip(have, want, strict=True):
-            ends = [
-                (graph.elem_type(key), graph.shape(key), graph.quantization.get(key))
-                for graph, key in ((new, name), (old, other))
-            ]
+            if name != other:
+                return f"'{name}' is called '{other}' in the old file"
+            ends = [(g.elem_type(n), g.shape(n), g.quantization.get(n)) for g, n in ((new, name), (old, other))]
             if ends[0] != ends[1]:
-                return f"'{name}' is {ends[0][0]} {ends[0][1]}, in the old file {ends[1][0]} {ends[1][1]}"
+                return f"'{name}' is {_end(*ends[0])}, in the old file {_end(*ends[1])}"
     return ""
+
+
+def _end(elem_type: str, shape: tuple[int | None, ...] | None, stored: StoredQuantization | None) -> str:
+    scale = f" in steps of {stored.scales} from {stored.zero_points}" if stored else ""
+    return f"{elem_type or 'of unknown type'} {list(shape or ())}{scale}"
 
 
 def fault(before: Model, after: Model, was: str, name: str) -> str:
     """Why an output is not known to be equal; empty where it is."""
     try:
-        old, new = before._exact(was), after._exact(name)
-    except NotCovered as error:
-        return f"not covered: {error}"
-    return "" if old == new else "differs"
+        return "" if before.exact(was) == after.exact(name) else "it is not known to compute the same"
+    except NotCoveredError as error:
+        return str(error)

@@ -22,6 +22,7 @@ COMMANDS = (
     Command("layers", "cli.layers_command", "kernel, cost and memory of every layer"),
     Command("memory", "cli.memory_command", "arena of a model"),
     Command("compare", "cli.compare_command", "what a change of a model means"),
+    Command("verify", "cli.verify_command", "whether two files compute the same for every input"),
     Command("widths", "cli.widths_command", "what other channel counts would cost"),
     Command("scan", "fleet.scan_command", "lint thousands of models into a Parquet data set"),
     Command("report", "cli.report_command", "a model as one HTML page"),

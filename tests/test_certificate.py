@@ -1,0 +1,322 @@
+"""`verify`: what is called equal for every input is; what a number says of a lane holds; lies are refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from onnxlint_cmsis.certificate import Lanes, Model, Numbers, quantized_multiplier, requantized, verify
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.fixers.proof.models import LiteRtModel
+from onnxlint_cmsis.formats.format import ONNX, TFLITE
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.model.graph import ModelError
+from support import linter, paths
+from support.repairable_models import Parts, convolution, operator_format
+from support.tflite_plans import Case, case
+from support.tflite_steps import as_converted, random_chain
+
+EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
+"""Lies that are told."""
+INPUTS = 200
+"""Runs of a lie that is called equal."""
+
+
+def tflite_equal(old: bytes, new: bytes) -> bool:
+    return verify(*(TFLITE.load("m.tflite", data) for data in (old, new))).equal
+
+
+def onnx_equal(old: onnx.ModelProto, new: onnx.ModelProto) -> bool:
+    return verify(*(ONNX.load("m.onnx", model.SerializeToString()) for model in (old, new))).equal
+
+
+def chain(seed: int) -> bytes:
+    return as_converted(seed) if seed % 3 == 0 else random_chain(seed, wide=seed % 3 == 2)
+
+
+def planned(seed: int) -> Case:
+    """A random model with all channels taken out that may go, and up to two of zeros added to each class."""
+    return case(chain(seed), {leaf: random.Random(f"{seed} {leaf}").randrange(3) for leaf in range(99)})
+
+
+def feeds(data: bytes, count: int, seed: int = 0) -> Iterator[dict[int, np.ndarray]]:
+    model, rng = read_tflite("m.tflite", data), np.random.default_rng(seed)
+    for _ in range(count):
+        inputs = [(index, model.subgraphs[0].tensors[index]) for index in model.subgraphs[0].inputs]
+        limits = {index: np.iinfo(tensor.elem_type.lower()) for index, tensor in inputs}
+        yield {
+            index: rng.integers(limits[index].min, limits[index].max + 1, tensor.shape).astype(tensor.elem_type.lower())
+            for index, tensor in inputs
+        }
+
+
+# The theorem, held against LiteRT's reference kernels.
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lanes_with_one_number_hold_one_value(seed: int) -> None:
+    pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+    data = planned(seed).new
+    table = Numbers()
+    model = Model(TFLITE.load("m.tflite", data), table)
+    file, process = read_tflite("m.tflite", data).subgraphs[0], LiteRtModel()
+    process.load(data, 1)
+    index = {tensor.name: number for number, tensor in enumerate(file.tensors)}
+    names = [name for name, value in model.values.items() if isinstance(value, Lanes) and value.integers]
+    assert len(names) > 2
+    for feed in feeds(data, 3):
+        held: dict[int, int] = {}
+        for name, made in zip(names, process.run(feed, tuple(index[name] for name in names)), strict=True):
+            value = model.values[name]
+            assert isinstance(value, Lanes)
+            for lane, number in zip(model.spread(value).ids.flat, made.flat, strict=True):
+                assert table.low[lane] <= number <= table.high[lane], name
+                assert held.setdefault(int(lane), int(number)) == number, name
+
+
+SAID = 15
+"""Of 20 random models, those whose plans are equal for every input."""
+
+
+def test_plans_are_equal_for_every_input() -> None:
+    cases = [planned(seed) for seed in range(20)]
+    assert sum(found.data != found.new and tflite_equal(found.data, found.new) for found in cases) >= SAID
+
+
+def test_lies_are_refused() -> None:
+    """One byte of the new file is another; what is still called equal gives equal outputs."""
+    pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+    counted = tell_lies(range(EXAMPLES))
+    assert counted["refused"] > EXAMPLES / 4
+    assert counted["differs"] == 0
+
+
+def tell_lies(seeds: range) -> dict[str, int]:
+    """How many lies were refused, called equal, not loaded by LiteRT, and called equal where an output differs."""
+    counted = dict.fromkeys(("refused", "equal", "not run", "differs"), 0)
+    cases: dict[int, tuple[Case, list[list[np.ndarray]]]] = {}
+    for seed in seeds:
+        rng = random.Random(seed)
+        if seed // 25 not in cases:
+            found = planned(seed // 25)
+            cases = {seed // 25: (found, outputs(found.data, found.data))}
+        found, before = cases[seed // 25]
+        if all((run == before[0][0]).all() for (run, *_) in before):
+            continue  # an output that is the same for every input tells no lie
+        lie = changed(found.new, rng)
+        try:
+            equal = tflite_equal(found.data, lie)
+        except ModelError:
+            equal = False
+        counted["equal" if equal else "refused"] += 1
+        if equal and found.new != lie:
+            try:
+                same = all(map(np.array_equal, outputs(found.data, lie), before))
+                counted["differs"] += not same
+            except (ValueError, RuntimeError):  # what LiteRT refuses
+                counted["not run"] += 1
+    return counted
+
+
+def changed(data: bytes, rng: random.Random) -> bytes:
+    """A byte is one more or less: mostly one of a constant, else any."""
+    spans = [span for span in read_tflite("m.tflite", data).buffers if span.length]
+    span = rng.choice(spans)
+    place = span.offset + rng.randrange(span.length) if rng.random() < 0.7 else rng.randrange(len(data))
+    lie = bytearray(data)
+    lie[place] = (lie[place] + rng.choice((1, -1))) % 256
+    return bytes(lie)
+
+
+def outputs(old: bytes, new: bytes) -> list[list[np.ndarray]]:
+    """Outputs of a file on inputs of an older one, from LiteRT's reference kernels."""
+    process = LiteRtModel()
+    process.load(new, 1)
+    ends = read_tflite("m.tflite", new).subgraphs[0].outputs
+    return [process.run(feed, ends) for feed in feeds(old, INPUTS)]
+
+
+# ONNX: what a fix does is certified, and what is no fix is not.
+
+
+def layers(first: np.ndarray, second: np.ndarray, bias: np.ndarray, order: str = "qdq") -> onnx.ModelProto:
+    """Two convolutions of int8; the first has a Relu, `bias` is that of the second; QDQ or QLinearConv."""
+    made, source = Parts(), "x"
+    for name, weights, added in (("a", first, np.zeros(len(first))), ("b", second, bias)):
+        scale = 0.01 if name == "a" else 0.02
+        held = made.constant(f"{name}_w", weights, np.int8)
+        integers = made.constant(f"{name}_b", added, np.int32)
+        parameters = [made.parameters(f"{name}_{part}", step, zero, np.int8) for part, step, zero in
+                      (("x", 0.05, -3), ("wq", scale, 0), ("y", 0.05, -3))]  # fmt: skip
+        if order == "qdq":
+            real = made.node("DequantizeLinear", [source, *parameters[0]], f"{name}_xr")
+            kernel = made.node("DequantizeLinear", [held, *parameters[1]], f"{name}_wr")
+            unit = made.constant(f"{name}_unit", np.float32(0.05) * np.float32(scale), np.float32)
+            whole = made.node("DequantizeLinear", [integers, unit], f"{name}_br")
+            last = made.node("Conv", [real, kernel, whole], f"{name}_sum")
+            last = made.node("Relu", [last], f"{name}_relu") if name == "a" else last
+            source = made.node("QuantizeLinear", [last, *parameters[2]], name)
+        else:
+            inputs = [source, *parameters[0], held, *parameters[1], *parameters[2], integers]
+            source = made.node("QLinearConv", inputs, name)
+    return made.model((onnx.TensorProto.INT8, (1, 2, 4, 4)), source)
+
+
+RANDOM = np.random.default_rng(3)
+FIRST, SECOND = RANDOM.integers(-9, 9, (3, 2, 3, 3)), RANDOM.integers(-9, 9, (2, 3, 1, 1))
+BIAS = np.array([5, -7])
+
+
+@pytest.mark.parametrize("order", ["qdq", "qlinear"])
+def test_lanes_may_move_come_and_go(order: str) -> None:
+    old = layers(FIRST, SECOND, BIAS, order)
+    assert onnx_equal(old, old)
+    assert onnx_equal(old, layers(FIRST[[2, 0, 1]], SECOND[:, [2, 0, 1]], BIAS, order))
+    assert not onnx_equal(old, layers(FIRST[[2, 0, 1]], SECOND, BIAS, order))
+    wider = np.concatenate([FIRST, np.zeros((1, 2, 3, 3))]), np.concatenate([SECOND, np.full((2, 1, 1, 1), 7)], axis=1)
+    # the new lane is constant: 0 plus the zero-point, which the next layer takes off again
+    assert onnx_equal(old, layers(*wider, BIAS, order))
+    idle = SECOND.copy()
+    idle[:, 1] = 0
+    assert onnx_equal(layers(FIRST, idle, BIAS, order), layers(FIRST[[0, 2]], idle[:, [0, 2]], BIAS, order))
+
+
+@pytest.mark.parametrize("order", ["qdq", "qlinear"])
+def test_any_weight_or_bias_that_counts_is_a_difference(order: str) -> None:
+    old = layers(FIRST, SECOND, BIAS, order)
+    for array in (FIRST, SECOND, BIAS):
+        for place in range(array.size):
+            other = array.copy()
+            other.flat[place] += 1
+            parts = [other if part is array else part for part in (FIRST, SECOND, BIAS)]
+            assert not onnx_equal(old, layers(*parts, order)), (array.shape, place)
+
+
+def test_scales_and_zero_points_count() -> None:
+    old = layers(FIRST, SECOND, BIAS)
+    for tensor in old.graph.initializer:
+        if tensor.name.endswith(("scale", "zero", "b_unit")):
+            new = onnx.ModelProto.FromString(old.SerializeToString())
+            (held,) = [each for each in new.graph.initializer if each.name == tensor.name]
+            value = numpy_helper.to_array(held)
+            other = value * np.float32(1.01) if value.dtype == np.float32 else value + np.int8(1)
+            held.CopyFrom(numpy_helper.from_array(np.asarray(other, value.dtype), held.name))
+            assert not onnx_equal(old, new), tensor.name
+
+
+def test_a_constant_lane_goes_into_the_bias() -> None:
+    """Without padding; with padding in the next layer a border would tell it."""
+    steady = FIRST.copy()
+    steady[1] = 0
+    old = layers(steady, SECOND, BIAS)
+    (bias,) = [tensor for tensor in old.graph.initializer if tensor.name == "a_b"]
+    bias.CopyFrom(numpy_helper.from_array(np.array([0, 500, 0], np.int32), "a_b"))
+    constant = 5  # 500 * 0.05 * 0.01 / 0.05, above the zero-point
+    folded = BIAS + SECOND[:, 1, 0, 0] * constant
+    assert onnx_equal(old, layers(FIRST[[0, 2]], SECOND[:, [0, 2]], folded))
+    assert not onnx_equal(old, layers(FIRST[[0, 2]], SECOND[:, [0, 2]], folded + 1))
+
+
+def test_a_wider_window_of_zeros_and_a_bias_of_zeros_change_nothing() -> None:
+    old = convolution((1, 4, 6, 6), (4, 4, 3, 3), bias=False, pads=[1, 1, 1, 1])
+    new = onnx.ModelProto.FromString(old.SerializeToString())
+    (weights,) = [tensor for tensor in new.graph.initializer if tensor.name == "w"]
+    wider = np.pad(numpy_helper.to_array(weights), [(0, 0), (0, 0), (1, 1), (0, 0)])
+    weights.CopyFrom(numpy_helper.from_array(wider, "w"))
+    (layer,) = [node for node in new.graph.node if node.op_type == "Conv"]
+    del layer.attribute[:]
+    layer.attribute.append(helper.make_attribute("pads", [2, 1, 2, 1]))
+    assert onnx_equal(old, new)
+    layer.attribute[0].CopyFrom(helper.make_attribute("pads", [1, 1, 3, 1]))
+    assert not onnx_equal(old, new)
+
+
+def test_what_stands_in_no_operand_is_not_covered() -> None:
+    def model(domain: str, op_type: str) -> onnx.ModelProto:
+        return model_of([helper.make_node(op_type, ["x"], ["y"], "n", domain=domain)])
+
+    assert onnx_equal(model("", "Softmax"), model("", "Softmax"))
+    assert not onnx_equal(model("some", "Thing"), model("some", "Thing"))
+    assert not onnx_equal(model("", "RandomNormalLike"), model("", "RandomNormalLike"))
+
+
+def test_sums_of_floats_may_not_be_reordered() -> None:
+    def model(order: list[int]) -> onnx.ModelProto:
+        first = numpy_helper.from_array(FIRST.astype(np.float32)[order], "v")
+        second = numpy_helper.from_array(SECOND.astype(np.float32)[:, order], "w")
+        nodes = [helper.make_node("Conv", ["x", "v"], ["a"], "a"), helper.make_node("Conv", ["a", "w"], ["y"], "b")]
+        return model_of(nodes, [first, second], (1, 2, 4, 4))
+
+    assert onnx_equal(model([0, 1, 2]), model([0, 1, 2]))
+    assert not onnx_equal(model([0, 1, 2]), model([1, 0, 2]))
+
+
+def model_of(nodes: list, constants: list = [], shape: tuple[int, ...] = (1, 4)) -> onnx.ModelProto:  # noqa: B006
+    ends = [[helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, size)] for name, size in
+            (("x", shape), ("y", None))]  # fmt: skip
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("some", 1)]
+    return helper.make_model(helper.make_graph(nodes, "g", *ends, constants), opset_imports=opsets, ir_version=8)
+
+
+def test_a_constant_that_a_caller_may_replace_is_none() -> None:
+    old = layers(FIRST, SECOND, BIAS)
+    old.graph.input.append(helper.make_tensor_value_info("a_w", onnx.TensorProto.INT8, FIRST.shape))
+    assert not onnx_equal(old, old)
+
+
+# Requantization: two ways of rounding, both monotone.
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_requantization_is_monotone(bits: int) -> None:
+    """The lemma behind constant lanes, for multipliers of every size and sums around each step."""
+    for real in np.random.default_rng(bits).uniform(-20, 0, 200):
+        multiplier, shift = quantized_multiplier(float(2**real))
+        sums = np.unique(np.random.default_rng(7).integers(-(2**31), 2**31, 400))
+        sums = np.unique(np.concatenate([sums, sums + 1, np.arange(-300, 300)])).clip(-(2**31), 2**31 - 1)
+        ways = np.array([requantized(int(number), multiplier, shift, bits) for number in sums])
+        assert (np.diff(ways, axis=0) >= 0).all()
+
+
+# The command.
+
+
+def test_the_command_tells_outputs_and_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(layers(FIRST, SECOND, BIAS), tmp_path / "old.onnx")
+    onnx.save(layers(FIRST[[2, 0, 1]], SECOND[:, [2, 0, 1]], BIAS), tmp_path / "new.onnx")
+    onnx.save(layers(FIRST, SECOND, BIAS + 1), tmp_path / "lie.onnx")
+    old, new, lie = (str(tmp_path / f"{name}.onnx") for name in ("old", "new", "lie"))
+    assert main(["verify", old, new]) == 0
+    assert capsys.readouterr().out.startswith("output 'b': equal for every input")
+    assert main(["verify", old, lie, "--output-format", "json"]) == 1
+    (output,) = json.loads(capsys.readouterr().out)["outputs"]
+    assert not output["equal"]
+    assert "layer 'b_sum_made'" in output["reason"]
+    assert main(["verify", old, str(tmp_path / "none.onnx")]) == 2
+
+
+def test_the_fix_of_a_real_model_is_equal_for_every_input() -> None:
+    """Person detection of MLPerf Tiny, from which 85 % of the weights go."""
+    path = paths.SHARED / "models" / "vww96_int8_tf.onnx"
+    if not path.exists():
+        pytest.skip("needs the folder `shared` beside the project")
+    fixed = linter.fixed(path.read_bytes()).model
+    assert fixed is not None
+    assert len(fixed) < path.stat().st_size / 2
+    assert verify(ONNX.load(str(path)), ONNX.load("m.onnx", fixed)).equal
+
+
+def test_repairs_are_equal_for_every_input() -> None:
+    """A zero bias; a Pad in front of a QLinearConv that pads on one side alone."""
+    for model in (convolution((1, 8, 6, 6), (8, 8, 3, 3), bias=False), operator_format(pads=[0, 0, 1, 1])):
+        fixed = linter.fixed(model, targets=["cortex-m55"], release="7.0.0", min_gain=0)
+        if fixed.model is not None:
+            assert verify(ONNX.load("m.onnx", model.SerializeToString()), ONNX.load("m.onnx", fixed.model)).equal
