@@ -83,6 +83,7 @@ STEPS = {
     "memory": Step(("memory", "{model}", "--target", "m4,m55")),
     "report": Step(("report", "{model}", "-o", "{page}")),
     "compare": Step(("compare", "{original}", "{model}")),
+    "verify": Step(("verify", "{original}", "{model}")),
     "widths": Step(("widths", "{model}", "--output-format", "json")),
     "diff": Step(("{model}", "--diff")),
     "fix": Step(("{model}", "--fix", "--output-format", "json")),

@@ -64,9 +64,9 @@ def _text(report: dict[str, Any]) -> str:
     for output in report["outputs"]:
         found = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"
         lines.append(f"output '{output['name']}': {found}")
-    for layer in report["layers"]:
-        went = f"{layer['constant']} constant and {layer['unread']} unread of {layer['before']} lanes went"
-        lines.append(f"layer '{layer['node']}': {went}, {layer['new']} came")
+    if report["layers"]:
+        went, came = (sum(layer[key] for layer in report["layers"]) for key in ("gone", "new"))
+        lines.append(f"{len(report['layers'])} tensors have other lanes: {went} went, {came} came")
     return "".join(f"{wrapped(line, columns(), 4)}\n" for line in lines)
 
 
@@ -105,7 +105,7 @@ def _relation(known: Verification, old: Lanes, new: Lanes, axis: int) -> dict[st
     fixed = {str(lane): constants[0][lane] for lane in gone if constants[0][lane] is not None}
     return {
         "before": len(before), "after": len(after), "lanes": lanes, "constants": fixed,
-        "constant": len(fixed), "unread": len(gone) - len(fixed), "new": lanes.count(None),
+        "gone": len(gone), "new": lanes.count(None),
     }  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def _behind(model: Model, output: str) -> Iterator[Node]:
 
 WORDS = {
     "sum": (
-        "adds another bias, with what constant lanes give", "reads another zero-point", "reads another type",
+        "adds another bias", "reads another zero-point", "reads another type",
         "has another window", "has other weights or reads other lanes", "has another border",
     ),
     "scaled": ("", "has other scales"),
@@ -173,5 +173,5 @@ def _differing(keys: list[Key], key: Key, other: Key) -> list[str]:
             return []
     told = [word for word, (a, b) in zip(words, parts, strict=False) if word and a != b]
     if key[0] == "sum" and key[1] != other[1]:
-        told[0] = f"adds {key[1]} to its sum, with what constant lanes give; the old file adds {other[1]}"
+        told[0] = f"adds {key[1]} to its sum; the old file adds {other[1]}"
     return [*inner, *dict.fromkeys(told)]
