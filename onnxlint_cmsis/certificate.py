@@ -1208,23 +1208,28 @@ def taken(model: Model, value: Lanes, axis: int, places: Sequence[int]) -> Lanes
 
 
 def padded(model: Model, node: Node) -> Lanes:
-    """Pad with real 0, which is the zero-point."""
+    """Pad with real 0, which is the zero-point, or integers with an integer."""
     model.copies(node, 0)
     if node.text("mode", "constant") != "constant" or node.has(3) or (node.domain == TFLITE and node.has(2)):
         raise NotCoveredError("it pads with something else than zeros, or some axes")
     value, pads, table = model.lanes(node, 0), model.numbers(node, 1), model.table
     amounts = [(int(a), int(b)) for a, b in (pads if node.domain == TFLITE else pads.reshape(2, -1).T)]
     filled = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1))
-    if not isinstance(filled, Fixed) or filled.real.any() or not value.scale or min(map(min, amounts)) < 0:
-        raise NotCoveredError("it pads with something else than real zeros, or cuts")
-    filler = table.constant(value.zero)
+    if not isinstance(filled, Fixed) or not value.integers or min(map(min, amounts)) < 0:
+        raise NotCoveredError("it pads real numbers, or cuts")
+    if value.scale and filled.real.any():
+        raise NotCoveredError("it pads with another number than 0")
+    fill = value.zero
+    if not value.scale:
+        fill = int(filled.array.item()) - OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
+    filler = table.constant(fill)
     around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
     key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
 
     def function(number: int) -> int:
-        low, high = min(table.low[number], value.zero), max(table.high[number], value.zero)
-        return number if number == filler else table.number(("pad", number, *key, value.zero), low, high)
+        low, high = min(table.low[number], fill), max(table.high[number], fill)
+        return number if number == filler else table.number(("pad", number, *key, fill), low, high)
 
     ids = table.mapped(value.ids, function) if key[0] != key[2] else value.ids
     ids = np.pad(ids, around, constant_values=filler)
