@@ -1222,7 +1222,9 @@ def padded(model: Model, node: Node) -> Lanes:
     fill = value.zero
     if not value.scale:
         fill = int(filled.array.item()) - OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
-    filler = table.constant(fill)
+    filler, rank = table.constant(fill), len(value.shape)
+    if rank > 2:
+        value = model.over(value, range(1, rank - 1) if node.domain == TFLITE else range(2, rank))
     around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
     key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
