@@ -141,7 +141,7 @@ class Numbers:
 
     def elements(self, key: Key, count: int, low: float, high: float) -> Ids:
         """Numbers of things that are known by a name and a place alone."""
-        return np.array([self.number((*key, place), low, high) for place in range(count)], np.int64)
+        return np.array([self.number((*key, position), low, high) for position in range(count)], np.int64)
 
     def is_constant(self, number: int) -> bool:
         """Whether a lane holds one integer for every input."""
@@ -154,14 +154,14 @@ class Numbers:
 
     # A lane over a plane, in row-major order, and its elements.
 
-    def at(self, number: int, place: int, count: int) -> int:
+    def at(self, number: int, position: int, count: int) -> int:
         """The element at a place of a lane of `count` elements."""
         key = self.key[number]
         if key[0] in UNIFORM or count == 1:
             return number
         if key[0] == "stack":
-            return int(np.frombuffer(key[1], np.int64)[place])
-        return self.number(("at", number, place, count), self.low[number], self.high[number], (number,))
+            return int(np.frombuffer(key[1], np.int64)[position])
+        return self.number(("at", number, position, count), self.low[number], self.high[number], (number,))
 
     def stacked(self, members: Ids) -> int:
         """The lane with these elements."""
@@ -169,7 +169,7 @@ class Numbers:
         key, count = self.key[first], len(members)
         if (key[0] in UNIFORM and (members == first).all()) or count == 1:
             return first
-        whole = ((("at", key[1], place, count), self.key[member]) for place, member in enumerate(members))
+        whole = ((("at", key[1], position, count), self.key[member]) for position, member in enumerate(members))
         if key[0] == "at" and key[3] == count and all(want == have for want, have in whole):
             return int(key[1])
         lows, highs = [self.low[member] for member in members], [self.high[member] for member in members]
@@ -273,7 +273,7 @@ class Window(NamedTuple):
     """Padding in front."""
     sizes: tuple[int, ...]
     """Sizes of the plane it slides along."""
-    made: tuple[int, ...]
+    result_sizes: tuple[int, ...]
     """Sizes of the result."""
 
 
@@ -337,7 +337,7 @@ class Model:
             self.opaque[node.index] = str(error)
             try:
                 key = self._said(node)
-                self.values.update({n: self._named(("result", key, place), n) for place, n in enumerate(outputs)})
+                self.values.update({n: self._named(("result", key, position), n) for position, n in enumerate(outputs)})
             except DAMAGED as nothing:
                 self.missing.update(dict.fromkeys(outputs, f"{node.label} ({node.op_type}): {nothing}"))
 
@@ -346,8 +346,8 @@ class Model:
         function = FUNCTIONS.get(canonical(node))
         if function is None or node.graph or node.bodies or node.domain not in DOMAINS:
             raise NotCoveredError(f"{node.op_type} is not described")
-        made = function(self, node)
-        values = dict(zip(outputs, made if isinstance(made, list) else [made], strict=True))
+        results = function(self, node)
+        values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
         for name, value in values.items():
             if name in self.values or (isinstance(value, Lanes) and value.shape != self.shape(name)):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
@@ -454,7 +454,7 @@ class Model:
             rank = value.array.ndim
             if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
                 raise NotCoveredError("scales lie along no axis")
-            along = [-1 if place == axis % rank else 1 for place in range(rank)] if rank else [-1]
+            along = [-1 if position == axis % rank else 1 for position in range(rank)] if rank else [-1]
             spread = [part.reshape(along if part.size > 1 else [1] * rank) for part in (scale, zero)]
             sizes = np.broadcast_shapes(value.array.shape, spread[0].shape, spread[1].shape)
             if value.scale is not None or value.array.dtype.kind not in "iu" or sizes != value.array.shape:
@@ -520,7 +520,9 @@ class Model:
         sizes = tuple(value.shape[axis] for axis in value.plane)
         count = math.prod(sizes) if few(value.shape) else 0
         unique, inverse = np.unique(value.ids, return_inverse=True)
-        rows = np.array([[self.table.at(int(n), place, count) for place in range(count)] for n in unique], np.int64)
+        rows = np.array(
+            [[self.table.at(int(n), position, count) for position in range(count)] for n in unique], np.int64
+        )
         kept = [size for axis, size in enumerate(value.shape) if axis not in value.plane]
         order = [*(axis for axis in range(len(value.shape)) if axis not in value.plane), *value.plane]
         flat = rows[inverse.reshape(-1)].reshape(*kept, *sizes)
@@ -609,15 +611,15 @@ class Model:
         for part in parts:
             partly = [axis for axis in plane if part.shape[axis] > 1]
             if partly and partly != plane:
-                parts, plane = [self.spread(each) for each in parts], []
+                parts, plane = [self.spread(part) for part in parts], []
                 break
         first, second = np.broadcast_arrays(*(part.ids for part in parts))
         pairs = np.stack([first.reshape(-1), second.reshape(-1)], axis=1)
         if key[0] in SYMMETRIC:
             pairs = np.sort(pairs, axis=1)
         unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        made = [table.number((*key, int(a), int(b)), of=(int(a), int(b))) for a, b in unique]
-        ids = np.array(made, np.int64)[inverse.reshape(-1)].reshape(first.shape)
+        numbers = [table.number((*key, int(a), int(b)), of=(int(a), int(b))) for a, b in unique]
+        ids = np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(first.shape)
         return Lanes(ids, shape, tuple(plane))
 
     def _ranked(self, value: Lanes, rank: int) -> Lanes:
@@ -657,7 +659,7 @@ class Model:
             sums += self._sums(lanes, factors[part], biases[part], (x.zero, x.bits), taps)
         ids = np.array([table.number(("scaled", *of)) for of in zip(sums, steps * x.shape[0], strict=True)], np.int64)
         table.unsettled.update(ids.reshape(-1).tolist())
-        shape = (x.shape[0], count, *window.made)
+        shape = (x.shape[0], count, *window.result_sizes)
         plane = tuple(axis for axis in axes if shape[axis] > 1)
         return Lanes(ids.reshape(x.shape[0], count, *(1 for _ in axes)), shape, plane)
 
@@ -702,14 +704,14 @@ class Model:
         most[:, :, partly] = np.maximum(most[:, :, partly], 0)
         lows = least.sum(axis=(1, 2)) + np.minimum(border, 0).sum(axis=1)
         highs = most.sum(axis=(1, 2)) + np.maximum(border, 0).sum(axis=1)
-        for place, start in enumerate(starts):
-            lane, tap = np.nonzero(active[place])
-            edge = np.flatnonzero(border[place])
+        for position, start in enumerate(starts):
+            lane, tap = np.nonzero(active[position])
+            edge = np.flatnonzero(border[position])
             used = np.concatenate([tap, edge])
-            terms = digest(numbers[lane]), digest(taps.offsets[tap]), digest(active[place][lane, tap])
-            edges = digest(taps.offsets[edge]), digest(border[place][edge])
+            terms = digest(numbers[lane]), digest(taps.offsets[tap]), digest(active[position][lane, tap])
+            edges = digest(taps.offsets[edge]), digest(border[position][edge])
             key = ("sum", start, zero if used.size else 0, bits, taps.geometry(used), terms, edges)
-            yield table.number(key, math.floor(start) + int(lows[place]), math.ceil(start) + int(highs[place]))
+            yield table.number(key, math.floor(start) + int(lows[position]), math.ceil(start) + int(highs[position]))
 
 
 class Taps(NamedTuple):
@@ -728,8 +730,8 @@ class Taps(NamedTuple):
 
     def geometry(self, used: Array) -> Key:
         """What a sum over some of the places is, besides them; nothing for a sum at the place of the result."""
-        sizes, made, strides = self.plane
-        still = not self.offsets[used].any() and sizes == made and all(stride == 1 for stride in strides)
+        sizes, result_sizes, strides = self.plane
+        still = not self.offsets[used].any() and sizes == result_sizes and all(stride == 1 for stride in strides)
         return () if still else self.plane
 
 
@@ -738,15 +740,21 @@ def taps_of(window: Window) -> Taps:
     places = np.array(list(np.ndindex(*window.kernel)), np.int64).reshape(math.prod(window.kernel), -1)
     offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
     meets, always, covers = np.ones(len(places), bool), np.ones(len(places), bool), True
-    long = [n for n, (size, made) in enumerate(zip(window.sizes, window.made, strict=True)) if max(size, made) > 1]
-    for axis, (size, made, stride) in enumerate(zip(window.sizes, window.made, window.strides, strict=True)):
-        starts = np.arange(made)[None, :] * stride + offsets[:, axis][:, None]
+    long = [
+        n
+        for n, (size, result_sizes) in enumerate(zip(window.sizes, window.result_sizes, strict=True))
+        if max(size, result_sizes) > 1
+    ]
+    for axis, (size, result_sizes, stride) in enumerate(
+        zip(window.sizes, window.result_sizes, window.strides, strict=True)
+    ):
+        starts = np.arange(result_sizes)[None, :] * stride + offsets[:, axis][:, None]
         inside = (starts >= 0) & (starts < size)
         meets &= inside.any(axis=1)
         always &= inside.all(axis=1)
         covers &= bool(inside.any(axis=0).all())
-    strides = tuple(1 if window.made[n] == 1 else window.strides[n] for n in long)
-    plane = tuple(window.sizes[n] for n in long), tuple(window.made[n] for n in long), strides
+    strides = tuple(1 if window.result_sizes[n] == 1 else window.strides[n] for n in long)
+    plane = tuple(window.sizes[n] for n in long), tuple(window.result_sizes[n] for n in long), strides
     return Taps(offsets[:, long], meets, always & meets, covers, plane)
 
 
@@ -905,13 +913,13 @@ def quantized(model: Model, node: Node) -> Value:
     if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
         raise NotCoveredError("it quantizes a constant that is computed")
     axis = node.int("axis", 1) % max(value.array.ndim, 1)
-    along = [-1 if place == axis and scale.size > 1 else 1 for place in range(value.array.ndim)]
+    along = [-1 if position == axis and scale.size > 1 else 1 for position in range(value.array.ndim)]
     offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
     steps = np.rint(value.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
     return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
 
 
-def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Sequence[int]) -> Window:
+def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], result_sizes: Sequence[int]) -> Window:
     """The window of a convolution or pooling, with its padding in front."""
     rank, ones, none = len(kernel), (1,) * len(kernel), (0,) * len(kernel)
     if node.domain == TFLITE:
@@ -924,7 +932,7 @@ def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Seq
         if node.text("auto_pad", "NOTSET") != "NOTSET":
             raise NotCoveredError("its padding is not written out")
     spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-    if not len(strides) == len(sizes) == len(made) == rank or min((1, *strides)) < 1:
+    if not len(strides) == len(sizes) == len(result_sizes) == rank or min((1, *strides)) < 1:
         raise NotCoveredError("its window does not fit its plane")
     ends = [*zip(sizes, strides, spans, strict=True)]
     if same:
@@ -934,9 +942,9 @@ def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], made: Seq
     else:
         before, around = pads[:rank], [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
         wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
-    if wanted != [*made] and not node.int("ceil_mode"):
+    if wanted != [*result_sizes] and not node.int("ceil_mode"):
         raise NotCoveredError("its result has another size than its window gives")
-    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(made))
+    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(result_sizes))
 
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
@@ -958,7 +966,7 @@ def convolution(model: Model, node: Node) -> Lanes:
     value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or node.has(roles.summand):
         raise NotCoveredError("its weights are computed")
-    x, made, back = first(model, value, node)
+    x, result_sizes, back = first(model, value, node)
     rank = weights.array.ndim
     orders = {"O*I": [0, rank - 1, *range(1, rank - 1)], "1*O": [rank - 1, 0, *range(1, rank - 1)]}
     order = orders.get(roles.form.order, [*range(rank)])
@@ -968,7 +976,7 @@ def convolution(model: Model, node: Node) -> Lanes:
         grouped = x.shape[1] // max(weights.array.shape[1], 1)
     if node.text("activation"):
         raise NotCoveredError("it ends in an activation")
-    window = window_of(node, weights.array.shape[2:], x.shape[2:], made)
+    window = window_of(node, weights.array.shape[2:], x.shape[2:], result_sizes)
     result = model.summed(x, weights, bias_of(model, node, roles.bias), grouped, window)
     return model.finished(node, model.turned_lanes(result, back))
 
@@ -1047,16 +1055,16 @@ def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
         return model.paired(value, model.of_constant(bias), ("Add",))
     spread = bias.moved(lambda array: np.broadcast_to(array, shape).reshape(-1))
     keys = [table.key[number] for number in value.ids.flat]
-    made = []
+    numbers = []
     for (_, inner, step), more in zip(keys, in_steps(spread, [key[2] for key in keys], len(keys)), strict=True):
         _, start, *rest = table.key[inner]
         if max(abs(table.low[inner]), abs(table.high[inner])) + abs(more) >= 2**31:
             raise NotCoveredError("a sum may need more than 32 bits")
         ends = table.low[inner] + math.floor(more), table.high[inner] + math.ceil(more)
         total = table.number(("sum", start + more, *rest), *ends)
-        made.append(table.number(("scaled", total, step)))
-    table.unsettled.update(made)
-    return value._replace(ids=np.array(made, np.int64).reshape(shape))
+        numbers.append(table.number(("scaled", total, step)))
+    table.unsettled.update(numbers)
+    return value._replace(ids=np.array(numbers, np.int64).reshape(shape))
 
 
 def clamp(model: Model, node: Node) -> Lanes:
@@ -1064,14 +1072,14 @@ def clamp(model: Model, node: Node) -> Lanes:
     bounds = ACTIVATIONS.get(canonical(node))
     if bounds is None:
         ends = [-math.inf, math.inf]
-        for place, name in enumerate(("min", "max")):
-            if node.has(place + 1):
-                bound = model.operand(node, place + 1)
+        for position, name in enumerate(("min", "max")):
+            if node.has(position + 1):
+                bound = model.operand(node, position + 1)
                 if not isinstance(bound, Fixed) or bound.array.size != 1:
                     raise NotCoveredError("its bounds are computed")
-                ends[place] = float(bound.real.item())
+                ends[position] = float(bound.real.item())
             elif isinstance(stated := node.attributes.get(name), float):
-                ends[place] = stated
+                ends[position] = stated
         bounds = ends[0], ends[1]
     return model.finished(node, model.clipped(model.lanes(node, 0), *bounds))
 
@@ -1088,19 +1096,19 @@ def curve(model: Model, node: Node) -> Lanes:
 def pooling(model: Model, node: Node) -> Lanes:
     """The largest element of a window, or the average of those inside the plane."""
     model.copies(node, 0)
-    x, made, back = first(model, model.lanes(node, 0), node)
+    x, result_sizes, back = first(model, model.lanes(node, 0), node)
     kernel = node.ints("kernel_shape") or (node.int("filter_height"), node.int("filter_width"))
-    window = window_of(node, kernel, x.shape[2:], made)
+    window = window_of(node, kernel, x.shape[2:], result_sizes)
     if node.int("storage_order") or len([name for name in node.outputs if name]) > 1:
         raise NotCoveredError("it gives places too")
     if not taps_of(window).covers:
         raise NotCoveredError("a window lies outside its plane")
     around = (node.int("ceil_mode"), *node.ints("pads")) if node.int("count_include_pad") else ()
     key = ("largest" if canonical(node) == "MaxPool" else "average", window, node.int("ceil_mode"), around)
-    return model.finished(node, model.turned_lanes(pooled(model, x, key, made), back))
+    return model.finished(node, model.turned_lanes(pooled(model, x, key, result_sizes), back))
 
 
-def pooled(model: Model, x: Lanes, key: Key, made: tuple[int, ...]) -> Lanes:
+def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> Lanes:
     """A function of each lane's plane that keeps what is the same everywhere."""
     table = model.table
     x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
@@ -1110,7 +1118,7 @@ def pooled(model: Model, x: Lanes, key: Key, made: tuple[int, ...]) -> Lanes:
             return number
         return table.number((key[0], number, *key[1:]), table.low[number], table.high[number], of=(number,))
 
-    shape = (*x.shape[:2], *made)
+    shape = (*x.shape[:2], *result_sizes)
     plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
     return x._replace(ids=table.mapped(x.ids, function), shape=shape, plane=plane)
 

@@ -74,10 +74,10 @@ def test_lanes_with_one_number_hold_one_value(seed: int) -> None:
     assert len(names) > 2
     for feed in feeds(data, 3):
         held: dict[int, int] = {}
-        for name, made in zip(names, process.run(feed, tuple(index[name] for name in names)), strict=True):
+        for name, values_held in zip(names, process.run(feed, tuple(index[name] for name in names)), strict=True):
             value = model.values[name]
             assert isinstance(value, Lanes)
-            for lane, number in zip(model.spread(value).ids.flat, made.flat, strict=True):
+            for lane, number in zip(model.spread(value).ids.flat, values_held.flat, strict=True):
                 assert table.low[lane] <= number <= table.high[lane], name
                 assert held.setdefault(int(lane), int(number)) == number, name
 
@@ -88,7 +88,7 @@ SAID = 15
 
 def test_plans_are_equal_for_every_input() -> None:
     cases = [planned(seed) for seed in range(20)]
-    assert sum(found.data != found.new and tflite_equal(found.data, found.new) for found in cases) >= SAID
+    assert sum(resized.data != resized.new and tflite_equal(resized.data, resized.new) for resized in cases) >= SAID
 
 
 def test_lies_are_refused() -> None:
@@ -106,20 +106,20 @@ def tell_lies(seeds: range) -> dict[str, int]:
     for seed in seeds:
         rng = random.Random(seed)
         if seed // 25 not in cases:
-            found = planned(seed // 25)
-            cases = {seed // 25: (found, outputs(found.data, found.data))}
-        found, before = cases[seed // 25]
+            resized = planned(seed // 25)
+            cases = {seed // 25: (resized, outputs(resized.data, resized.data))}
+        resized, before = cases[seed // 25]
         if all((run == before[0][0]).all() for (run, *_) in before):
             continue  # an output that is the same for every input tells no lie
-        lie = changed(found.new, rng)
+        lie = changed(resized.new, rng)
         try:
-            equal = tflite_equal(found.data, lie)
+            equal = tflite_equal(resized.data, lie)
         except ModelError:
             equal = False
         counted["equal" if equal else "refused"] += 1
-        if equal and found.new != lie:
+        if equal and resized.new != lie:
             try:
-                same = all(map(np.array_equal, outputs(found.data, lie), before))
+                same = all(map(np.array_equal, outputs(resized.data, lie), before))
                 counted["differs"] += not same
             except (ValueError, RuntimeError):  # what LiteRT refuses
                 counted["not run"] += 1
@@ -130,9 +130,9 @@ def changed(data: bytes, rng: random.Random) -> bytes:
     """A byte is one more or less: mostly one of a constant, else any."""
     spans = [span for span in read_tflite("m.tflite", data).buffers if span.length]
     span = rng.choice(spans)
-    place = span.offset + rng.randrange(span.length) if rng.random() < 0.7 else rng.randrange(len(data))
+    position = span.offset + rng.randrange(span.length) if rng.random() < 0.7 else rng.randrange(len(data))
     lie = bytearray(data)
-    lie[place] = (lie[place] + rng.choice((1, -1))) % 256
+    lie[position] = (lie[position] + rng.choice((1, -1))) % 256
     return bytes(lie)
 
 
@@ -149,25 +149,25 @@ def outputs(old: bytes, new: bytes) -> list[list[np.ndarray]]:
 
 def layers(first: np.ndarray, second: np.ndarray, bias: np.ndarray, order: str = "qdq") -> onnx.ModelProto:
     """Two convolutions of int8; the first has a Relu, `bias` is that of the second; QDQ or QLinearConv."""
-    made, source = Parts(), "x"
+    parts, source = Parts(), "x"
     for name, weights, added in (("a", first, np.zeros(len(first))), ("b", second, bias)):
         scale = 0.01 if name == "a" else 0.02
-        held = made.constant(f"{name}_w", weights, np.int8)
-        integers = made.constant(f"{name}_b", added, np.int32)
-        parameters = [made.parameters(f"{name}_{part}", step, zero, np.int8) for part, step, zero in
+        held = parts.constant(f"{name}_w", weights, np.int8)
+        integers = parts.constant(f"{name}_b", added, np.int32)
+        parameters = [parts.parameters(f"{name}_{part}", step, zero, np.int8) for part, step, zero in
                       (("x", 0.05, -3), ("wq", scale, 0), ("y", 0.05, -3))]  # fmt: skip
         if order == "qdq":
-            real = made.node("DequantizeLinear", [source, *parameters[0]], f"{name}_xr")
-            kernel = made.node("DequantizeLinear", [held, *parameters[1]], f"{name}_wr")
-            unit = made.constant(f"{name}_unit", np.float32(0.05) * np.float32(scale), np.float32)
-            whole = made.node("DequantizeLinear", [integers, unit], f"{name}_br")
-            last = made.node("Conv", [real, kernel, whole], f"{name}_sum")
-            last = made.node("Relu", [last], f"{name}_relu") if name == "a" else last
-            source = made.node("QuantizeLinear", [last, *parameters[2]], name)
+            real = parts.node("DequantizeLinear", [source, *parameters[0]], f"{name}_xr")
+            kernel = parts.node("DequantizeLinear", [held, *parameters[1]], f"{name}_wr")
+            unit = parts.constant(f"{name}_unit", np.float32(0.05) * np.float32(scale), np.float32)
+            whole = parts.node("DequantizeLinear", [integers, unit], f"{name}_br")
+            last = parts.node("Conv", [real, kernel, whole], f"{name}_sum")
+            last = parts.node("Relu", [last], f"{name}_relu") if name == "a" else last
+            source = parts.node("QuantizeLinear", [last, *parameters[2]], name)
         else:
             inputs = [source, *parameters[0], held, *parameters[1], *parameters[2], integers]
-            source = made.node("QLinearConv", inputs, name)
-    return made.model((onnx.TensorProto.INT8, (1, 2, 4, 4)), source)
+            source = parts.node("QLinearConv", inputs, name)
+    return parts.model((onnx.TensorProto.INT8, (1, 2, 4, 4)), source)
 
 
 RANDOM = np.random.default_rng(3)
@@ -193,11 +193,11 @@ def test_lanes_may_move_come_and_go(order: str) -> None:
 def test_any_weight_or_bias_that_counts_is_a_difference(order: str) -> None:
     old = layers(FIRST, SECOND, BIAS, order)
     for array in (FIRST, SECOND, BIAS):
-        for place in range(array.size):
+        for position in range(array.size):
             other = array.copy()
-            other.flat[place] += 1
+            other.flat[position] += 1
             parts = [other if part is array else part for part in (FIRST, SECOND, BIAS)]
-            assert not onnx_equal(old, layers(*parts, order)), (array.shape, place)
+            assert not onnx_equal(old, layers(*parts, order)), (array.shape, position)
 
 
 def test_scales_and_zero_points_count() -> None:
@@ -205,7 +205,7 @@ def test_scales_and_zero_points_count() -> None:
     for tensor in old.graph.initializer:
         if tensor.name.endswith(("scale", "zero", "b_unit")):
             new = onnx.ModelProto.FromString(old.SerializeToString())
-            (held,) = [each for each in new.graph.initializer if each.name == tensor.name]
+            (held,) = [tensor_ for tensor_ in new.graph.initializer if tensor_.name == tensor.name]
             value = numpy_helper.to_array(held)
             other = value * np.float32(1.01) if value.dtype == np.float32 else value + np.int8(1)
             held.CopyFrom(numpy_helper.from_array(np.asarray(other, value.dtype), held.name))

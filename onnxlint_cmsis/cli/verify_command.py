@@ -62,8 +62,8 @@ def _text(report: dict[str, Any]) -> str:
     """The report as lines."""
     lines = []
     for output in report["outputs"]:
-        found = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"
-        lines.append(f"output '{output['name']}': {found}")
+        told = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"
+        lines.append(f"output '{output['name']}': {told}")
     if report["layers"]:
         went, came = (sum(layer[key] for layer in report["layers"]) for key in ("gone", "new"))
         lines.append(f"{len(report['layers'])} tensors have other lanes: {went} went, {came} came")
