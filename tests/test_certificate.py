@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,47 +92,52 @@ def test_plans_are_equal_for_every_input() -> None:
     assert sum(resized.data != resized.new and tflite_equal(resized.data, resized.new) for resized in cases) >= SAID
 
 
+VARIED = (5, 8, 11, 14, 15, 25, 29, 33)
+"""Random models whose outputs are not the same for every input."""
+
+
 def test_lies_are_refused() -> None:
-    """One byte of the new file is another; what is still called equal gives equal outputs."""
+    """A number of the new file is another; what is still called equal gives equal outputs."""
     pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
     counted = tell_lies(range(EXAMPLES))
-    assert counted["refused"] > EXAMPLES / 4
+    assert counted["refused"] > EXAMPLES / 3
     assert counted["differs"] == 0
 
 
 def tell_lies(seeds: range) -> dict[str, int]:
-    """How many lies were refused, called equal, not loaded by LiteRT, and called equal where an output differs."""
+    """How many lies were refused, called equal, not run by LiteRT, and called equal where an output differs."""
     counted = dict.fromkeys(("refused", "equal", "not run", "differs"), 0)
-    cases: dict[int, tuple[Case, list[list[np.ndarray]]]] = {}
+    models = {}
     for seed in seeds:
-        rng = random.Random(seed)
-        if seed // 25 not in cases:
-            resized = planned(seed // 25)
-            cases = {seed // 25: (resized, outputs(resized.data, resized.data))}
-        resized, before = cases[seed // 25]
-        if all((run == before[0][0]).all() for (run, *_) in before):
-            continue  # an output that is the same for every input tells no lie
-        lie = changed(resized.new, rng)
+        which = VARIED[seed % len(VARIED)]
+        if which not in models:
+            resized = planned(which)
+            models[which] = resized, resized.new, outputs(resized.data, resized.data)
+        resized, new, before = models[which]
+        lie = changed(new, random.Random(seed))
         try:
             equal = tflite_equal(resized.data, lie)
         except ModelError:
             equal = False
         counted["equal" if equal else "refused"] += 1
-        if equal and resized.new != lie:
+        if equal:
             try:
-                same = all(map(np.array_equal, outputs(resized.data, lie), before))
-                counted["differs"] += not same
+                counted["differs"] += not all(map(np.array_equal, outputs(resized.data, lie), before))
             except (ValueError, RuntimeError):  # what LiteRT refuses
                 counted["not run"] += 1
     return counted
 
 
 def changed(data: bytes, rng: random.Random) -> bytes:
-    """A byte is one more or less: mostly one of a constant, else any."""
-    spans = [span for span in read_tflite("m.tflite", data).buffers if span.length]
-    span = rng.choice(spans)
-    position = span.offset + rng.randrange(span.length) if rng.random() < 0.7 else rng.randrange(len(data))
-    lie = bytearray(data)
+    """A byte of a constant is one more or less, or that of a scale or zero-point."""
+    model, lie = read_tflite("m.tflite", data), bytearray(data)
+    if rng.random() < 0.7:
+        span = rng.choice([span for span in model.buffers if span.length])
+        position = span.offset + rng.randrange(span.length)
+    else:
+        stored = rng.choice([tensor.quantization for tensor in model.subgraphs[0].tensors if tensor.quantization])
+        scale, zero = struct.pack("<f", rng.choice(stored.scales)), struct.pack("<q", rng.choice(stored.zero_points))
+        position = max(data.find(rng.choice((scale, zero))), data.find(scale))
     lie[position] = (lie[position] + rng.choice((1, -1))) % 256
     return bytes(lie)
 
