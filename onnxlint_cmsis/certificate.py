@@ -766,10 +766,11 @@ def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int
         raise NotCoveredError(f"its bias is {list(bias.array.shape)}, not [{count}]")
     if bias.scale is None and bias.array.dtype.kind == "i":
         return [int(number) for number in bias.array]
-    if bias.scale is not None and bias.zero is not None and not bias.zero.any():
+    if bias.scale is not None and bias.zero is not None:
         near = [abs(scale - step) <= 1e-5 * step for scale, step in zip(bias.scale.flat, steps, strict=True)]
-        if all(near):
-            return [int(number) for number in bias.array]
+        if bias.zero.any() or not all(near):
+            raise NotCoveredError("its bias has another scale than its sums")
+        return [int(number) for number in bias.array]
     real = [float(number) / step for number, step in zip(bias.real, steps, strict=True)]
     if not all(abs(number) < 2**31 for number in real):
         raise NotCoveredError("its bias does not fit int32")
@@ -985,7 +986,7 @@ def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
     """The bias of a layer; None where it has none."""
     if position < 0 or not node.has(position):
         return None
-    value = model.value(node.inputs[position]) if node.domain == TFLITE else model.operand(node, position)
+    value = model.operand(node, position)
     if not isinstance(value, Fixed):
         raise NotCoveredError("its bias is computed")
     return value
@@ -1131,7 +1132,7 @@ def mean(model: Model, node: Node) -> Lanes:
     rank, axes = len(x.shape), [*range(2, len(x.shape))]
     if canonical(node) == "ReduceMean":
         given = node.ints("axes") or tuple(int(n) for n in model.numbers(node, 1).flat)
-        axes = sorted(axis % rank for axis in given)
+        axes = sorted(axis_of(axis, rank) for axis in given)
     order = [axis for axis in range(rank) if axis not in axes] + axes
     if len(axes) != rank - 2 or not axes:
         raise NotCoveredError("it takes other axes together than those of a plane")
@@ -1151,7 +1152,7 @@ def joined(model: Model, node: Node) -> Value:
     parts = [model.lanes(node, position) for position in positions]
     if len({part[3:] for part in parts}) > 1 or model.triples(node):
         parts = [model.real(part) for part in parts]
-    axis = node.int("axis") % len(parts[0].shape)
+    axis = axis_of(node.int("axis"), len(parts[0].shape))
     plane = sorted({n for part in parts for n in part.plane} - {axis})
     if any(axis in part.plane or part.plane != tuple(n for n in plane if part.shape[n] > 1) for part in parts):
         parts, plane = [model.spread(part) for part in parts], []
@@ -1162,12 +1163,26 @@ def joined(model: Model, node: Node) -> Value:
     return model.finished(node, result)
 
 
+def axis_of(axis: int, count: int) -> int:
+    """A place that may be counted from the end."""
+    if not -count <= axis < count:
+        raise NotCoveredError(f"{axis} is no place among {count}")
+    return axis % count
+
+
 def moved(model: Model, node: Node) -> Value:
     """Operators that rename or turn axes."""
     model.copies(node, 0)
     value, name = model.value(node.inputs[0]), canonical(node)
     if name == "Identity":
         return value
+    if name in ("Reshape", "RESHAPE"):
+        sizes, stated = model.shape(node.outputs[0]), [int(n) for n in model.numbers(node, 1).flat]
+        told = [-1 if size == 0 and node.domain != TFLITE else size for size in stated]
+        if len(told) != len(sizes) or any(t not in (-1, size) for t, size in zip(told, sizes, strict=True)):
+            raise NotCoveredError(f"it is to become {stated}, and its result is {list(sizes)}")
+    elif name != "Transpose" and node.domain == TFLITE:
+        raise NotCoveredError("its axes are not read")
     if name != "Transpose":
         return model.regrouped(value, model.shape(node.outputs[0]))
     rank = len(model.shape(node.outputs[0]))
@@ -1187,7 +1202,7 @@ def picked(model: Model, node: Node) -> list[Lanes] | Lanes:
         raise NotCoveredError("it picks from a constant")
     rank = len(value.shape)
     if name == "Split":
-        axis, start, parts = node.int("axis") % rank, 0, []
+        axis, start, parts = axis_of(node.int("axis"), rank), 0, []
         for output in node.outputs:
             size = model.shape(output)[axis]
             parts.append(taken(model, value, axis, range(start, start + size)))
@@ -1197,12 +1212,14 @@ def picked(model: Model, node: Node) -> list[Lanes] | Lanes:
         places = model.numbers(node, 1)
         if places.ndim != 1:
             raise NotCoveredError("it picks along several axes")
-        return taken(model, value, node.int("axis") % rank, [int(n) % value.shape[node.int("axis")] for n in places])
+        axis = axis_of(node.int("axis"), rank)
+        return taken(model, value, axis, [axis_of(int(n), value.shape[axis]) for n in places])
     starts, ends = model.numbers(node, 1).tolist(), model.numbers(node, 2).tolist()
     axes = model.numbers(node, 3).tolist() if node.has(3) else [*range(len(starts))]
     steps = model.numbers(node, 4).tolist() if node.has(4) else [1] * len(starts)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        value = taken(model, value, axis % rank, range(*slice(start, end, step).indices(value.shape[axis % rank])))
+        along = axis_of(axis, rank)
+        value = taken(model, value, along, range(*slice(start, end, step).indices(value.shape[along])))
     return value
 
 
