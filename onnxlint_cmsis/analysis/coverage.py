@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.memory import activations, plan_arena
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
-from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, TargetVerdict
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.cmsis_nn.library import measured_build, parameters
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.findings import OPEN, Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.quantization import quantized_model
 from onnxlint_cmsis.model.graph import python_places
+from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
@@ -171,6 +175,8 @@ def _constants(record: LoweredLayer, target: Target) -> int:
 # From facts and findings to a verdict. What the reader hides or accepts of the findings changes nothing here.
 
 
+WHOLE = 8
+"""As many different numbers in one layer's weights, each of them whole, are no accident."""
 ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
 """What a model becomes that computes in float, in words."""
 
@@ -186,12 +192,41 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
     assume = model.settings.assume
     kind = ASSUMED.get(assume, assume)
     converted = model.settings.runtime.judges and not model.interpretation
-    if model.lowered.assumed:
+    assumed = bool(model.lowered.assumed) or _is_float(model)
+    if assumed and _holds_integers(model):
+        yield f"as {kind}{', once converted' if converted else ''}"
+    elif assumed:
         yield f"as {kind}, once quantized{' and converted' if converted else ''}"
     elif converted:
         yield "once converted"
     if model.settings.runtime.asked:
         yield f"in {model.settings.runtime.title}, which reads such files"
+
+
+def _is_float(model: ModelAnalysis) -> bool:
+    """Whether code for integers is to compute a model of which nothing is quantized."""
+    graph = model.graph
+    if model.interpretation or model.settings.assume not in ASSUMED or quantized_model(graph):
+        return False
+    known = any(record.verdict is Verdict.REFERENCE for record in model.lowered.records)
+    return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
+
+
+def _holds_integers(model: ModelAnalysis) -> bool:
+    """Whether its floats are integers already, as tools for DORY and Deeploy store them.
+
+    They are where it requantizes; else the smallest weights of more than WHOLE numbers decide.
+    """
+    graph = model.graph
+    if any(operator_of(node).elements is Elements.REQUANTIZED for node in graph.nodes):
+        return True
+    layers = [record.node for record in model.lowered.records if record.assumed and record.weighted]
+    weights = {node.inputs[operator_of(node).roles.second] for node in layers} & graph.constants.keys()
+    sizes = {key: prod(graph.constants[key].shape) for key in weights}
+    smallest = min((key for key in sizes if sizes[key] > WHOLE), key=lambda key: (sizes[key], key), default="")
+    values = model.read_allowed(smallest) if smallest else None
+    numbers = {*values.ravel().tolist()} if values is not None and values.dtype.kind == "f" else set()
+    return len(numbers) >= WHOLE and all(float(number).is_integer() for number in numbers)
 
 
 def _verdict(
@@ -213,12 +248,19 @@ def _verdict(
     conditions = [*_conditions(model)]
     if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
         conditions.append("in builds with checks")
+    given = {effect.value: effect for effect in WORDS}
+    open_to = [given[str(found.properties[OPEN])] for found in findings if found.properties.get(OPEN) in given]
+    if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:
+        conditions.append(f"or {WORDS[min(open_to, key=lambda effect: effect.rank)]}: sizes decide")
+    word = WORDS[worst] if worst else RUNS
+    if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
+        word = WITHOUT
     known = not stops and totals.cost_known
     arena = totals.arena_needed if model.interpretation else summary.arena
     share = totals.cmsis_nn_share if worst is Effect.REFERENCE else None
     return TargetVerdict(
         totals.target,
-        WORDS[worst] if worst else RUNS,
+        word,
         tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
         tuple(sorted(codes[worst])) if worst else (),
         ", ".join(conditions),

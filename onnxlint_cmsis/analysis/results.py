@@ -28,6 +28,8 @@ QUOTED = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
 """A name in a message; an apostrophe is no quote."""
 WIDEST = 56
 """Characters of a name in text; of a longer one without a short form the two ends."""
+MOST_PARTS = 5
+"""Last parts of a path that a short form has at most."""
 _DOTS = "..."
 _ENDING = re.compile(r"(1_prequant|_prequant|_quant|_dequant)?(__\d+)?$")
 """What tf2onnx and quantizers append to a name."""
@@ -43,13 +45,13 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
     """
     names = list(dict.fromkeys((*layers, *others)))
     first = list(dict.fromkeys(layers))
-    owned, taken = _owned(first), {*names}
+    owned, endings, taken = _owned(first), _endings(names), {*names}
     short_of: dict[str, str] = {}
     for group in (names, first):  # layers last: their forms depend on no other name
         dotted = {name: _dotted(name) for name in group}
         inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
         wanted = {
-            name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or _last(name)
+            name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or endings.get(name, "")
             for name in group
         }
         used = Counter(wanted.values())
@@ -131,10 +133,17 @@ def _parts(name: str) -> list[str]:
     return [_ENDING.sub("", part) for path in name.split(";") for part in path.split("/") if part]
 
 
-def _last(name: str) -> str:
-    """The last two parts of a long path."""
-    parts = name.rsplit(";", maxsplit=1)[-1].split("/")
-    return "/".join(parts[-2:]) if len(name) > LONGEST and len(parts) > 2 else ""
+def _endings(names: Sequence[str]) -> dict[str, str]:
+    """For each long path its fewest last parts, two or more, that no other name ends in; two where all are shared."""
+    paths = {name: name.rsplit(";", maxsplit=1)[-1].split("/") for name in names}
+    paths = {name: parts for name, parts in paths.items() if len(name) > LONGEST and len(parts) > 2}
+    counts = range(2, MOST_PARTS + 1)
+    used = Counter("/".join(parts[-number:]) for parts in paths.values() for number in counts if number < len(parts))
+    endings = {}
+    for name, parts in paths.items():
+        tails = ["/".join(parts[-number:]) for number in counts if number < len(parts)]
+        endings[name] = next((tail for tail in tails if used[tail] == 1), tails[0])
+    return endings
 
 
 # Fingerprints of findings that survive unrelated edits of the model: no offsets, no channel counts, no path.
@@ -204,14 +213,17 @@ def _joint(group: list[Finding]) -> Finding:
 
 
 def brief_text(finding: Finding) -> str:
-    """What is the matter in few words."""
+    """What is the matter in few words; what all changes of a plan save comes first."""
     if not finding.brief:
         return finding.message
+    plan = _gain(finding, PLAN, brief=True)
     if finding.others:
-        more = f"Also {_places([*finding.others])}."
-        return " ".join(filter(None, (finding.brief, more, _gain(finding, PLAN, brief=True))))
+        return " ".join(filter(None, (plan, finding.brief, f"Also {_places([*finding.others])}.")))
     gain = _gain(finding, "", brief=True)
-    return f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
+    whole = {name: value for name, value in finding.properties.items() if name.startswith(f"{PLAN}{SAVED}")}
+    alone = all(finding.properties.get(name.removeprefix(PLAN)) == value for name, value in whole.items())
+    said = f"{finding.brief.removesuffix('.')}: {gain}" if gain else finding.brief
+    return said if alone else f"{plan} {said}"
 
 
 def _places(others: list[Finding]) -> str:
@@ -243,6 +255,8 @@ def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:
     gains = f"{short} predicted instructions" if brief else exact.replace(" on ", " predicted instructions on ", 1)
     if not of:
         return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
+    if brief and finding.properties.get("fixable") and all(int(gain) > 0 for gain in saved.values()):
+        return f"--fix saves {gains.replace('-', '')} in all."
     return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."
 
 

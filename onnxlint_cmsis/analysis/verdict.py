@@ -22,6 +22,8 @@ WORDS: Mapping[Effect, str] = {
     Effect.REFERENCE: "RUNS, partly",
 }
 """The word for the worst effect, the worst first; without any of these it RUNS."""
+WITHOUT = "RUNS, without CMSIS-NN"
+"""The word in place of that for Effect.REFERENCE where no layer is left in CMSIS-NN."""
 
 
 class TargetVerdict(NamedTuple):
@@ -30,7 +32,7 @@ class TargetVerdict(NamedTuple):
     target: str
     """Label of the target."""
     word: str
-    """`RUNS`, or one of WORDS."""
+    """`RUNS`, WITHOUT, or one of WORDS."""
     layers: tuple[str, ...] = ()
     """Labels of the layers that decide the word, in file order; none for RUNS, and where it is about the whole file."""
     codes: tuple[str, ...] = ()
@@ -68,6 +70,8 @@ def not_analysed(targets: Iterable[Target], findings: Sequence[Finding]) -> tupl
 
 SHOWN = 3
 """Layers that a line names before it only counts."""
+IN_REFERENCE_CODE = " in reference code"
+"""Ends the word for Effect.REFERENCE in a sentence."""
 
 
 class VerdictLine(NamedTuple):
@@ -88,11 +92,12 @@ class VerdictLine(NamedTuple):
         return f"{first.word} ({first.condition})" if first.condition else first.word
 
     def reason(self, names: Mapping[str, str]) -> str:
-        """`'conv' and 'dense' (CNN302)`, `2 of 12 layers in reference code, 11 to 15 % of the instructions`."""
+        """`'conv' and 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`."""
         first = self.verdicts[0]
         if first.word == WORDS[Effect.REFERENCE]:
-            layers = "layer" if first.every == 1 else "layers"
-            return f"{len(first.layers)} of {first.every} {layers} in reference code{self._share()}"
+            return f"{len(first.layers)} of {first.every} layers{self._share()}"
+        if first.word == WITHOUT:
+            return f"{'the only layer' if first.every == 1 else f'all {first.every} layers'} in reference code"
         shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
         more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
         codes = ", ".join(first.codes)
@@ -152,7 +157,9 @@ class VerdictLine(NamedTuple):
             figures = [cost, f"arena {self.arena}", f"flash {self.flash} + code"]
             figures = [figure for figure in figures if not figure.startswith("arena unknown")]
         parts = [self.reason(names), ", ".join(figures), self.accepted]
-        return ": ".join(filter(None, (f"{self.word} on {self.targets}", "; ".join(filter(None, parts)))))
+        partly = IN_REFERENCE_CODE if first.word == WORDS[Effect.REFERENCE] else ""
+        head = f"{first.word}{partly}{self.word.removeprefix(first.word)} on {self.targets}"
+        return ": ".join(filter(None, (head, "; ".join(filter(None, parts)))))
 
 
 def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
@@ -167,7 +174,7 @@ def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
 
 
 def _rank(verdict: TargetVerdict) -> int:
-    words = [*WORDS.values(), RUNS]
+    words = [*WORDS.values(), WITHOUT, RUNS]
     return words.index(verdict.word)
 
 

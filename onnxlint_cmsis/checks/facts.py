@@ -146,6 +146,8 @@ class FileProblem(NamedTuple):
     """A milder level than the rule's; None for the rule's."""
     group: str = ""
     """Problems of one group are reported as one. Empty for one that stands alone."""
+    do: str = ""
+    """What mends it, as a sentence; empty where the rule says it."""
 
 
 _PARTICULARS = re.compile(r"`[^`]*`|'[^']*'|\d+(?:, \d+)*")
@@ -160,13 +162,13 @@ class FileCheck(NamedTuple):
     """The problems of a file that a rule claims."""
 
     do: str
-    """What to do about them, as a sentence."""
+    """What to do about those that do not say it, as a sentence."""
 
     def __call__(self, problem: FileProblem) -> Iterator[Statement]:
         """Say what is wrong."""
         text = f"{problem.message.removesuffix('.')}."
         said = Statement(text, problem.location, level=problem.level, group=problem.group)
-        yield replace(said, remedy=self.do)
+        yield replace(said, remedy=problem.do or self.do)
 
 
 # What a fix does to channel counts, and under which policies; an explicit table. A rule's row names its action.

@@ -68,6 +68,9 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     repair = None if hazard.compiler else next(repairs(subject), None)
     numbers = _numbers(subject, hazard)
     near = () if hazard.compiler else tuple(works(subject, hazard))
+    exact = pad_in_front(subject) if about_padding(hazard) else ""
+    if exact and all(other.retrain for other in near):  # nothing has to be trained again
+        near = ()
     sure = hazard.on(subject.target) is not None
     met = met_by(subject, hazard)
     parts = [f"{subject.route.effective} {hazard.brief}{f': {met}' if met else ''}."]
@@ -81,8 +84,8 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
     open_way = repair is not None and repair[0].freedom is not Freedom.LOCKED
     if repair and open_way:
         mending.append(way_out(*repair))
-    if not near and not open_way:
-        mending += _way_round(subject, hazard)
+    if not near and (exact or not open_way):
+        mending += _way_round(subject, hazard, exact)
     if repair and not open_way and not mending:
         mending.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
     if not sure:
@@ -134,10 +137,10 @@ def _taken(change: Resize, kernel: str) -> str:
     return f"{change.want} input channels for {change.have} take {kernel}"
 
 
-def _way_round(subject: Subject, hazard: Hazard) -> Iterator[str]:
-    """What helps where neither padding nor channels do: a layer that pads in front, what the row says, a release."""
-    if about_padding(hazard) and pad_in_front(subject):
-        yield "A Pad node of the same amounts in front of the layer works."
+def _way_round(subject: Subject, hazard: Hazard, exact: str) -> Iterator[str]:
+    """What helps: nodes that pad in front, what the row says, a release."""
+    if exact:
+        yield f"{exact}, in place of the layer's padding, {'compute' if ' and a ' in exact else 'computes'} the same."
     elif hazard.way_round:
         yield hazard.way_round
     else:
@@ -452,9 +455,15 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
     yield _cited(with_resize(said, change, reached.route.effective), subject, miss)
 
 
+STEPS = frozenset({"stride.h", "stride.w", "dilation.h", "dilation.w"})
+"""Variables that are no sizes: what a layer computes hangs on them, and no size makes up for them."""
+
+
 def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:
+    """A miss that no channel count changes; silent where no other size does either."""
     miss = next(misses_of(check, subject), None)
-    if miss is not None and not subject.route.hazards:
+    sized = miss is not None and all(part.names() - STEPS for part in miss.failed)
+    if miss is not None and sized and not subject.route.hazards:
         text = f"runs {subject.route.effective}: {miss.explain(subject)}."
         yield _cited(replace(subject.say(text), level=Level.NOTE, wanted=miss.kernel), subject, miss)
 

@@ -212,16 +212,40 @@ def _same_windows(call: KernelCall, other: KernelCall) -> bool:
     return (call.input_dims, call.padding, call.output_dims) == (other.input_dims, other.padding, other.output_dims)
 
 
-def pad_in_front(subject: Subject) -> bool:
-    """Whether the layer is right behind a Pad node that pads for it and that no kernel call takes over."""
+def pad_in_front(subject: Subject) -> str:
+    """What nodes in front of the layer can pad in its place, so that it computes the same; empty where none can.
+
+    No kernel call takes such nodes over. What lies behind the last window needs no padding, and may be cut off.
+    """
     call = subject.asked
-    h, w = call.input_dims.h, call.input_dims.w
-    before, after = call.padding, call.pad_after
-    if _transposed(call) or None in (h, w, *before, *after) or _taken_over(call):
-        return False
-    grown = Pair((h or 0) + (before.h or 0) + (after.h or 0), (w or 0) + (before.w or 0) + (after.w or 0))
-    padded = _with(call, Pair(0, 0), Pair(0, 0), grown)
-    return padded is not None and _clean(subject.routed(padded))
+    size, out = Pair(call.input_dims.h, call.input_dims.w), Pair(call.output_dims.h, call.output_dims.w)
+    if _transposed(call) or None in (*size, *call.padding, *call.pad_after, *out):
+        return ""
+    axes = [
+        tuple(number or 0 for number in axis)
+        for axis in zip(size, out, call.padding, call.stride, _spans(call), strict=True)
+    ]
+    behind = Pair(*((o - 1) * step + reach - s - before for s, o, before, step, reach in axes))
+    uncut = Pair(*(max(number or 0, 0) for number in behind))
+    for after in dict.fromkeys((call.pad_after, uncut, behind if _one_row(call) else uncut)):
+        sums = (s + before + (more or 0) for (s, _, before, _, _), more in zip(axes, after, strict=True))
+        padded = _with(call, Pair(0, 0), Pair(0, 0), Pair(*sums))
+        if padded is None or padded.output_dims != call.output_dims or _taken_over(call._replace(pad_after=after)):
+            continue
+        if _clean(subject.routed(padded)):
+            return _padded(call, after)
+    return ""
+
+
+def _padded(call: KernelCall, after: Pair) -> str:
+    """`A Pad node of the same amounts in front`."""
+    before, last = call.padding, after.w or 0
+    if after == call.pad_after:
+        return "A Pad node of the same amounts in front"
+    if not _one_row(call):
+        return f"A Pad node with pads=[{before.h}, {before.w}, {after.h}, {after.w}] in front"
+    cut = f"A Slice of the first {(call.input_dims.w or 0) + last} columns and a " if last < 0 else "A "
+    return f"{cut}Pad node of {before.w} before and {max(last, 0)} after in front"
 
 
 def span(subject: Subject, hazard: Hazard) -> str:

@@ -156,12 +156,16 @@ def causes_text(causes: Iterable[RuleCause]) -> str:
 
 
 def stamped(rule: Rule, said: Statement) -> Finding:
-    """The finding that a rule makes of a statement. Raises KeyError for a cause that its table does not have."""
+    """The finding that a rule makes of a statement: a warning at least where it decides the verdict.
+
+    Raises KeyError for a cause that its table does not have.
+    """
     if rule.causes or said.cause:
         rule.cause(said.cause)
     level = rule.level if said.level is None else min(rule.level, said.level)
     content = {field.name: getattr(said, field.name) for field in fields(Content)}
     effect = said.effect or _left(rule.effect, rule.level, level)
+    level = max(level, Level.WARNING) if effect.decides else level
     return Finding(rule.code, rule.name, level, asks=rule.asks, effect=effect, **content)
 
 

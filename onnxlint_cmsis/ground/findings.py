@@ -16,6 +16,9 @@ UNSAFELY = "fixable_unsafely"
 AFTER_PROOF = "fixable_after_proof"
 """Property of such a finding that a fix answers without --unsafe-fixes too, where ONNX Runtime's outputs then stay."""
 
+OPEN = "open_effect"
+"""Property of a finding on sizes that are not known: the worst effect that they can have."""
+
 PROMISES = ("fixable", UNSAFELY, AFTER_PROOF)
 """Properties that say what a fix does about a finding."""
 
@@ -42,6 +45,11 @@ class Effect(str, Enum):
     def rank(self) -> int:
         """Place in this order, 0 for the worst."""
         return _RANKS[self]
+
+    @property
+    def decides(self) -> bool:
+        """Whether the model does not run there or may not be right, so that the verdict is about it."""
+        return self.rank <= Effect.UNKNOWN.rank
 
 
 _RANKS = {effect: rank for rank, effect in enumerate(Effect)}
@@ -180,8 +188,8 @@ class Finding(Content, RuleStamp):
 
     @property
     def decides(self) -> bool:
-        """Whether the model does not run there or may not be right, so that the verdict is about it."""
-        return self.effect.rank <= Effect.UNKNOWN.rank
+        """Whether its effect does (`Effect.decides`)."""
+        return self.effect.decides
 
     @property
     def locked(self) -> bool:

@@ -138,7 +138,8 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         text = f"{node.op_type} '{node.label}': {problem.message}" if node else problem.message
         where = node_location(graph.path, node) if node else Location(graph.path)
         level = Level.NOTE if problem.vendor else None
-        yield _problem(problem.kind, FileProblem(text, where, level, group_of(problem.message)))
+        group = f"{group_of(problem.message)} {problem.do}".rstrip()
+        yield _problem(problem.kind, FileProblem(text, where, level, group, problem.do))
 
 
 class _Fit(NamedTuple):

@@ -39,15 +39,21 @@ def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 
 def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
-    """Reference code repeats elements: nearest neighbours and whole factors."""
+    """Reference code repeats elements: nearest neighbours and whole factors. Sizes that are not known leave it open."""
+    whole = "reference code repeats elements a whole number of times"
+    if node.text("mode", "nearest") != "nearest":
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
+    equally = refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
+    if not _repeats(node):
+        return equally
     old, new = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
-    if old is None or new is None or None in old or None in new or len(old) != len(new):
-        return refused(Cause.NO_FUNCTION, NO_FUNCTION)
-    sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=True)]
-    if node.text("mode", "nearest") != "nearest" or any(b % a for a, b in sizes):
-        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; reference code repeats elements a whole number of times")
-    if not _repeats(node) or not _factors_fit(graph, node, [b / a for a, b in sizes]):
-        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
+    if old is None or new is None or None in old or None in new:
+        return UNDECIDED
+    sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=False)]
+    if len(old) != len(new) or any(b % a for a, b in sizes):
+        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
+    if not _factors_fit(graph, node, [b / a for a, b in sizes]):
+        return equally
     return _copied(graph, node, assume)
 
 

@@ -196,6 +196,8 @@ class Problem(NamedTuple):
     """Label of the node, where one is meant."""
     vendor: bool = False
     """Whether it is nothing but an operator that the onnx package does not know."""
+    do: str = ""
+    """What mends it, as a sentence; empty where that does not follow from the message."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, lines_of
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, lines_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
-from onnxlint_cmsis.output.plain import paint, printable, wrapped
+from onnxlint_cmsis.output.plain import DO, paint, printable, wrapped
 from onnxlint_cmsis.output.run import said, statistics_lines, with_short_names
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
-STYLES = dict(zip((*WORDS.values(), RUNS), ("error", "error", "error", "warning", "note", "good"), strict=True))
+STYLES = dict(
+    zip((*WORDS.values(), WITHOUT, RUNS), ("error", "error", "error", "warning", "note", "note", "good"), strict=True)
+)
 """Style of each word of a verdict."""
 
 
@@ -46,19 +48,19 @@ def _finding(file: FileResult, finding: Finding, run: Run) -> str:
 def finding_line(path: str, finding: Finding, text: str, run: Run, *, do: str = "") -> str:
     """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it.
 
-    What to do follows behind `do:` where it is given.
+    What to do follows behind DO where it is given.
     """
     level = finding.level.name.lower()
     start = f"{printable(path)}: " if path else "  "
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    mending = f" do: {do}" if do else ""
+    mending = f" {DO} {do}" if do else ""
     line = wrapped(f"{start}{finding.selector} {level} {text}{there}{mending}", run.width)
     head = f"{start}{finding.selector} {level} "
     if not run.color or not line.startswith(head):
         return line
     begin = f"{paint(printable(path), 'path', True)}: " if path else start
-    rest, label, last = line[len(head) :].rpartition("do:") if do else (line[len(head) :], "", "")
+    rest, label, last = line[len(head) :].rpartition(DO) if do else (line[len(head) :], "", "")
     shown = f"{rest}{paint(label, 'path', True)}{last}" if do else rest
     return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {shown}"
 

@@ -130,8 +130,8 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
         if label in _ONCE and (label, text) in told:
             continue
         told.add((label, text))
-        lines.append(labelled(label, text, run, DO if label == "do" and not run.explain else LABEL))
-        if label == "do" and not run.explain and run.width > 0:
+        lines.append(labelled(label, text, run, len(DO) if label == DO and not run.explain else LABEL))
+        if label == DO and not run.explain and run.width > 0:
             together = finding_line("", finding, message, run, do=text)
             if together.count("\n") < min("\n".join(lines).count("\n"), SHORT):
                 lines = [together]
@@ -140,7 +140,7 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
 
 def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a finding."""
-    yield "do", with_short_names(what_to_do(finding, brief=not run.explain), file, run)
+    yield DO, with_short_names(what_to_do(finding, brief=not run.explain), file, run)
     if run.explain:
         yield from explanation(finding, lambda text: with_short_names(text, file, run))
 

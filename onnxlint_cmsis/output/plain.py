@@ -170,7 +170,7 @@ _TIE = "\N{NO-BREAK SPACE}"
 """Keeps a percent sign with its number while lines are broken; printable text has none."""
 INDENT = 4
 """Columns that the lines after the first are moved in by."""
-LABELS = {"proof": "good", "left": "warning", "do": "path"}
+LABELS = {"proof": "good", "left": "warning", "do:": "path"}
 """Styles of labels that are not faint."""
 NARROWEST = 40
 """Columns that are used even where the terminal has fewer."""
@@ -198,8 +198,8 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
 
 LABEL = 8
 """Columns of a label."""
-DO = 2
-"""Columns of the label `do` where no other stands below it."""
+DO = "do:"
+"""Stands in front of what to do, on a line of its own or on the last of a message."""
 
 
 def labelled(label: str, text: str, run: Run, columns: int = LABEL) -> str:

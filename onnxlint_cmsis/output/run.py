@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, brief_text, cut
+from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, brief_text, cut, distinct_cuts
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -201,8 +201,10 @@ def with_short_names(text: str, file: FileResult, run: Run) -> str:
 
 
 def in_short(text: str, names: Mapping[str, str]) -> str:
-    """The text with names in quotes in the given short forms."""
-    return QUOTED.sub(lambda match: f"'{_short(match[1], names)}'", text)
+    """The text with names in quotes in the given short forms; others that are too long stay apart."""
+    others = [name for name in QUOTED.findall(text) if name not in names]
+    forms = {**distinct_cuts(others, WIDEST, names.values()), **names} if others else names
+    return QUOTED.sub(lambda match: f"'{_short(match[1], forms)}'", text)
 
 
 def called(name: str, file: FileResult, run: Run) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.verdict import RUNS, WORDS, TargetVerdict, lines_of
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict, lines_of
 from onnxlint_cmsis.api import lint
+from onnxlint_cmsis.checks.rule import stamped
+from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Location, Statement
+from onnxlint_cmsis.ground.types import Level
 from support.models import text as model_text
 
 ROW = """
@@ -76,19 +81,100 @@ def test_a_size_that_is_not_known_leaves_the_word_open() -> None:
     assert words(model(ROW, WIDTH="W2"), input_shapes={"x": [1, 4, 1, 32]}) == [RUNS, WORDS[Effect.WRONG]]
 
 
-@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WORDS[Effect.REFERENCE]), ("Erf", WORDS[Effect.UNKNOWN])])
+def test_sizes_that_may_make_it_worse_are_told_beside_the_word() -> None:
+    """A layer that is wrong in any size, and one that returns an error in some."""
+    both = ROW.replace("int8[N, C, H, W] y", "int8[N, C, H, W] y, int8[A, B, D] q").replace(
+        "int8[1, 4, 1, WIDTH] x", "int8[1, 4, 1, 32] x, int8[1, 8, WIDE] p"
+    )
+    both = both.replace("int8[8, 4, 1, 3] w = {1}", "int8[8, 4, 1, 3] w = {1}, int8[8, 8, 5] v = {1}")
+    both = both.replace(
+        "        y = Quantize",
+        """        d = DequantizeLinear(p, s, z)
+        e = DequantizeLinear(v, s, z)
+        [second] f = Conv<pads = [3, 0]>(d, e)
+        q = QuantizeLinear(f, s, z)
+        y = Quantize""",
+    )
+    (verdict,) = lint(model(both, WIDE="W2"), targets=["cortex-m55"]).verdicts
+    assert (verdict.word, verdict.condition) == (WORDS[Effect.WRONG], "or STOPS: sizes decide")
+    (verdict,) = lint(model(both, WIDE=48), targets=["cortex-m55"]).verdicts
+    assert verdict.word == WORDS[Effect.STOPS]
+
+
+@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WITHOUT), ("Erf", WORDS[Effect.UNKNOWN])])
 def test_code_that_is_not_known_leaves_it_open_and_known_code_runs(operator: str, word: str) -> None:
     (verdict,) = lint(model(CURVE, OPERATOR=operator), targets=["cortex-m4"]).verdicts
     assert (verdict.word, verdict.layers) == (word, ("curve",))
 
 
-def test_a_model_in_float_says_what_it_has_to_become() -> None:
-    given = model(CURVE, OPERATOR="Relu")
+def test_a_word_says_whether_any_layer_is_in_cmsis_nn() -> None:
+    some = CURVE.replace("OPERATOR(x)", "Sigmoid(x)\n        [pool] y = MaxPool<kernel_shape = [2, 2]>(c)").replace(
+        "[curve] y", "[curve] c"
+    )
+    (partly,) = lint(model(some), targets=["cortex-m4"]).verdicts
+    (none,) = lint(model(CURVE, OPERATOR="Sigmoid"), targets=["cortex-m4"]).verdicts
+    assert (partly.word, none.word) == (WORDS[Effect.REFERENCE], WITHOUT)
+    assert lines_of([partly])[0].text({}).startswith("RUNS, partly in reference code (as int8")
+    assert "on cortex-m4: 1 of 2 layers, " in lines_of([partly])[0].text({})
+    assert lines_of([none])[0].text({}).startswith("RUNS, without CMSIS-NN (as int8, once quantized) on ")
+    assert "on cortex-m4: the only layer in reference code" in lines_of([none])[0].text({})
+    assert [line.verdicts for line in lines_of([none, partly])] == [(partly,), (none,)]
+
+
+def test_what_leaves_the_word_open_is_a_warning_and_makes_the_exit_code_1(tmp_path: Path) -> None:
+    """Exit code 0 says that it runs and is right, as far as nobody accepted a finding."""
+    path = tmp_path / "m.onnx"
+    wide = "c = Conv<pads = [1, 1, 1, 1]>(x, w)\n        [curve] y = Erf(c)"
+    small = CURVE.replace("[curve] y = OPERATOR(x)", wide).replace(
+        "float[1, 4, 8, 8] y)", "float[1, 4, 8, 8] y) <float[4, 4, 3, 3] w = {1}>"
+    )
+    for source in (model(small), model(ROW, WIDTH="W2")):
+        path.write_bytes(source)
+        assert main(["--isolated", "--target", "cortex-m4", "--ignore", "CNN201,CNN202", str(path)]) == 1
+
+
+def test_what_decides_a_word_is_never_a_note() -> None:
+    for rule in every_rule():
+        statement = Statement(
+            "text", Location("m.onnx"), level=Level.NOTE, cause=rule.causes[0].key if rule.causes else ""
+        )
+        for effect in (None, Effect.UNKNOWN, Effect.STOPS):
+            found = stamped(rule, replace(statement, effect=effect))
+            assert found.level >= Level.WARNING or not found.decides, rule.code
+        assert rule.level >= Level.WARNING or not rule.effect.decides
+
+
+REQUANTIZED = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {WEIGHTS}> {
+        y = Conv(x, w)
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("weights", "condition"),
+    [
+        (range(-8, 8), "as int8"),
+        ([number + 0.5 for number in range(16)], "as int8, once quantized"),
+        ([1] * 16, "as int8, once quantized"),
+    ],
+)
+def test_a_model_whose_floats_are_integers_is_quantized_already(weights: Sequence[float], condition: str) -> None:
+    given = model(REQUANTIZED, WEIGHTS=", ".join(map(str, weights)))
+    assert lint(given, targets=["cortex-m4"]).verdicts[0].condition == condition
+    runtime = lint(given, targets=["cortex-m4"], runtime="tflm").verdicts[0].condition
+    assert runtime == (f"{condition} and converted" if "once" in condition else f"{condition}, once converted")
+
+
+@pytest.mark.parametrize("operator", ["Relu", "Sigmoid", "Softmax"])
+def test_a_model_in_float_says_what_it_has_to_become(operator: str) -> None:
+    given = model(CURVE, OPERATOR=operator)
     (direct,) = lint(given, targets=["cortex-m4"]).verdicts
     (runtime,) = lint(given, targets=["cortex-m4"], runtime="tflm").verdicts
-    assert (direct.condition, runtime.condition) in (
-        ("as int8, once quantized", "as int8, once quantized and converted"),
-        ("", "once converted"),
+    assert (direct.condition, runtime.condition) == (
+        "as int8, once quantized",
+        "as int8, once quantized and converted",
     )
 
 

@@ -2,7 +2,7 @@
 
 Up to 5.0.0 (and in 5.9.0 of CMSIS_5), builds with the DSP extension run `arm_convolve_fast_s16` when `filter_dims.h *
 filter_dims.w * input_dims.c < 512` and there is no dilation, else a plain loop. From 6.0.0 on there is one s16
-kernel.
+kernel. Nothing is said of a dilation, which no size replaces.
 
 **What to do.** Use 6.0.0 or later, or fewer input channels. Padding never helps.
 """
@@ -24,8 +24,8 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(
         """
-g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 3, 3] w = {1}> {
-    y = Conv<dilations = [2, 2]>(x, w)
+g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[4, 8, 9, 8] w = {1}> {
+    y = Conv(x, w)
 }
 """,
         options="--assume s16 --release 5.0.0",

@@ -3,8 +3,7 @@
 `arm_depthwise_conv_s8_opt` (s4: `arm_depthwise_conv_s4_opt`, from 5.0.0) runs layers with multiplier 1, batch 1 and
 no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses no SIMD instruction.
 
-**What to do.** Run the batch as single inferences. Without the dilation the layer computes something else: retrain
-it.
+**What to do.** Run the batch as single inferences. Nothing is said of a dilation, which no size replaces.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(
         """
-g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
-    y = Conv<group = 8, dilations = [2, 2]>(x, w)
+g (float[2, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
+    y = Conv<group = 8>(x, w)
 }
 """,
         options="--target cortex-m55",

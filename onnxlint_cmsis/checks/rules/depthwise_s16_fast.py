@@ -1,9 +1,10 @@
 """An s16 depthwise layer misses the fast s16 kernel.
 
 `arm_depthwise_conv_fast_s16` runs layers with multiplier 1, no dilation and fewer than 512 taps: filter height times
-width, in 4.0.0 also times the input channels. Others take `arm_depthwise_conv_s16`.
+width, in 4.0.0 also times the input channels. Others take `arm_depthwise_conv_s16`. Nothing is said of a dilation,
+which no size replaces.
 
-**What to do.** Use 4.1.0 or later, in 4.0.0 fewer channels. Padding never helps.
+**What to do.** Take a smaller filter, or 4.1.0 or later; in 4.0.0 fewer channels. Padding never helps.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ RULE = Rule(
     docs=__doc__,
     bad=Example(
         """
-g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
-    y = Conv<group = 8, dilations = [2, 2]>(x, w)
+g (float[1, 8, 24, 24] x) => (float[N, C, H, W] y) <float[8, 1, 23, 23] w = {1}> {
+    y = Conv<group = 8>(x, w)
 }
 """,
         options="--assume s16",

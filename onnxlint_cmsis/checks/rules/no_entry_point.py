@@ -3,28 +3,30 @@
 The release has no function for the operator with these data types, or the operator has a form that CMSIS-NN cannot
 express (three spatial dimensions, a grouped transpose convolution). Another kernel has to run, usually a plain loop.
 
-There is one finding for each operator and reason, with the share of the model's work: from 5 % on a warning, below a
-note ([how it is counted](../cost.md#what-a-warning-is-worth)). Nodes that cost nothing and those of CNN507 are left
-out.
+There is one finding for each reason and remedy, with the share of the model's work. Reference code is a warning from
+5 % on, below a note ([how it is counted](../cost.md#what-a-warning-is-worth)). A node that no known code computes is
+always a warning. Nodes that cost nothing and those of CNN507 are left out.
 
-**What to do.** Use a release that has the kernel (the message names the first), or another form of the operator.
+**What to do.** Use a release that has the kernel (the message names the first), or the form that the finding names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.kinds import EFFECTS
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
+from onnxlint_cmsis.lower.layer import CURVES, Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
-from onnxlint_cmsis.model.graph import Node, node_location
+from onnxlint_cmsis.lower.work import ENOUGH, PLANE_RANK, percent, share_of_work, total
+from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 DO = {
     Cause.NO_FUNCTION: "Train with an operator that CMSIS-NN has, or leave it to reference code.",
     Cause.RANK: "Reshape it to the dimensions that the function takes.",
-    Cause.ATTRIBUTE: "Export it without what the reason names.",
+    Cause.ATTRIBUTE: "Train it without that, or write it in the application.",
     Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
     Cause.BROADCAST: "Give both operands one shape.",
     Cause.OPERAND_CONSTANT: "Fold the constant into the layer in front.",
@@ -42,6 +44,124 @@ DO = {
 """What to do about each cause."""
 OWN_CODE = "Write it in the application, or train with an operator that CMSIS-NN has."
 """What to do where neither CMSIS-NN nor other known code computes it."""
+NOTHING = "Nothing: reference code copies the elements."
+"""What to do about copies; such a finding is a note."""
+
+
+class _Way(NamedTuple):
+    """What to do about operators of which more is known."""
+
+    verdict: Verdict
+    """Who computes them."""
+    cause: Cause
+    """Why CMSIS-NN does not."""
+    operators: tuple[str, ...]
+    """The operators."""
+    do: str
+    """What to do, as a sentence."""
+    when: Callable[[Graph, Node], bool] = lambda _graph, _node: True
+    """Whether it helps a node."""
+
+
+def _is_square(graph: Graph, node: Node) -> bool:
+    """Whether a Pow has the exponent 2."""
+    exponent = graph.constants.get(node.inputs[1]) if node.has(1) else None
+    return exponent is not None and exponent.values() == (2,)
+
+
+def _is_over_plane(graph: Graph, node: Node) -> bool:
+    """Whether a mean of an NCHW tensor is over height and width."""
+    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
+    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
+    plane = {axis % PLANE_RANK for axis in axes if isinstance(axis, int)}
+    return len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK and plane == {2, 3}
+
+
+_REFERENCE, _REFUSED = Verdict.REFERENCE, Verdict.REFUSED
+_WINDOWS = ("Conv", "ConvTranspose", "AveragePool", "MaxPool")
+WAYS = (
+    _Way(
+        _REFERENCE,
+        Cause.NO_FUNCTION,
+        ("Slice", "Resize", "Upsample"),
+        NOTHING,
+    ),
+    _Way(
+        _REFERENCE,
+        Cause.NO_FUNCTION,
+        ("Clip", "Relu"),
+        "Put it right behind a Conv, Gemm or Add, which then clamps along, or leave it to reference code.",
+    ),
+    _Way(
+        _REFERENCE,
+        Cause.NO_FUNCTION,
+        CURVES,
+        "Train with Relu, which costs nothing behind a Conv, or leave it to reference code.",
+    ),
+    _Way(
+        _REFERENCE,
+        Cause.ATTRIBUTE,
+        ("AveragePool",),
+        "Pad by a Pad node in front of it instead, which computes the same.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Resize", "Upsample"),
+        "Take nearest neighbours and whole factors, which reference code has, or write it in the application.",
+    ),
+    _Way(_REFUSED, Cause.NO_FUNCTION, ("Pow",), "Write the square as Mul of the tensor with itself.", _is_square),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("ReduceMean",),
+        "Use GlobalAveragePool, which computes the same.",
+        _is_over_plane,
+    ),
+    _Way(_REFUSED, Cause.NO_FUNCTION, ("LogSoftmax",), "Use Softmax, in which the largest stays the largest."),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("LayerNormalization", "InstanceNormalization", "GroupNormalization"),
+        "Train with BatchNormalization, which goes into the weights, or write it in the application.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.ATTRIBUTE,
+        ("Add", "Sum", "Max", "Min"),
+        "Write it as several of two operands each.",
+        lambda _graph, node: len(node.inputs) > 2,
+    ),
+    _Way(_REFUSED, Cause.ATTRIBUTE, ("ConvTranspose",), "Train it with group 1 and dilations of 1."),
+    _Way(
+        _REFUSED,
+        Cause.ATTRIBUTE,
+        ("Pad",),
+        "Train with constant padding, or write it in the application.",
+        lambda _graph, node: node.text("mode", "constant") != "constant",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.ATTRIBUTE,
+        ("Gemm",),
+        "Transpose its input in front.",
+        lambda _graph, node: bool(node.int("transA")),
+    ),
+    _Way(_REFUSED, Cause.RANK, _WINDOWS, "Train it with one or two spatial dimensions."),
+)
+"""The first that fits is said in place of DO and OWN_CODE."""
+
+
+def _remedy(graph: Graph, node: Node, decision: Decision) -> str:
+    """What to do about a node, as a sentence."""
+    for way in WAYS:
+        alike = (way.verdict, way.cause) == (decision.verdict, decision.cause)
+        if alike and canonical(node) in way.operators and way.when(graph, node):
+            return way.do
+    if decision.verdict is not Verdict.REFERENCE and decision.cause is Cause.NO_FUNCTION:
+        return OWN_CODE
+    return DO[decision.cause]
+
 
 RULE = Rule(
     code="CNN190",
@@ -65,14 +185,21 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
-    """Yield one statement for each node and target without a kernel; nodes of one operator and reason weigh as one."""
-    told: frozenset[int] = subject.model.judged.told if subject.model.judged else frozenset()
-    for (_, reason), members in _by_reason(subject).items():
-        weight = _weighed(subject.model, [member.record for member in members])
+    """Yield one statement for each node and target without a kernel; nodes of one reason and remedy weigh as one."""
+    model = subject.model
+    told: frozenset[int] = model.judged.told if model.judged else frozenset()
+    for (_, reason, remedy), members in _alike(subject).items():
+        weight = _weighed(model, [member.record for member in members])
+        operators = tuple(dict.fromkeys(_operator(member.record.node) for member in members))
         for member in members:
-            index = member.record.node.index
-            if subject.model.work[index].effort != 0 and index not in told:
-                yield _statement(subject.model.graph.path, member, reason, weight)
+            node = member.record.node
+            if model.work[node.index].effort != 0 and node.index not in told:
+                others = ", ".join(name for name in operators if name != _operator(node))
+                why = f"{reason}, nor for {others}" if others and reason == NO_FUNCTION else reason
+                said = _statement(model.graph.path, member, why, weight)
+                level = Level.NOTE if remedy == NOTHING else weight.level
+                group = f"{member.decision.verdict.value}: {reason}: {remedy}"
+                yield replace(said, level=level, group=group, remedy=remedy)
 
 
 class _Missing(NamedTuple):
@@ -86,18 +213,19 @@ class _Missing(NamedTuple):
     """The layer on the target that the reason is about; None where it holds for every target."""
 
 
-def _by_reason(subject: ModelSubject) -> dict[tuple[str, str], list[_Missing]]:
-    """Nodes without a kernel by operator and reason: on every target, and those that a target's release lacks."""
+def _alike(subject: ModelSubject) -> dict[tuple[Verdict, str, str], list[_Missing]]:
+    """Nodes without a kernel by verdict, reason and remedy: on every target, or on those whose release lacks it."""
     offences = [
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
     offences += [_Missing(*refusal) for refusal in subject.release_refusals]
-    groups: dict[tuple[str, str], list[_Missing]] = {}
+    groups: dict[tuple[Verdict, str, str], list[_Missing]] = {}
     for offence in offences:
-        dynamic = operator_of(offence.record.node).elements is Elements.MEASURED
-        if offence.decision.cause in DO and not dynamic:
-            groups.setdefault((_operator(offence.record.node), offence.decision.reason), []).append(offence)
+        node, decision = offence.record.node, offence.decision
+        if decision.cause in DO and operator_of(node).elements is not Elements.MEASURED:
+            key = decision.verdict, decision.reason, _remedy(subject.model.graph, node, decision)
+            groups.setdefault(key, []).append(offence)
     return groups
 
 
@@ -141,19 +269,15 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
     }
     if weight.share is not None:
         facts["share"] = weight.share
-    operator, verdict = _operator(node), missing.decision.verdict
-    nobody = verdict is not Verdict.REFERENCE
-    who = "the application has to compute it" if nobody else "reference code computes it"
-    start = f"{operator} '{node.label}': {who}"
+    verdict = missing.decision.verdict
+    who = "reference code computes it" if verdict is Verdict.REFERENCE else "the application has to compute it"
+    start = f"{_operator(node)} '{node.label}': {who}"
     return Statement(
         f"{start}{weight.text}: {reason}.",
         node_location(path, node),
         targets=(layer.target.label,) if layer else (),
         sources=layer.entry_sources() if layer else (),
-        level=weight.level,
         properties=facts,
-        group=f"{operator}: {reason}",
-        remedy=OWN_CODE if nobody and missing.decision.cause is Cause.NO_FUNCTION else DO[missing.decision.cause],
         brief=f"{start}{weight.brief}: {reason}.",
         effect=EFFECTS[verdict],
     )

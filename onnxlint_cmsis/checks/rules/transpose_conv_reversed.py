@@ -24,9 +24,9 @@ RULE = Rule(
     summary="A transpose convolution misses the reversed-convolution route.",
     docs=__doc__,
     bad=Example("""
-g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[8, 3, 1, 1] u = {1}, float[8, 4, 3, 3] v = {1}> {
+g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[16, 3, 1, 1] u = {1}, float[16, 4, 2, 2] v = {1}> {
     a = Conv(x, u)
-    y = ConvTranspose<strides = [3, 3]>(a, v)
+    y = ConvTranspose<strides = [2, 2]>(a, v)
 }
 """),
     good=Example("""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.facts import FileCheck, FileProblem
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
-from onnxlint_cmsis.ground.findings import Effect, Location, Statement
+from onnxlint_cmsis.ground.findings import OPEN, Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import Graph
@@ -25,11 +25,10 @@ SHOWN = 2
 RULE = Rule(
     code="CNN005",
     name="undecided",
-    level=Level.NOTE,
+    level=Level.WARNING,
     effect=Effect.UNKNOWN,
     summary="Symbolic sizes leave questions about layers open.",
     docs=__doc__,
-    asks=True,
     bad=Example("""
 g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
     y = Conv<pads = [1, 1, 1, 1]>(x, w)
@@ -63,7 +62,8 @@ def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
         unread = any(problem.kind == "external" for problem in graph.problems)
         unknown = "Values that are not read" if unread else "Unknown sizes"
         text = f"{unknown} leave open {' and '.join(parts)}."
-        yield Statement(text, Location(graph.path), remedy=f"{questions.wanting(graph)}.")
+        facts: dict[str, str | int | float | bool] = {OPEN: questions.worst.value}
+        yield Statement(text, Location(graph.path), remedy=f"{questions.wanting(graph)}.", properties=facts)
 
 
 class _Questions:
@@ -72,7 +72,7 @@ class _Questions:
     def __init__(self) -> None:
         self._layers: dict[str, None] = {}
         self._threatened: dict[str, None] = {}
-        self._codes: set[str] = set()
+        self._codes: dict[str, Effect] = {}
         self._sizes: set[str] = set()
 
     def add(self, layer: Subject) -> None:
@@ -83,7 +83,7 @@ class _Questions:
             self._sizes |= route.undecided
         elif route.open_hazards:
             self._threatened[label] = None
-            self._codes |= {layer.code_of(hazard.kind) for hazard in route.open_hazards}
+            self._codes |= {layer.code_of(hazard.kind): _effect_of(hazard.kind) for hazard in route.open_hazards}
             self._sizes |= {name for hazard in route.open_hazards for name in hazard.unknown(route.seen)}
 
     def add_shape(self, label: str) -> None:
@@ -91,13 +91,21 @@ class _Questions:
         self._layers[label] = None
         self._sizes.add("the shape of an operand")
 
+    @property
+    def worst(self) -> Effect:
+        """The worst that sizes can make of the model; a kernel that is not known may return an error."""
+        effects = [Effect.STOPS] if self._layers else [*self._codes.values()]
+        return min(effects, key=lambda effect: effect.rank, default=Effect.UNKNOWN)
+
     def parts(self) -> Iterator[str]:
         """What is open, as objects of a sentence."""
         if self._layers:
-            yield f"the kernel of {_counted(list(self._layers))}"
+            yield f"which code computes {_counted(list(self._layers))}"
         threatened = [label for label in self._threatened if label not in self._layers]
         if threatened:
-            yield f"whether {_counted(threatened)} will meet {', '.join(sorted(self._codes))}"
+            codes = sorted(self._codes, key=lambda code: (self._codes[code].rank, code))
+            dangers = (f"{_DANGERS[self._codes[code]]} ({code})" for code in codes)
+            yield f"whether {_counted(threatened)} {' or '.join(dangers)}"
 
     def wanting(self, graph: Graph) -> str:
         """What a user can set; where the inputs are complete, what is missing inside."""
@@ -107,6 +115,16 @@ class _Questions:
         if any(problem.kind == "external" for problem in graph.problems):
             return "What is wrong with the external data is told apart"
         return f"All inputs have sizes; {', '.join(sorted(self._sizes))} does not follow from them"
+
+
+_DANGERS = {Effect.STOPS: "stop", Effect.WRONG: "compute wrong values", Effect.NOTE: "are less exact"}
+"""What layers may do, by the effect of the rule on it."""
+
+
+def _effect_of(kind: str) -> Effect:
+    from onnxlint_cmsis.checks.rule_registry import check_of_kind
+
+    return check_of_kind(kind).rule.effect
 
 
 def _counted(names: list[str]) -> str:

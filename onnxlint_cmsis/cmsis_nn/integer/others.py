@@ -121,7 +121,7 @@ def _no_state(name: str, function: str) -> Hazard:
         what="The function of this release takes no initial state: it clears the cell state and starts without a "
         "hidden state, so that a model which carries its state from call to call starts anew each time.",
         breach=TRUE,
-        way_round="Give the whole sequence in one call, or use a release whose context has hidden_state.",
+        way_round="Give the whole sequence in one call, or use CMSIS-NN main, which takes the state.",
     )
 
 

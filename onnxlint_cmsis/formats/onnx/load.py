@@ -78,13 +78,14 @@ CONVOLVING = (Form.CONVOLUTION, Form.TRANSPOSED)
 """Forms of convolutions' weights."""
 
 
-def of_nodes(rule: Callable[[Graph, Node], Iterator[str]]) -> Callable[[Graph], Iterator[Problem]]:
+def of_nodes(rule: Callable[[Graph, Node], Iterator[str | Problem]]) -> Callable[[Graph], Iterator[Problem]]:
     """A rule on a graph from what is wrong with one node."""
 
     def problems(graph: Graph) -> Iterator[Problem]:
         for node in graph.nodes:
             for wrong in rule(graph, node):
-                yield Problem("invalid", wrong, node.label)
+                problem = Problem("invalid", wrong) if isinstance(wrong, str) else wrong
+                yield problem._replace(node=node.label)
 
     return problems
 
@@ -205,7 +206,7 @@ def scale_values(graph: Graph) -> Iterator[Problem]:
 
 
 @of_nodes
-def quantization_sizes(graph: Graph, node: Node) -> Iterator[str]:
+def quantization_sizes(graph: Graph, node: Node) -> Iterator[str | Problem]:
     """Per-axis scales: as many as the axis has elements; zero-points: as many as scales."""
     operator = operator_of(node)
     per_axis = operator.quantizes or operator.dequantizes
@@ -220,16 +221,18 @@ def quantization_sizes(graph: Graph, node: Node) -> Iterator[str]:
             yield from _axis(node, _shape(graph, node, max(value, 0)), scales)
 
 
-def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[str]:
-    """Problem of a per-axis scale of Q or DQ, as far as the shapes are known."""
+def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[Problem]:
+    """Problem of a per-axis scale of Q or DQ, as far as the shapes are known; the one axis that fits mends it."""
     if shape is None or len(scales) != 1 or scales[0] in (None, 1):
         return
-    axis = node.int("axis", 1)
+    axis, fitting = node.int("axis", 1), [place for place, size in enumerate(shape) if size in scales]
+    do = f"Set axis to {fitting[0]}." if len(fitting) == 1 and None not in shape else ""
     if not -len(shape) <= axis < len(shape):
-        yield f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
+        message = f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
+        yield Problem("invalid", message, do=do)
     elif _differ(scales, (shape[axis],)):
         allowed = "allowed is one for each element of the axis, or one"
-        yield f"{scales[0]} scales for axis {axis} of {text(shape)}; {allowed}"
+        yield Problem("invalid", f"{scales[0]} scales for axis {axis} of {text(shape)}; {allowed}", do=do)
 
 
 @of_nodes
