@@ -106,6 +106,8 @@ HEAD = (
     "constants", "fused", "classes", "Q-format", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
+OF_KNOWN = "of known"
+"""Head of the column of shares where the cost of a layer is no single number."""
 SPARE = (
     "runtime", "Q-format", "output", "called", "MACs", "op", "input", "scratch", "constants", "fused", "classes",
     "writes",
@@ -161,7 +163,8 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
     cells = [layer_cells(row, total, names, bar=0 if narrow else BAR) for row in rows]
     empty = {name for column, name in enumerate(HEAD) if not any(line[column].strip("- ") for line in cells)}
     kept = [column for column, name in enumerate(HEAD) if name not in empty]
-    head = [HEAD[column] for column in kept]
+    some = any(row.computes and row.instructions is None and not row.once for row in rows)
+    head = [OF_KNOWN if some and HEAD[column] == "share" else HEAD[column] for column in kept]
     lines = [[line[column] for column in kept] for line in cells]
     spare = [name for name in SPARE if name not in empty]
     table = fitted(head, lines, NUMBERS, TableFit(width, NARROW_ELASTIC if narrow else ELASTIC, spare))

@@ -115,9 +115,10 @@ BAR = 32
 """Columns of the longest bar."""
 MEANING = (
     "down, up: the nearest counts behind which the cost rises more than usual, else the counts next to today's; "
-    "cliff: the nearest count at which the cost jumps; in percent of the model's predicted instructions; not at: known "
-    "errors, wrong results or unknown cost"
+    "cliff: the nearest count at which the cost jumps; in percent of the model's predicted instructions"
 )
+NOT_AT_MEANS = f"; {NOT_AT}: known errors, wrong results or unknown cost"
+"""Ends MEANING where the column is there."""
 MARKS = "> today's count, * a count behind which the cost rises more than usual, ! not at this count"
 
 
@@ -136,17 +137,18 @@ def widths_text(
 
     `today` tells what the model as it is costs on each target.
     """
-    blocks = []
+    blocks, left_out = [], False
     for number, head in enumerate(today):
         lines = [wrapped(head, width, 8)]
         rows = [_cells(staircase, number, names) for staircase in stairs]
         kept = [column for column, name in enumerate(HEAD) if name != NOT_AT or any(row[column] for row in rows)]
+        left_out |= len(kept) == len(HEAD)
         titles, cells = [HEAD[column] for column in kept], [[row[column] for column in kept] for row in rows]
         table = fitted(titles, cells, ("now",), TableFit(width, {"layers": 16})).splitlines() if stairs else []
         for line, staircase in zip(table, [None, *stairs], strict=False):
             lines += [line, *(_plot(staircase, number) if plot and staircase else ())]
         blocks.append("".join(f"{line}\n" for line in lines))
-    notes = [MEANING, *[MARKS] * plot, *_notes(stairs, names)]
+    notes = [f"{MEANING}{NOT_AT_MEANS if left_out else ''}", *[MARKS] * plot, *_notes(stairs, names)]
     notes = notes if stairs else ["No class of channels is free to change: see `onnxlint-cmsis layers`."]
     return "\n".join([*blocks, "".join(f"{wrapped(note, width)}\n" for note in notes)])
 

@@ -214,6 +214,11 @@ class LayerTable(NamedTuple):
     """Rows that are not shown."""
 
     @property
+    def partly(self) -> bool:
+        """Whether the cost of a layer is no single number, so that shares are of the others."""
+        return any(cell.instructions is None for row in self.rows for cell in row.cells)
+
+    @property
     def legend(self) -> list[tuple[str, int, str]]:
         """Each kernel of known cost, the number of its colour, and its share in each column, `89.0 / 87.1 %`."""
         names = dict.fromkeys(kernel for column in self.columns for kernel in column.kernels)
