@@ -288,7 +288,7 @@ def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
         assert json.loads(run("memory", *options)[1])["cmsis_nn_build"] == build
     out = run("-v", "--config", "cmsis-nn-build=NONE", "a.tflite")[1]
     assert "reference code alone" in " ".join(out.split())
-    assert out.startswith("a.tflite: RUNS, partly on ")
+    assert out.startswith("a.tflite: RUNS, without CMSIS-NN on ")
     assert "CNN4" not in out
 
 

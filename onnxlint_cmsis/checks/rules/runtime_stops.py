@@ -36,7 +36,7 @@ CAUSES = (
     RuleCause(
         "operator",
         "The runtime has no kernel for the operator. An application can register one for a custom operator.",
-        "Replace it by operators that the runtime has, or register a kernel.",
+        "Use a file whose operators the runtime has, or register a kernel.",
         "tensorflow/lite/micro/micro_mutable_op_resolver.h",
         Example(None, name="model.tflite", shown="a .tflite file with one operator: y = POW(a, b)"),
         Example(None, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b)"),
