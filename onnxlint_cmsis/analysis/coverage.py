@@ -249,7 +249,7 @@ def _verdict(
     if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
         conditions.append("in builds with checks")
     given = {effect.value: effect for effect in WORDS}
-    open_to = [given[str(found.properties[OPEN])] for found in findings if found.properties.get(OPEN) in given]
+    open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]
     if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:
         conditions.append(f"or {WORDS[min(open_to, key=lambda effect: effect.rank)]}: sizes decide")
     word = WORDS[worst] if worst else RUNS

@@ -139,8 +139,8 @@ def test_what_decides_a_word_is_never_a_note() -> None:
             "text", Location("m.onnx"), level=Level.NOTE, cause=rule.causes[0].key if rule.causes else ""
         )
         for effect in (None, Effect.UNKNOWN, Effect.STOPS):
-            found = stamped(rule, replace(statement, effect=effect))
-            assert found.level >= Level.WARNING or not found.decides, rule.code
+            finding = stamped(rule, replace(statement, effect=effect))
+            assert finding.level >= Level.WARNING or not finding.decides, rule.code
         assert rule.level >= Level.WARNING or not rule.effect.decides
 
 

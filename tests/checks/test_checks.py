@@ -76,14 +76,14 @@ def test_nodes_without_a_kernel_are_told_once_for_each_reason_and_remedy() -> No
         [helper.make_tensor_value_info("t10", 1, None)],
     )
     told = grouped(lint(finished(graph), targets=["cortex-m4", "cortex-m55"]))
-    assert [[each.location.node for each in (found, *found.others)] for found in told] == [
+    assert [[member.location.node for member in (finding, *finding.others)] for finding in told] == [
         [f"n{i}" for i in range(9)], ["clip"]
     ]  # fmt: skip
-    found = told[0]
+    finding = told[0]
     why = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
     rest = "The same holds for 'n1', 'n2' and 6 more"
-    assert found.message.endswith(f": {why}. {rest}.")
-    assert (found.code, found.level, found.targets) == ("CNN190", Level.WARNING, ())
+    assert finding.message.endswith(f": {why}. {rest}.")
+    assert (finding.code, finding.level, finding.targets) == ("CNN190", Level.WARNING, ())
 
 
 def test_operators_without_any_function_are_one_finding_that_names_them() -> None:
@@ -97,10 +97,10 @@ def test_operators_without_any_function_are_one_finding_that_names_them() -> Non
         [helper.make_tensor_value_info("t0", 1, [1, 8])],
         [helper.make_tensor_value_info("t3", 1, None)],
     )
-    (found,) = grouped(lint(finished(graph), targets=["cortex-m4"]))
-    assert "no function for it, nor for Neg" in found.message and len(found.others) == 2
-    assert "nor for Sqrt" in found.others[0].message
-    assert (found.level, found.effect) == (Level.WARNING, Effect.UNKNOWN)
+    (finding,) = grouped(lint(finished(graph), targets=["cortex-m4"]))
+    assert "no function for it, nor for Neg" in finding.message and len(finding.others) == 2
+    assert "nor for Sqrt" in finding.others[0].message
+    assert (finding.level, finding.effect) == (Level.WARNING, Effect.UNKNOWN)
 
 
 WAYS = {
@@ -118,16 +118,16 @@ WAYS = {
 
 @pytest.mark.parametrize("do", WAYS)
 def test_a_node_without_a_kernel_is_told_what_to_do(do: str) -> None:
-    (found,) = (each for each in lint(WAYS[do], targets=["cortex-m4"]) if each.code == "CNN190")
-    assert do in found.remedy
+    (finding,) = (said for said in lint(WAYS[do], targets=["cortex-m4"]) if said.code == "CNN190")
+    assert do in finding.remedy
 
 
 @pytest.mark.parametrize("steps", [{"strides": [2, 2]}, {"dilations": [2, 2]}])
 def test_no_routing_constraint_is_told_that_no_size_changes(steps: dict[str, list[int]]) -> None:
     for weights, more in (((8, 8, 3, 3), {}), ((8, 1, 3, 3), {"group": 8})):
         for settings in ({"targets": ["cortex-m4"]}, {"assume": "s16"}, {"assume": "s16", "release": "5.0.0"}):
-            found = codes(one_node("Conv", [1, 8, 19, 19], {"w": weights}, **more, **steps), **settings)
-            assert not [code for code in found if code.startswith("CNN1")]
+            finding = codes(one_node("Conv", [1, 8, 19, 19], {"w": weights}, **more, **steps), **settings)
+            assert not [code for code in finding if code.startswith("CNN1")]
 
 
 @pytest.mark.parametrize(
@@ -455,14 +455,14 @@ WEIGHTS = np.random.default_rng(0).normal(size=(8, 8, 5)).astype(np.float32)
 def test_a_hazard_names_a_padding_that_works(pads: tuple[int, int], stride: int) -> None:
     """Another padding of the layer, or nodes in front that pad: then the same is computed."""
     attributes = {"kernel": (5,), "pads": pads, "strides": [stride]}
-    for found in lint(chain((8, 8, attributes), shape=[1, 8, 48])):
-        assert found.resize is None or found.resize.freedom is Freedom.LOCKED
-        if works := WORKS.search(found.text):
+    for finding in lint(chain((8, 8, attributes), shape=[1, 8, 48])):
+        assert finding.resize is None or finding.resize.freedom is Freedom.LOCKED
+        if works := WORKS.search(finding.text):
             before, after = int(works[1]), int(works[2] or works[1])
             again = chain((8, 8, {**attributes, "pads": [before, after]}), shape=[1, 8, int(works[3])])
         else:
-            nodes = PADDED.search(found.text)
-            assert nodes is not None and "computes the same" in found.text.replace("compute the", "computes the")
+            nodes = PADDED.search(finding.text)
+            assert nodes is not None and "computes the same" in finding.text.replace("compute the", "computes the")
             amounts = (int(nodes[2]), int(nodes[3])) if nodes[2] else pads
             again = padded_by_nodes(amounts, stride, int(nodes[1] or 0), 48)
             given = np.random.default_rng(1).normal(size=(1, 8, 48)).astype(np.float32)
@@ -478,9 +478,9 @@ def test_advice_that_changes_what_a_layer_computes_says_so(told: Told) -> None:
     """Padding moved from before to after shifts the window; a width or an output more is another layer, too."""
     transposed = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
     (up,) = (
-        found
-        for found in lint(one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, **transposed))
-        if found.code == "CNN302"
+        finding
+        for finding in lint(one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, **transposed))
+        if finding.code == "CNN302"
     )
     told(up.remedy)
     said = "changes what the layer computes: retrain the model."
@@ -619,9 +619,9 @@ def test_symbolic_sizes_are_told_once() -> None:
 
 def test_the_same_finding_on_several_targets_is_one(told: Told) -> None:
     model = one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 1, 1)}, pads=[1, 1, 0, 0])
-    (found,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
-    assert len(found.targets) == 3
-    told(found.complete)
+    (finding,) = lint(model, targets=["cortex-m0", "cortex-m4", "cortex-m55"])
+    assert len(finding.targets) == 3
+    told(finding.complete)
 
 
 def test_targets_are_grouped_by_release(told: Told) -> None:

@@ -225,7 +225,7 @@ def _axis(node: Node, shape: Shape | None, scales: Shape) -> Iterator[Problem]:
     """Problem of a per-axis scale of Q or DQ, as far as the shapes are known; the one axis that fits mends it."""
     if shape is None or len(scales) != 1 or scales[0] in (None, 1):
         return
-    axis, fitting = node.int("axis", 1), [place for place, size in enumerate(shape) if size in scales]
+    axis, fitting = node.int("axis", 1), [number for number, size in enumerate(shape) if size in scales]
     do = f"Set axis to {fitting[0]}." if len(fitting) == 1 and None not in shape else ""
     if not -len(shape) <= axis < len(shape):
         message = f"axis is {axis}, input has shape {text(shape)}; allowed are axes the input has"
