@@ -74,7 +74,7 @@ def test_a_finding_is_two_parts_unless_asked_to_explain():
     brief = "Conv 'a': wrong."
     finding = replace(wrong_result(), message=f"{brief} Present since 1.0.", brief=brief, remedy="Do it.")
     path, what, do = render("full", a_run([finding], quiet=True)).splitlines()
-    assert (path, what.endswith(brief), do) == ("m.onnx", True, "    do Do it.")
+    assert (path, what.endswith(brief), do) == ("m.onnx", True, "    do: Do it.")
     assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
 
 
@@ -90,7 +90,7 @@ def test_what_to_do_ends_the_line_before_it_where_that_has_room(color):
     )
     assert first == [f"  CNN302 error {brief} do: Do it."]
     assert [len(line) for line in last] == [80]
-    assert over == [f"  CNN302 error {brief}", f"    do {texts[2]}"]
+    assert over == [f"  CNN302 error {brief}", f"    do: {texts[2]}"]
 
 
 @pytest.mark.parametrize("color", [False, True])
@@ -107,13 +107,13 @@ def test_what_to_do_goes_on_behind_the_message_where_that_takes_fewer_lines(colo
 @pytest.mark.parametrize("more", [{"width": 0}, {"width": 80, "explain": True}])
 def test_what_to_do_stands_alone_in_lines_without_end_and_in_explanations(more):
     text = render("full", a_run([replace(wrong_result(), remedy="Do it.")], quiet=True, **more))
-    assert text.splitlines()[2].split() == ["do", "Do", "it."]
+    assert text.splitlines()[2].split() == ["do:", "Do", "it."]
 
 
 @pytest.mark.parametrize("effect", Effect)
 def test_a_finding_without_a_remedy_says_so(effect):
     text = render("full", a_run([replace(wrong_result(), effect=effect)], quiet=True))
-    assert text.splitlines()[-1].startswith("    do ")
+    assert text.splitlines()[-1].startswith("    do: ")
     assert ("nothing: " in text) is (effect in (Effect.REFERENCE, Effect.COSTS, Effect.NOTE))
 
 
