@@ -82,6 +82,10 @@ KINDS = {
     "conv_s4": _convolution("s4", "7.0.0"),
     "dw_s4": _depthwise("s4", "7.0.0"),
     "fc_s4": SweepKind("arm_fully_connected_s4", "7.0.0", dims=_DENSE),
+    "lstm": SweepKind("arm_lstm_unidirectional_s8", "6.0.0"),
+    "lstm_s16": SweepKind("arm_lstm_unidirectional_s16", "6.0.0", 16),
+    "svdf": SweepKind("arm_svdf_s8", "6.0.0", size="svdf_size()"),
+    "svdf_s16": SweepKind("arm_svdf_state_s16_s8", "6.0.0"),
     "plain_move": SweepKind("plain_move", plain=True),
     "plain_lookup": SweepKind("plain_lookup", plain=True),
     "plain_requantize": SweepKind("plain_requantize", plain=True),
@@ -103,13 +107,15 @@ DEFAULTS = {
 """Values of fields that a row of a file leaves out."""
 
 MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
-               "second_c", "data", "spread", "level", "shift", "without_bias")  # fmt: skip
+               "second_c", "data", "spread", "level", "shift", "without_bias", "time_major")  # fmt: skip
 """Further fields, 0 where a row leaves them out.
 
 `front_c`: channels padded in front. `rank`, `axis_*`: a permutation. `second_*`: size of the second operand. `data`: 0
 a fixed pattern, 1 equal values, 2 one 127 in each row and the others `level` below, from 3 on random numbers of that
 seed with `spread` different values. `shift`: 0 takes 22 for a softmax on int8, which skips values over 100 below the
 largest; other values skip those over 200 below. A softmax on int16 takes 1 for 0.
+An LSTM has `w` time steps, and scales its gates' sums by two to `shift`; `time_major`: 1 where its first axis is the
+time. An SVDF has `rank`, and `kh` values of memory for each of its `rank` times `out_c` filters.
 `without_bias`: 1 for no bias."""
 
 

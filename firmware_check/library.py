@@ -29,7 +29,8 @@ _DEFINITION = re.compile(
 )
 _STATUS = re.compile(r"\barm_(?:cmsis_nn_)?status\s+(arm_\w+)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_WORD = re.compile(r"\barm_\w+")
+_TABLE = re.compile(r"^const\s+\w+\s+(\w+_table_\w+)\s*\[", re.MULTILINE)
+_WORD = re.compile(r"\b(?:arm_|\w+_table_)\w+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +60,9 @@ class Library:
 
     @cached_property
     def definitions(self) -> dict[str, Path]:
-        """Public function to the file that defines it."""
-        return {name: path for path, text in self.texts.items() for name in _DEFINITION.findall(text)}
+        """Public function, or table of constants, to the file that defines it."""
+        rows = (_DEFINITION, _TABLE)
+        return {name: path for path, text in self.texts.items() for row in rows for name in row.findall(text)}
 
     @cached_property
     def returning_status(self) -> frozenset[str]:
@@ -89,7 +91,7 @@ class Library:
     def public_in(self, files: list[Path]) -> list[str]:
         """Public functions defined in the files."""
         wanted = set(files)
-        return sorted(name for name, path in self.definitions.items() if path in wanted)
+        return sorted(name for name, path in self.definitions.items() if path in wanted and "_table_" not in name)
 
 
 def open_library(folder: str) -> Library:

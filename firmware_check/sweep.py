@@ -104,9 +104,22 @@ def _check_size(row: Row) -> None:
     deep = row["kind"].startswith(("conv", "fc", "transpose_conv"))
     filters = row["kh"] * row["kw"] * row["out_c"] * (row["in_c"] if deep else 1)
     images = row["n"] * max(row["h"] * row["w"] * row["in_c"], row["out_h"] * row["out_w"] * row["out_c"])
-    largest = max(images * KINDS[row["kind"]].bits // 8, filters)
+    largest = max(images * KINDS[row["kind"]].bits // 8, filters, _recurrent_bytes(row))
     if largest > _BYTES or row["out_c"] > _CHANNELS:
         raise FirmwareError(f"a row is too large for the sweep ({_BYTES} bytes, {_CHANNELS} channels): {row}")
+
+
+def _recurrent_bytes(row: Row) -> int:
+    """Bytes of the largest buffer of a recurrent layer: results, weights, or states and sums; 0 for other layers."""
+    images, units, inputs = (int(row[name]) for name in ("n", "out_c", "in_c"))
+    if row["kind"].startswith("lstm"):
+        width = KINDS[row["kind"]].bits // 8
+        return max(images * int(row["w"]) * units * width, units * max(inputs, units), 6 * (images * units + 2))
+    if row["kind"].startswith("svdf"):
+        features, memory = int(row["rank"]) * units, int(row["kh"])
+        scratch = 4 * (features + images * (features + 2 * units))
+        return max(features * inputs, 2 * images * features * memory, scratch)
+    return 0
 
 
 def main(argv: list[str]) -> int:

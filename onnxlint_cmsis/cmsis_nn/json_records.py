@@ -292,6 +292,10 @@ COST_KINDS = {
     "conv_s4": "convolve_s4",
     "dw_s4": "depthwise_s4",
     "fc_s4": "fully_connected_s4",
+    "lstm": "lstm_unidirectional_s8",
+    "lstm_s16": "lstm_unidirectional_s16",
+    "svdf": "svdf_s8",
+    "svdf_s16": "svdf_state_s16_s8",
 }
 """Entry point of each kind; a kind without a type is s8."""
 
@@ -305,6 +309,8 @@ _REQUIRED = {
     **dict.fromkeys(("fc", "softmax"), ("in_c", "out_c")),
     **dict.fromkeys(("add", "mul"), ("in_c",)),
     "transpose": (*_PLANE, "rank"),
+    "lstm": ("w", "in_c", "out_c"),
+    "svdf": ("in_c", "out_c", "kh", "rank"),
 }
 _AXES = ("axis_0", "axis_1", "axis_2", "axis_3")
 _SECOND = ("second_n", "second_h", "second_w", "second_c")
@@ -313,8 +319,8 @@ _LONG = ("n", "in_c", "out_c", "ch_mult")
 """LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
 _FROM_0 = ("pad_h", "pad_w", "ch_mult", "front_c", "rank", *_AXES)
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult", "front_c", "rank", *_AXES, *_SECOND)
-_BIAS = "without_bias"
-_COST_KEYS = ("kind", *_SIZES, _BIAS, *TARGET_FIELDS)
+_BIAS, _TIME = "without_bias", "time_major"
+_COST_KEYS = ("kind", *_SIZES, _BIAS, _TIME, *TARGET_FIELDS)
 
 _OTHERS = ("reps", "data", "spread", "level", "shift")
 
@@ -326,7 +332,10 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     null is 1, paddings 0, and `ch_mult` out_c / in_c. For add and mul `in_c` is the length of the block, softmax has
     `out_c` rows of `in_c`. A pad has `pad_h`, `pad_w` and `front_c` in front. A transpose of `rank` axes has them first
     of n, h, w, in_c, and `axis_0` ... say which of them the output has. maximum and minimum have a second operand of
-    `second_n` ..., the first one's sizes where these are missing. `without_bias` is 1 for a layer without a bias.
+    `second_n` ..., the first one's sizes where these are missing. An LSTM has `w` time steps of `in_c` values and
+    `out_c` units; `time_major` is 1 where its first axis is the time. An SVDF has `in_c` inputs, `out_c` units of
+    `rank` filters each, and `kh` values of memory for each filter; `svdf_s16` keeps them in 16 bits. `without_bias`
+    is 1 for a layer without a bias.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -336,7 +345,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     if name not in COST_KINDS:
         raise ValueError(f"field 'kind' is '{name}'; allowed: {', '.join(COST_KINDS)}")
     kind = name.removesuffix("_s16").removesuffix("_s8").removesuffix("_s4").removesuffix("_per_channel")
-    size = _cost_sizes(record, kind)
+    size, bias = _cost_sizes(record, kind), not number(record.get(_BIAS) or 0, _BIAS, 0, 1)
     given = Dims(size["n"], size["h"], size["w"], size["in_c"])
     if kind in ("add", "mul"):
         return KernelCall(COST_KINDS[name], given, given, given)
@@ -345,6 +354,12 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
         return KernelCall(COST_KINDS[name], rows, Dims(None, None, None, None), rows)
     if kind == "transpose":
         return _transpose(given, size)
+    if kind == "lstm":
+        call = KernelCall(COST_KINDS[name], given, _NO_DIMS, given._replace(c=size["out_c"]))
+        return call._replace(time_major=bool(number(record.get(_TIME) or 0, _TIME, 0, 1)))
+    if kind == "svdf":
+        filters = Dims(size["rank"] * size["out_c"], size["kh"], 1, size["in_c"])
+        return KernelCall(COST_KINDS[name], given, filters, given._replace(c=size["out_c"]), bias=bias)
     return KernelCall(
         COST_KINDS[name],
         given,
@@ -355,7 +370,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
         dilation=Pair(size["dil_h"], size["dil_w"]),
         ch_mult=size["ch_mult"] if kind == "dw" else 0,
         per_channel=name == "fc_per_channel" if kind == "fc" else None,
-        bias=not number(record.get(_BIAS) or 0, _BIAS, 0, 1),
+        bias=bias,
         pad_front=Dims(0, size["pad_h"], size["pad_w"], size.get("front_c", 0)) if kind == "pad" else NO_FRONT,
     )
 

@@ -189,6 +189,8 @@ class LoopSizes(NamedTuple):
     """Which axis of the input each axis of a transpose's output is."""
     pad_front: FrontSizes
     """What a pad adds in front."""
+    time_major: bool
+    """Whether an LSTM takes a step of all sequences before the next one."""
     n: int
     """Images, or rows of a fully connected layer."""
     in_h: int
@@ -285,8 +287,8 @@ class LoopSizes(NamedTuple):
 
 LONGEST = 1 << 20
 """Largest size, stride, padding or dilation of windows that are counted one by one; no Cortex-M holds more."""
-OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8")
-"""Entry points whose output, or second operand, may have another number of images than the input."""
+OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8", "svdf_s8", "svdf_state_s16_s8")
+"""Entry points whose output, second operand or filter may have another number of images than the input."""
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 
@@ -311,7 +313,7 @@ def sizes_of(call: KernelCall) -> LoopSizes | None:
     damaged = any(isinstance(size, int) and size < 0 for size in known[:10] + known[17:])  # others are many at once
     if damaged or max(map(abs, windows)) > LONGEST:
         return None
-    return LoopSizes(call.permutation, FrontSizes(*front), *known)
+    return LoopSizes(call.permutation, FrontSizes(*front), call.time_major, *known)
 
 
 def add(counts: Counts, more: Counts, turns: int | None = None) -> None:

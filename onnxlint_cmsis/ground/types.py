@@ -240,7 +240,8 @@ class KernelCall(NamedTuple):
     input_dims: Dims
     """Input, NHWC."""
     filter_dims: Dims
-    """Filter: convolution [out_c,h,w,in_c/groups], depthwise [1,h,w,out_c], fully connected [depth,1,1,out_c]."""
+    """Filter: convolution [out_c,h,w,in_c/groups], depthwise [1,h,w,out_c], fully connected [depth,1,1,out_c], SVDF
+    [rank * out_c,memory,1,in_c]."""
     output_dims: Dims
     """Output, NHWC."""
     stride: Pair = Pair(1, 1)
@@ -261,6 +262,8 @@ class KernelCall(NamedTuple):
     """Whether the weights of a fully connected layer have a zero-point, which the kernel then adds to each."""
     initial_state: bool | None = False
     """Whether an LSTM starts from a state that the model gives, other than zeros; None where that is unknown."""
+    time_major: bool = False
+    """Whether the first axis of an LSTM's input is the time, and not the batch."""
     permutation: tuple[int, ...] = ()
     """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
     pad_front: Dims = NO_FRONT

@@ -147,6 +147,7 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     call = KernelCall(
         Function.LSTM.entry(kind), Dims(batch, 1, time, features), NO_DIMS, Dims(batch, 1, time, hidden),
         initial_state=True if False in zero else None if None in zero else False,
+        time_major=not node.int("layout"),
     )  # fmt: skip
     columns = None if features is None or hidden is None else features + hidden
     return Layer(node, call, {}, 1, assumed, product_of(batch, time, 4, hidden, columns))

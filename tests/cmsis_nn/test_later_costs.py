@@ -153,6 +153,78 @@ def test_a_transposed_convolution_costs_more_with_more_outputs(shape, in_c, out_
     assert all(less < other for less, other in pairwise(costs))
 
 
+def recurrent(kind: str, **sizes: int) -> KernelCall:
+    return call_of({"kind": kind, "in_c": 10, "out_c": 16, **sizes})
+
+
+@given(st.sampled_from(("lstm", "lstm_s16")), st.tuples(SIZES, SIZES, SIZES), st.sampled_from(list(Isa)))
+def test_an_lstm_costs_more_with_more_steps_inputs_and_units(kind, sizes, isa) -> None:
+    target = parse_isa(isa.value)
+    steps, inputs, units = sizes
+
+    def priced(**more: int) -> int:
+        return cost(recurrent(kind, **{"w": steps, "in_c": inputs, "out_c": units, **more}), target) or 0
+
+    step = priced(w=steps + 1) - priced()
+    assert 0 < priced() < min(priced(in_c=inputs + 16), priced(out_c=units + 16))
+    assert priced(w=steps + 2) - priced(w=steps + 1) == pytest.approx(step, abs=2)  # each step after the first the same
+
+
+@given(st.sampled_from(("svdf", "svdf_s16")), st.tuples(SIZES, SIZES, SIZES, SIZES), st.sampled_from(list(Isa)))
+def test_an_svdf_costs_more_with_more_of_each_size(kind, sizes, isa) -> None:
+    target = parse_isa(isa.value)
+    inputs, units, rank, memory = sizes
+
+    def priced(**more: int) -> int:
+        return (
+            cost(recurrent(kind, **{"in_c": inputs, "out_c": units, "rank": rank, "kh": memory, **more}), target) or 0
+        )
+
+    grown = (priced(in_c=inputs + 16), priced(out_c=units + 4), priced(rank=rank + 4), priced(kh=memory + 4))
+    assert 0 < priced() < min(grown)
+
+
+def test_a_recurrent_layer_has_a_cost_from_6_0_0_on() -> None:
+    calls = [recurrent(kind, w=5) for kind in ("lstm", "lstm_s16")]
+    calls += [recurrent(kind, rank=2, kh=8) for kind in ("svdf", "svdf_s16")]
+    for release, known in (("5.0.0", False), ("6.0.0", True), ("7.0.0", True), ("main", True)):
+        found = [cost(call, parse_isa(isa.value, release)) for call in calls for isa in Isa]
+        assert all((number is not None) is known for number in found), release
+
+
+@pytest.mark.parametrize("isa", list(Isa))
+@pytest.mark.parametrize("kind", ["lstm", "lstm_s16"])
+def test_main_takes_one_sequence_after_the_other_unless_time_comes_first(kind: str, isa: Isa) -> None:
+    one, three = (recurrent(kind, w=5, n=batch) for batch in (1, 3))
+    target = parse_isa(isa.value, "main")
+    alone, together = (cost(call, target) or 0 for call in (one, three))
+    assert 2.8 * alone < together < 3 * alone
+    assert (cost(three._replace(time_major=True), target) or 0) < together
+
+
+def test_an_initial_state_was_not_measured_on_main() -> None:
+    call = recurrent("lstm", w=5)
+    for state, known in ((False, True), (True, False), (None, False)):
+        assert (cost(call._replace(initial_state=state), parse_isa("dsp", "main")) is not None) is known
+        assert cost(call._replace(initial_state=state), parse_isa("dsp", "7.0.0")) is not None
+
+
+def test_an_lstm_with_large_scales_costs_a_little_less_than_predicted() -> None:
+    """arm_nn_requantize with a shift to the left saves what a rounding shift to the right takes."""
+    checked = 0
+    for record in fit_later_costs.records():
+        if record["part"] != "shifted":
+            continue
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        for build, measured in record["instructions"].items():
+            release, _, isa = build.rpartition("-")
+            number = cost(call, parse_isa(isa, release))
+            if number is not None:
+                assert 0.99 <= number / measured <= 1.12, (record, build, number)
+                checked += 1
+    assert checked > 150
+
+
 @given(st.permutations(range(4)), st.tuples(SIZES, SIZES, SIZES, SIZES), st.sampled_from(list(Isa)))
 def test_every_transpose_has_a_cost(order, sizes, isa) -> None:
     result = Dims(*(sizes[axis] for axis in order))

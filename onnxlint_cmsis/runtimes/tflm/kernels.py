@@ -2599,8 +2599,9 @@ def _svdf(p: Preparation) -> None:
         p.request(4 * batch * (shape[0] // p.view.option("rank")))
     if p.reference:
         return
-    size = Dims(shape[0], shape[1], 1, 1)
-    call = KernelCall("svdf_s8", size, size, size)
+    filters = Dims(shape[0], TIMES.of(p.view).shape[1], 1, shape[1])
+    units = shape[0] // p.view.option("rank")
+    call = KernelCall("svdf_s8", Dims(batch, 1, 1, shape[1]), filters, Dims(batch, 1, 1, units))
     sums = max(p.routed(call).buffer_size or 0, 0)
     if sums and p.build.speed:
         if not p.view.constant(FILTER.of(p.view)):
@@ -2668,7 +2669,8 @@ def _lstm(p: Preparation) -> None:
     _states(p, 4 if p.reference else 3)
     entry = f"lstm_unidirectional_{'s8' if data.elem_type == 'INT8' else 's16'}"
     features, steps = data.shape[-1], prod(data.shape[:-1]) // max(batch, 1)
-    p.runs(f"arm_{entry}", KernelCall(entry, Dims(batch, 1, steps, features), NO_FILTER, Dims(batch, 1, steps, width)))
+    call = KernelCall(entry, Dims(batch, 1, steps, features), NO_FILTER, Dims(batch, 1, steps, width))
+    p.runs(f"arm_{entry}", call._replace(time_major=bool(p.view.option("time_major"))))
 
 
 # All kernels.
