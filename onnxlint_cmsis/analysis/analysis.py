@@ -16,7 +16,7 @@ from onnxlint_cmsis.lower.checks import on_release
 from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import Work, work_of
+from onnxlint_cmsis.lower.work import Work, turns_at, turns_of, work_of
 from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, RuntimeVerdict, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.work import LayoutCopy, MemoryLayout
-    from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.host import HostComparison
     from onnxlint_cmsis.runtimes.runtime import FileInterpretation, MemoryReport, RuntimeRemark
@@ -182,11 +182,20 @@ class ModelAnalysis:
     @cached_property
     def work(self) -> dict[int, Work]:
         """What each node with something to compute does in every run, by its index."""
-        graph, records = self.graph, self.lowered.records
         return {
-            record.node.index: Work(0) if record.node.index in graph.once else work_of(graph, record)
-            for record in records
+            record.node.index: Work(0)
+            if record.node.index in self.graph.once
+            else work_of(self.graph, record).times(self.turns(record.node))
+            for record in self.lowered.records
         }
+
+    @cached_property
+    def _turns(self) -> dict[str, int | None]:
+        return turns_of(self.graph)
+
+    def turns(self, node: Node) -> int | None:
+        """How often a node runs in a run of the model; None in a loop of which that is not known."""
+        return turns_at(self._turns, node.graph) if self._turns else 1
 
     @property
     def repeated(self) -> tuple[LoweredLayer, ...]:
@@ -228,7 +237,20 @@ class ModelAnalysis:
         return self._costs[call, target]
 
     def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
-        """What a layer costs on a target where it has this verdict, in CMSIS-NN or in reference code."""
+        """What a layer costs on a target where it has this verdict, in CMSIS-NN or in reference code.
+
+        A layer in the body of a loop costs all turns together.
+        """
+        cost, turns = self._cost(record, target, verdict), self.turns(record.node)
+        if turns == 1:
+            return cost
+        if turns is None:
+            return LayerCost()
+        ends = cost.range and (cost.range[0] * turns, cost.range[1] * turns)
+        return LayerCost(None if cost.instructions is None else cost.instructions * turns, ends)
+
+    def _cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
+        """What a layer costs each time it runs."""
         if self.interpretation and not self.interpretation.has_cost(record.node, target):
             return LayerCost()
         if record.node.index in self.graph.once:

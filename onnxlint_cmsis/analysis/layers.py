@@ -72,7 +72,7 @@ class LayerReport(NamedTuple):
     effective: str = ""
     """Kernel that does the work; empty where there is none."""
     macs: int | None = None
-    """Multiply-accumulates; None where it has none, or a size is unknown."""
+    """Multiply-accumulates of a run; None where it has none, a size is unknown, or how often its loop turns."""
     instructions: int | None = None
     """Predicted instructions (not cycles) of a run; None where no one number is known."""
     instructions_range: tuple[int, int] | None = None
@@ -185,7 +185,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
         output=result,
         folded=record.folded,
         fused=record.fused,
-        macs=model.work[record.node.index].macs or (layer.macs if layer else None),
+        macs=model.work[record.node.index].macs or None,
         instructions=cost.instructions,
         instructions_range=cost.range,
     )

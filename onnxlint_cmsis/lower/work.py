@@ -32,13 +32,13 @@ from onnxlint_cmsis.lower.layer import (
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import MOVES, activation_type, dequantizes, quantizes
-from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Body, Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import MOVING, Elements
 from onnxlint_cmsis.operators.weighted import GEMM, MATMUL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.lower.layer import Places
@@ -63,19 +63,24 @@ SMALLEST = 0.01
 
 
 class Work(NamedTuple):
-    """What a node computes."""
+    """What a node computes in a run of the model."""
 
     macs: int | None
-    """Multiply-accumulates; 0 where it has none, None where a size is unknown."""
+    """Multiply-accumulates; 0 where it has none, None where a size is unknown, or how often a loop turns."""
     elements: int | None = 0
-    """Elements where there are none: of the input or the output, whichever has more; None where a size is unknown."""
+    """Elements where there are none: of the input or the output, whichever has more; None as for `macs`."""
     per_element: int = ELEMENT
     """Multiply-accumulates that an element counts as."""
 
     @property
     def effort(self) -> int | None:
-        """Multiply-accumulates, or as many as the elements count for; None where a size is unknown."""
+        """Multiply-accumulates, or as many as the elements count for; None where one of them is."""
         return self.macs or (None if self.macs is None or self.elements is None else self.per_element * self.elements)
+
+    def times(self, turns: int | None) -> Work:
+        """The same so often."""
+        macs, elements = (number and product_of(number, turns) for number in self[:2])  # nothing stays nothing
+        return self._replace(macs=macs, elements=elements)
 
 
 def work_of(graph: Graph, record: LoweredLayer) -> Work:
@@ -90,6 +95,103 @@ def work_of(graph: Graph, record: LoweredLayer) -> Work:
         return Work(0, _elements(graph, node.outputs), COPY)
     both = (*operands_of(node)[:1], *node.outputs[:1])
     return Work(0, _elements(graph, both), TABLE if record.code == "lookup" else ELEMENT)
+
+
+# How often the body of a loop runs.
+
+
+LOOPS = ("Loop", "Scan", "WHILE")
+"""Operators that run a body again and again."""
+AXES_SINCE = 9
+"""First opset in which Scan has no batch in front."""
+
+
+def turns_of(graph: Graph) -> dict[str, int | None]:
+    """How often the nodes of each loop's subgraphs run in a run of the model, by path; None where that is not known.
+
+    A subgraph within that of a loop has its own entry; `turns_at` finds that of a node.
+    """
+    turns: dict[str, int | None] = {}
+    for holder in graph.nodes:
+        kind = canonical(holder)
+        if kind not in LOOPS or not holder.bodies:
+            continue
+        first = _turns(graph, holder, kind)
+        for body in holder.bodies:
+            checked = body.attribute == "cond_subgraph"  # once more, to find that the loop ends
+            number = None if first is None or body.path in turns else first + checked
+            turns[body.path] = product_of(number, turns_at(turns, holder.graph))
+    return turns
+
+
+def turns_at(turns: Mapping[str, int | None], path: str) -> int | None:
+    """How often a node in the subgraph of a path runs: once where no loop holds it."""
+    while path:
+        if path in turns:
+            return turns[path]
+        path = path.rpartition("/")[0]
+    return 1
+
+
+def _turns(graph: Graph, holder: Node, kind: str) -> int | None:
+    body = holder.bodies[-1]
+    if kind == "WHILE":
+        return _counted(graph, holder, holder.bodies[0].outputs, body)
+    if kind == "Scan":
+        count = holder.int("num_scan_inputs")
+        axes = holder.ints("scan_input_axes", (0,) * count)
+        shapes = [graph.shape(name) for name in holder.inputs[len(holder.inputs) - count :]]
+        if holder.opset < AXES_SINCE or len(axes) != len(shapes):
+            return None
+        sizes = [
+            shape[axis] for shape, axis in zip(shapes, axes, strict=True) if shape and -len(shape) <= axis < len(shape)
+        ]
+        return next((size for size in sizes if size is not None), None)
+    goes_on = body.outputs[0] if body.outputs else ""
+    while (node := graph.producers.get(goes_on)) is not None and node.is_op("Identity") and node.inputs:
+        goes_on = node.inputs[0]
+    kept = len(body.inputs) > 1 and goes_on == body.inputs[1]
+    begins = not holder.inputs[1] or _number(graph, holder.inputs[1]) == 1
+    endless = begins if kept else begins and _number(graph, goes_on) == 1
+    turns = _number(graph, holder.inputs[0])
+    return max(turns, 0) if endless and turns is not None else None
+
+
+def _counted(graph: Graph, holder: Node, conditions: Sequence[str], body: Body) -> int | None:
+    """Turns of a WHILE that counts: it goes on while numbers, to which each turn adds a constant, are below others."""
+    turns: list[int] = []
+    pending = list(conditions)
+    while pending:
+        node = graph.producers.get(pending.pop())
+        if node is None or len(node.inputs) < 2:
+            return None
+        if node.op_type == "LOGICAL_AND":
+            pending += node.inputs
+            continue
+        counter, end = node.inputs[0], _number(graph, node.inputs[1])
+        formal = holder.bodies[0].inputs
+        if node.op_type != "LESS" or end is None or counter not in formal:
+            return None
+        position = formal.index(counter)
+        if position >= min(len(holder.inputs), len(body.inputs), len(body.outputs)):
+            return None
+        step = graph.producers.get(body.outputs[position])
+        begin = _number(graph, holder.inputs[position])
+        if step is None or step.op_type != "ADD" or body.inputs[position] not in step.inputs or begin is None:
+            return None
+        others = [name for name in step.inputs if name != body.inputs[position]]
+        added = _number(graph, others[0]) if len(others) == 1 else None
+        if added is None or added <= 0:
+            return None
+        turns.append(max(-((begin - end) // added), 0))
+    return min(turns, default=None)
+
+
+def _number(graph: Graph, tensor: str) -> int | None:
+    """The one integer that a constant holds; None for anything else."""
+    stored = graph.constants.get(tensor)
+    values = stored.values() if stored is not None and not stored.overridable else None
+    return int(values[0]) if values is not None and len(values) == 1 and isinstance(values[0], int) else None
 
 
 def share_of_work(work: Mapping[int, Work], nodes: Iterable[int]) -> float | None:

@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level
 from onnxlint_cmsis.lower.layer import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
+from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, turns_at, turns_of, work_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
     TFLM,
@@ -503,7 +503,11 @@ def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Con
 
 def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
     """What is to be said, once for each operator and reason."""
-    work = {layer.record.node.index: work_of(graph, layer.record) for layer in layers}
+    turns = turns_of(graph)
+    work = {
+        layer.record.node.index: work_of(graph, layer.record).times(turns_at(turns, layer.record.node.graph))
+        for layer in layers
+    }
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
         if layer.row and layer.row.cause:

@@ -143,8 +143,8 @@ def _arena(
 
 
 NAME = "TensorFlow Lite Micro"
-FREE = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
-"""Operators that copy bytes at most."""
+FREE = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "WHILE", "IF", "CALL_ONCE", "VAR_HANDLE"})
+"""Operators that copy bytes at most, run others, or point at what others keep."""
 INTEGERS = ("int32", "int64")
 """Types of arithmetic on sizes and indices, which is short."""
 REASONS = {
