@@ -80,10 +80,9 @@ not fixed. Operators are those of 1.1 to 1.5.1. The linter was compared with no 
   6.0.0 on; in float it is reference code. It carries no state from one run to the next: TensorFlow Lite Micro 90b983c2
   starts from zeros (`cmsis_nn/unidirectional_sequence_lstm.cc:287`).
 * SVDF is `arm_svdf_state_s16_s8` with an int16 state, and `arm_svdf_s8` with an int8 one.
-* The body of WHILE is judged layer by layer; the loop itself is no layer.
+* The body of WHILE is judged layer by layer, and costs as often as it runs, which a counter up to a constant tells, as
+  Keras writes it; else its cost is unknown. The loop itself is no layer.
 * GRU and RNN of ONNX have no function in CMSIS-NN, and no operator in TensorFlow Lite Micro.
-
-The instructions of LSTM and SVDF are not known, and the total leaves them out.
 
 An unrolled net runs, half of it in reference code, in more than ten times the arena of convolutions over time, which
 stay in CMSIS-NN. Nets (12 steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow
