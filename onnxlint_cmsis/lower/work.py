@@ -138,7 +138,7 @@ def _turns(graph: Graph, holder: Node, kind: str) -> int | None:
     if kind == "WHILE":
         return _counted(graph, holder, holder.bodies[0].outputs, body)
     if kind == "Scan":
-        count = holder.int("num_scan_inputs")
+        count = max(min(holder.int("num_scan_inputs"), len(holder.inputs)), 0)
         axes = holder.ints("scan_input_axes", (0,) * count)
         shapes = [graph.shape(name) for name in holder.inputs[len(holder.inputs) - count :]]
         if holder.opset < AXES_SINCE or len(axes) != len(shapes):
@@ -148,7 +148,10 @@ def _turns(graph: Graph, holder: Node, kind: str) -> int | None:
         ]
         return next((size for size in sizes if size is not None), None)
     goes_on = body.outputs[0] if body.outputs else ""
-    while (node := graph.producers.get(goes_on)) is not None and node.is_op("Identity") and node.inputs:
+    for _ in graph.nodes:  # a damaged file may go in circles
+        node = graph.producers.get(goes_on)
+        if node is None or canonical(node) != "Identity":
+            break
         goes_on = node.inputs[0]
     kept = len(body.inputs) > 1 and goes_on == body.inputs[1]
     begins = not holder.inputs[1] or _number(graph, holder.inputs[1]) == 1
@@ -160,24 +163,26 @@ def _turns(graph: Graph, holder: Node, kind: str) -> int | None:
 def _counted(graph: Graph, holder: Node, conditions: Sequence[str], body: Body) -> int | None:
     """Turns of a WHILE that counts: it goes on while numbers, to which each turn adds a constant, are below others."""
     turns: list[int] = []
-    pending = list(conditions)
+    pending, seen = list(conditions), set[str]()
     while pending:
-        node = graph.producers.get(pending.pop())
-        if node is None or len(node.inputs) < 2:
+        name = pending.pop()
+        node = graph.producers.get(name)
+        if node is None or len(node.inputs) < 2 or name in seen:
             return None
-        if node.op_type == "LOGICAL_AND":
+        seen.add(name)
+        if canonical(node) == "And":
             pending += node.inputs
             continue
         counter, end = node.inputs[0], _number(graph, node.inputs[1])
         formal = holder.bodies[0].inputs
-        if node.op_type != "LESS" or end is None or counter not in formal:
+        if canonical(node) != "Less" or end is None or counter not in formal:
             return None
         position = formal.index(counter)
         if position >= min(len(holder.inputs), len(body.inputs), len(body.outputs)):
             return None
         step = graph.producers.get(body.outputs[position])
         begin = _number(graph, holder.inputs[position])
-        if step is None or step.op_type != "ADD" or body.inputs[position] not in step.inputs or begin is None:
+        if step is None or canonical(step) != "Add" or body.inputs[position] not in step.inputs or begin is None:
             return None
         others = [name for name in step.inputs if name != body.inputs[position]]
         added = _number(graph, others[0]) if len(others) == 1 else None

@@ -188,16 +188,16 @@ def test_a_recurrent_layer_has_a_cost_from_6_0_0_on() -> None:
     calls = [recurrent(kind, w=5) for kind in ("lstm", "lstm_s16")]
     calls += [recurrent(kind, rank=2, kh=8) for kind in ("svdf", "svdf_s16")]
     for release, known in (("5.0.0", False), ("6.0.0", True), ("7.0.0", True), ("main", True)):
-        found = [cost(call, parse_isa(isa.value, release)) for call in calls for isa in Isa]
-        assert all((number is not None) is known for number in found), release
+        costs = [cost(call, parse_isa(isa.value, release)) for call in calls for isa in Isa]
+        assert all((number is not None) is known for number in costs), release
 
 
 @pytest.mark.parametrize("isa", list(Isa))
 @pytest.mark.parametrize("kind", ["lstm", "lstm_s16"])
 def test_main_takes_one_sequence_after_the_other_unless_time_comes_first(kind: str, isa: Isa) -> None:
-    one, three = (recurrent(kind, w=5, n=batch) for batch in (1, 3))
+    single, three = (recurrent(kind, w=5, n=batch) for batch in (1, 3))
     target = parse_isa(isa.value, "main")
-    alone, together = (cost(call, target) or 0 for call in (one, three))
+    alone, together = (cost(call, target) or 0 for call in (single, three))
     assert 2.8 * alone < together < 3 * alone
     assert (cost(three._replace(time_major=True), target) or 0) < together
 
