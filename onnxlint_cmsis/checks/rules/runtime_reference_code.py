@@ -195,7 +195,8 @@ g (int8[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, 
     RuleCause(
         "recurrent",
         "Converters write a recurrent layer in several ways.",
-        "Lint the converted file, which has the operators that run.",
+        "Lint the converted file. A layer of Keras with unroll=True becomes plain operators, which run; Conv1D over "
+        "time stays in CMSIS-NN.",
         f"{K}cmsis_nn/unidirectional_sequence_lstm.cc",
         Example(
             """
