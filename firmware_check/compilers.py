@@ -6,18 +6,22 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
+from onnxlint_cmsis.checks.rules import runtime_stops, runtime_wrong
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.checks.rule import Rule
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
     from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.runtimes.executorch import Plan
 
 
 # The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's.
@@ -177,8 +181,12 @@ class Trouble(NamedTuple):
 
     def of(self, hazard: Hazard) -> list[str]:
         """The part that a hazard explains; after an error, values too."""
+        return self.shown(hazard.kind)
+
+    def shown(self, kind: str) -> list[str]:
+        """The part that a kind of hazard explains."""
         said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong]
-        return said if any(getattr(self, name) for name in SHOWS[hazard.kind]) else []
+        return said if any(getattr(self, name) for name in SHOWS[kind]) else []
 
 
 def code_of(hazard: Hazard) -> str:
@@ -201,3 +209,32 @@ def unseen(predicted: Route | None, trouble: Trouble, target: Target, assembly: 
         sure = hazard.kind in SURE and hazard.on(target)
         if sure and (assembly or not hazard.assembly) and not trouble.of(hazard):
             yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"
+
+
+# A plan for another core, of a program that holds its calls as they are made.
+
+
+PLAN_KINDS: Mapping[RuntimeVerdict, tuple[Rule, str]] = {
+    RuntimeVerdict.REFUSED: (runtime_stops.RULE, "returns-error"),
+    RuntimeVerdict.WRONG: (runtime_wrong.RULE, "overrun"),
+    RuntimeVerdict.UNDECIDED: (runtime_wrong.RULE, "too-large"),
+}
+"""What becomes of a call for its plan, to the rule that says so and the kind of hazard that shows the same."""
+STOPS = f"{runtime_stops.RULE.code}[plan]"
+"""Rule that reports a call whose plan ends the firmware."""
+
+
+def defects_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
+    """Code of the rule with its cause, and what was seen of a plan for another core."""
+    if plan is not None and plan.verdict is not None and plan.verdict in PLAN_KINDS:
+        rule, kind = PLAN_KINDS[plan.verdict]
+        if said := trouble.shown(kind):
+            yield f"{rule.code}[{plan.cause}]", f"{'; '.join(said)}; as predicted: {plan.reason}"
+
+
+def unseen_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[str]:
+    """What is said of a plan whose effect did not occur; one that may have none says nothing."""
+    if plan is not None and plan.verdict in (RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG):
+        rule, kind = PLAN_KINDS[plan.verdict]
+        if not trouble.shown(kind):
+            yield f"predicted {rule.code}[{plan.cause}], whose effect was not seen: {plan.reason}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _KERNEL = re.compile(
-    r"arm_(convolve|depthwise_conv|transpose_conv|fully_connected|avgpool|max_pool|softmax|elementwise|concatenation|pad"
+    r"arm_(convolve|depthwise_conv|transpose|fully_connected|avgpool|max_pool|softmax|elementwise|concatenation|pad"
     r"|maximum|minimum|batch_matmul|lstm|svdf|depthwise_separable_conv|maxpool|avepool|relu)_"
 )
 _NO_KERNEL = re.compile(r"_get_|_wrapper_|_to_conv_")

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from firmware_check.compilers import Trouble, judges_costs, known_defects, unseen
+from firmware_check.compilers import (
+    Trouble,
+    defects_of_plan,
+    judges_costs,
+    known_defects,
+    unseen,
+    unseen_of_plan,
+)
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.runtimes.executorch import Plan
 
 
 # What one model did on one board with one compiler.
@@ -176,6 +185,8 @@ def _blamed_on_compiler(layer: LayerVerdict, compiler: str, others: list[TargetC
 # Predicted against observed, layer by layer.
 
 
+ARGUMENT_ERROR = -1
+"""ARM_CMSIS_NN_ARG_ERROR, which a kernel returns where it has no buffer."""
 COST_TOLERANCE = 0.1, 200
 """Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
 that channels whose weights are all zero take up to a tenth less."""
@@ -218,19 +229,24 @@ def judge(
     traced, plain = reports
     target = bench.target
     predicted = route(step.call, target) if step.call is not None and step.function else None
+    plan = step.plan.outcome(target) if step.plan is not None else None
     instructions = None
     if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
-    defects = [Disagreement(*defect) for defect in known_defects(predicted, trouble)]
-    texts = [("FWC001", text) for text in _dispatch(predicted, observed, traced)]
+    defects = [
+        Disagreement(*defect) for defect in (*known_defects(predicted, trouble), *defects_of_plan(plan, trouble))
+    ]
+    texts = [("FWC001", text) for text in _dispatch(step, predicted, observed, traced, plan)]
     texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
-    absent = unseen(predicted, trouble, target, bench.compiler.assembly)
+    absent = [*unseen(predicted, trouble, target, bench.compiler.assembly), *unseen_of_plan(plan, trouble)]
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
     texts += [("FWC001", text) for text in absent]
+    if "block" in step.numbers:  # the prediction is that of one call of several
+        instructions = None
     judged = step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler)
     if judged and instructions is not None:
         measured = plain.instructions
@@ -256,6 +272,8 @@ def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observ
 
 
 def _allowed(step: Step) -> int:
+    if step.plan is not None:
+        return 0
     if step.function == "arm_softmax_s16":
         return softmax_wide_steps(cast(int, step.numbers["row"]))
     curve = int(_CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
@@ -309,20 +327,26 @@ def _rounded_twice(step: Step) -> float:
 def dispatch_of(step: Step, target: Target, observed: Observed, report: LayerReport) -> list[str]:
     """What of a call's kernels, status and scratch is not as predicted."""
     predicted = route(step.call, target) if step.call is not None and step.function else None
-    return _dispatch(predicted, observed, report)
+    return _dispatch(step, predicted, observed, report)
 
 
-def _dispatch(predicted: Route | None, observed: Observed, report: LayerReport) -> list[str]:
+def _dispatch(
+    step: Step, predicted: Route | None, observed: Observed, report: LayerReport, plan: Plan | None = None
+) -> list[str]:
     if predicted is None:
         return [f"it returned status {report.status}"] if report.status else []
     disagreements = []
     chain = predicted.chain or ((predicted.kernel,) if predicted.kernel else ())
     if not _same_chain(chain, observed.chain):
         disagreements.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
+    elif plan is not None and plan.verdict is RuntimeVerdict.REFUSED:  # it returns before it gets further
+        return disagreements if report.status == ARGUMENT_ERROR else [f"it returned status {report.status}"]
     elif predicted.effective and not _same_chain((predicted.effective,), (observed.effective,)):
         disagreements.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")
     if predicted.status is not None and predicted.status != report.status:
         disagreements.append(f"predicted status {predicted.status}, returned {report.status}")
+    if step.plan is not None and step.plan.scratch is not None:  # no size function is asked
+        return disagreements
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:

@@ -162,13 +162,15 @@ def _largest(sizes: Sequence[Bytes]) -> Bytes:
 
 
 def _constants(step: Step, target: Target) -> int:
-    """The linter's number for a call, else what reference code is laid out to read."""
-    known = parameters(step.call, target) if step.call is not None and step.function else None
+    """The linter's number for a call, else what the file holds, or reference code is laid out to read."""
+    known = parameters(step.call, target) if step.call is not None and step.function and not step.plan else None
     return known.total if known else sum(array.bytes for array in step.arrays)
 
 
 def scratch_of(step: Step, target: Target) -> int:
-    """The linter's number for a call, else what reference code asks for."""
+    """What the file plans, or the linter's number for a call, else what reference code asks for."""
+    if step.plan is not None and step.plan.scratch is not None:
+        return sum(step.plan.scratch)
     if step.call is None or not step.function:
         return step.scratch
     taken = route(step.call, target)

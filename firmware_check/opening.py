@@ -58,10 +58,10 @@ class OpenedModel:
     program: Program
     """Layers of the model as firmware computes them."""
     reference: LayerReference
-    """The model in ONNX Runtime, or in LiteRT for a `.tflite` model."""
+    """The model in ONNX Runtime, in LiteRT for a `.tflite` model, in integers for a `.pte` program."""
 
     def analysis(self, target: Target) -> ModelAnalysis:
-        """What the linter makes of it on a target: of a `.tflite` file the calls of TensorFlow Lite Micro."""
+        """What the linter makes of it on a target: of other files than ONNX models the calls of their runtime."""
         from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 
         graph = None if format_of(self.path).interpreter else self.graph
@@ -97,9 +97,12 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
 
 
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
-    opener = OPENERS.get(format_of(path).name)
+    form = format_of(path)
+    opener = OPENERS.get(form.name)
     if opener is None:
-        raise FirmwareError(f"no firmware is made of {format_of(path).suffix} files")
+        raise FirmwareError(f"no firmware is made of {form.suffix} files")
+    if form.interpreter and options.input_shapes:
+        raise FirmwareError(f"--input-shape is for ONNX models; a {form.suffix} file states all sizes")
     return opener(path, library, options, folder)
 
 
@@ -118,19 +121,31 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
 
-def _open_tflite(path: str, library: Library, options: Options, _folder: Path) -> OpenedModel:
+def _open_tflite(path: str, library: Library, _options: Options, _folder: Path) -> OpenedModel:
     """A `.tflite` model: quantized already, and its sizes are those of its tensors."""
     from firmware_check.tflite.litert_reference import LiteRtReference, opened
     from firmware_check.tflite.program import tflite_program
     from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 
-    if options.input_shapes:
-        raise FirmwareError("--input-shape is for ONNX models; a .tflite file states all sizes")
     model = opened(path)
     return OpenedModel(path, False, to_graph(model), tflite_program(model, library), LiteRtReference(model))
 
 
-OPENERS = {"onnx": _open_onnx, "tflite": _open_tflite}
+def _open_pte(path: str, library: Library, _options: Options, _folder: Path) -> OpenedModel:
+    """A `.pte` program: its calls of CMSIS-NN as they stand there."""
+    from firmware_check.executorch import IntegerReference, executorch_program
+    from onnxlint_cmsis.formats.pte.to_graph import load_pte
+    from onnxlint_cmsis.model.graph import ModelError
+
+    try:
+        loaded = load_pte(path)
+    except ModelError as error:
+        raise FirmwareError(error.message) from None
+    program = executorch_program(loaded, library)
+    return OpenedModel(path, False, loaded.graph, program, IntegerReference(loaded, program))
+
+
+OPENERS = {"onnx": _open_onnx, "tflite": _open_tflite, "pte": _open_pte}
 """What reads files of each format, by its name, as firmware."""
 
 

@@ -19,7 +19,10 @@ from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
+    from collections.abc import Callable
+
+    from onnxlint_cmsis.ground.types import KernelCall, Target
+    from onnxlint_cmsis.runtimes.executorch import Plan
 
 
 # Quantized arithmetic's constants, computed as TensorFlow Lite computes them.
@@ -229,6 +232,15 @@ class Array:
         return int(self.values.size) * _WIDTH[self.c_type]
 
 
+class FilePlan(NamedTuple):
+    """What a file plans for a call that it holds as it is made."""
+
+    scratch: tuple[int, ...] | None
+    """Bytes of each scratch buffer; None where the size functions answer when it runs."""
+    outcome: Callable[[Target], Plan]
+    """What comes of it on a target."""
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One layer of the firmware."""
@@ -257,6 +269,8 @@ class Step:
     """Whether the output may lie where the first input lies."""
     scratch: int = 0
     """Bytes that reference code asks for."""
+    plan: FilePlan | None = None
+    """Of a call that stands in the file with all its numbers: its reference computes the same bits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ class IntegerSoftmax(NamedTuple):
 
 
 UNDEFINED = (
-    "{count} outputs are compared with {runtime} alone: the exponentials of their rows sum to 512 times the largest or "
+    "{count} outputs are {how}: the exponentials of their rows sum to 512 times the largest or "
     "more, and arm_nn_softmax_common_s8.c then shifts by 32 bits or more, which C leaves open"
 )
 """Remark for outputs that C does not define."""

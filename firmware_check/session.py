@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from firmware_check.build import STACK, Bench, Image
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
-from firmware_check.compilers import judges_costs, label_of
+from firmware_check.compilers import STOPS, judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.groups import check_room, groups_of, halves
@@ -38,6 +38,7 @@ from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
@@ -160,7 +161,8 @@ def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, 
     runner = _Runner(model, replace(bench, watch=progress.ran), bench.target, folder)
     progress.at(f"compiling {len(steps)} layers")
     try:
-        return runner.layer_by_layer(inputs) if per_layer or model.program.foreign else runner.whole(inputs)
+        apart = per_layer or model.program.foreign or any(map(runner.end_of, steps))
+        return runner.layer_by_layer(inputs) if apart else runner.whole(inputs)
     finally:
         progress.close()
 
@@ -240,14 +242,23 @@ class _Runner:
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
         """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
-        steps = self.model.program.steps
+        steps = [step for step in self.model.program.steps if not self.end_of(step)]
         groups, large = groups_of(steps, self.bench.board, self.target)
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
         runs = [ran for group in groups for ran in self._group(group, known, large)]
         if not runs:
-            raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
+            why = f"{large[0][0].label}: {large[0][1]}" if large else "each would end the firmware"
+            raise FirmwareError(f"no layer fits the board: {why}" if large else f"no layer runs: {why}")
         left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
-        return self._check(runs, True, tuple(left))
+        ended = [(step.label, end) for step in self.model.program.steps if (end := self.end_of(step))]
+        check = self._check(runs, True, (*left, *ended))
+        stops = tuple((label, STOPS) for label, _ in ended)
+        return replace(check, unseen=(*check.unseen, *stops))
+
+    def end_of(self, step: Step) -> str:
+        """Why a layer is not run: it would end the firmware; empty for one that runs."""
+        plan = step.plan.outcome(self.target) if step.plan is not None else None
+        return plan.reason if plan is not None and plan.verdict is RuntimeVerdict.HALTS else ""
 
     def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
         """A group of layers in one image; in two where they turn out not to fit together."""
@@ -320,13 +331,14 @@ class _Runner:
 
     def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
         """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
-        differences = self._differences(step, memory, output)
         expected = softmax_output(step, memory[step.inputs[0].buffer])
         if expected is None:
-            return ComparedOutputs(differences)
+            return ComparedOutputs(self._differences(step, memory, output))
+        differences = None if step.plan else self._differences(step, memory, output)
         unlike = compare(output[expected.defined], expected.values[expected.defined], "plain integers")
         left = output.size - unlike.total
-        remarks = (UNDEFINED.format(count=left, runtime=self.model.reference.runtime),) if left else ()
+        how = f"compared with {differences.runtime} alone" if differences else "not compared"
+        remarks = (UNDEFINED.format(count=left, how=how),) if left else ()
         return ComparedOutputs(differences, unlike, remarks)
 
     def _differences(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> Differences:

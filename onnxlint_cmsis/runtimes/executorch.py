@@ -465,13 +465,20 @@ def written(kernel_call: KernelCall, taken: Route, isa: Isa) -> int | None:
     return None
 
 
-def plan_of(call: ProgramCall, kernel_call: KernelCall, taken: Route, target: Target, lost_bias: bool) -> Plan:
-    """What comes of a call's plan on a target; `lost_bias` tells whether its kernel sums hold a bias."""
+LOST_BIAS = {
+    Isa.SCALAR: "its bias is in the kernel sums alone, which only MVE reads: the result lacks the bias",
+    Isa.MVE: "its kernel sums do not hold its bias, and MVE reads these alone: the result lacks the bias",
+}
+"""Where the bias of a dense layer is lost, and why: on MVE, or on what is not MVE."""
+
+
+def plan_of(call: ProgramCall, kernel_call: KernelCall, taken: Route, target: Target, lost_bias: Isa | None) -> Plan:
+    """What comes of a call's plan on a target; `lost_bias` is a key of LOST_BIAS where a bias is lost."""
     plan = Plan(planned(call), needed(call, kernel_call, taken))
+    if call.op == LINEAR and lost_bias is (Isa.MVE if target.isa is Isa.MVE else Isa.SCALAR):
+        return plan._replace(verdict=RuntimeVerdict.WRONG, reason=LOST_BIAS[lost_bias])
     if call.op == LINEAR and target.isa is not Isa.MVE:
-        text = "its bias is in the kernel sums alone, which only MVE reads: the result lacks the bias"
-        lost = lost_bias and call.tensor("bias") is None
-        return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text) if lost else plan
+        return plan
     short = next(((have, want) for have, want in zip(plan.given, plan.needed, strict=False) if have < want), None)
     size = written(kernel_call, taken, target.isa)
     if short is None or (short[0] and size is not None and size <= short[0]):
@@ -494,23 +501,27 @@ def plan_of(call: ProgramCall, kernel_call: KernelCall, taken: Route, target: Ta
     return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text)
 
 
-def bias_in_sums(loaded: LoadedProgram, call: ProgramCall) -> bool:
-    """Whether the kernel sums of a dense layer hold a bias; also where its constants cannot be read.
+def lost_bias(loaded: LoadedProgram, call: ProgramCall) -> Isa | None:
+    """Where the bias of a dense layer is lost, a key of LOST_BIAS; None for nowhere.
 
     The exporter sums offset × (weight + weight offset) over each row of the weights, and adds the bias
-    (passes/aten_to_cortex_m_pass.py: _compute_kernel_sum).
+    (passes/aten_to_cortex_m_pass.py: _compute_kernel_sum). Sums whose constants cannot be read count as holding one.
+    MVE takes the sums for the bias, other code the bias (arm_nn_vec_mat_mult_t_s8.c:60-92).
     """
-    sums, weights = call.tensor("kernel_sum"), call.tensor("weights")
-    if sums is None or weights is None:
-        return False
+    sums, weights, bias = (call.tensor(name) for name in ("kernel_sum", "weights", "bias"))
+    if call.op != LINEAR or sums is None or weights is None:
+        return None
     import numpy as np
 
     data = [loaded.program.bytes_of(tensor) for tensor in (sums, weights)]
-    if not all(data) or weights.elem_type != "int8" or sums.elem_type != "int32":
-        return True
-    rows = np.frombuffer(data[1], np.int8).reshape(weights.shape).astype(np.int64) + call.number_of("filter_offset")
-    totals = np.frombuffer(data[0], np.int32).reshape(-1)
-    return totals.size != len(rows) or bool((totals != call.number_of("input_offset") * rows.sum(axis=1)).any())
+    held = True
+    if all(data) and weights.elem_type == "int8" and sums.elem_type == "int32":
+        rows = np.frombuffer(data[1], np.int8).reshape(weights.shape).astype(np.int64) + call.number_of("filter_offset")
+        totals = np.frombuffer(data[0], np.int32).reshape(-1)
+        held = totals.size != len(rows) or bool((totals != call.number_of("input_offset") * rows.sum(axis=1)).any())
+    if bias is None:
+        return Isa.SCALAR if held else None
+    return Isa.MVE if not held and any(loaded.program.bytes_of(bias)) else None
 
 
 # What becomes of each call.
@@ -588,9 +599,9 @@ class Interpretation:
         return tuple(kernel_calls)
 
     @cached_property
-    def _biases(self) -> tuple[bool, ...]:
-        """Of each call, whether it is a dense layer whose kernel sums hold a bias."""
-        return tuple(call.op == LINEAR and bias_in_sums(self.loaded, call) for call in self.loaded.calls)
+    def _biases(self) -> tuple[Isa | None, ...]:
+        """Of each call, where the bias of a dense layer is lost."""
+        return tuple(lost_bias(self.loaded, call) for call in self.loaded.calls)
 
     def _route(self, kernel_call: KernelCall, target: Target) -> Route:
         return route(kernel_call, self._runtime.library(kernel_call.entry, target))
@@ -602,8 +613,15 @@ class Interpretation:
             self._rows[target] = tuple(self._row(call, kernel_call, target, bias) for call, kernel_call, bias in calls)
         return self._rows[target]
 
+    def plan(self, number: int, target: Target) -> Plan:
+        """What comes on a target of the plan of a call that reaches CMSIS-NN; `number` is that of its node."""
+        call, kernel_call = self.loaded.calls[number], self._kernel_calls[number]
+        if not isinstance(kernel_call, KernelCall):
+            raise TypeError(f"call {number} reaches no function of CMSIS-NN")
+        return plan_of(call, kernel_call, self._route(kernel_call, target), target, self._biases[number])
+
     def _row(
-        self, call: ProgramCall, kernel_call: KernelCall | NotRunError | None, target: Target, bias: bool
+        self, call: ProgramCall, kernel_call: KernelCall | NotRunError | None, target: Target, bias: Isa | None
     ) -> ProgramRow:
         front = (call.method, call.number, call.op, call.label)
         if isinstance(kernel_call, NotRunError):

@@ -76,10 +76,13 @@ CMSIS_NN, WRONG, REFUSED = RuntimeVerdict.CMSIS_NN, RuntimeVerdict.WRONG, Runtim
         (dense(None, [2048 + 5, 2048]), [CMSIS_NN, WRONG, WRONG]),
         (dense(None, [2048, 2048]), [CMSIS_NN] * 3),
         (dense([5, 0], [2048 + 5, 2048]), [CMSIS_NN] * 3),
+        (dense([5, 0], [2048, 2048]), [WRONG, CMSIS_NN, CMSIS_NN]),
+        (dense([0, 0], [2048, 2048]), [CMSIS_NN] * 3),
     ],
     ids=[
         "depthwise-mve", "depthwise-none", "depthwise-at-run-time", "pointwise-mve", "pointwise-dsp", "conv-dsp",
         "conv-mve", "conv-none", "dense-dsp", "dense-mve", "dense-mve-without-bias", "dense-with-both",
+        "dense-with-a-bias-outside-the-sums", "dense-with-a-bias-of-zeros",
     ],
 )  # fmt: skip
 def test_a_plan_for_another_core(writer: PteWriter, expected: list[RuntimeVerdict]) -> None:

@@ -1,0 +1,481 @@
+"""A `.pte` program as firmware: its calls of CMSIS-NN with the buffers that the file plans, and what they compute.
+
+Every number of a call stands in the file, so the reference is the kernel's arithmetic in integers, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from firmware_check.errors import FirmwareError
+from firmware_check.evidence.call_runs import EXTREMES, work
+from firmware_check.evidence.exact_arithmetic import CallNumbers, computed, summed
+from firmware_check.program import (
+    ADD_LEFT_SHIFT,
+    AddConstants,
+    Array,
+    FilePlan,
+    Program,
+    Quantization,
+    SoftmaxConstants,
+    Step,
+    Value,
+)
+from firmware_check.reading.forms import Unsupported, refuse_out_of_range
+from firmware_check.reference import softmax_output
+from onnxlint_cmsis.ground.types import Dims, Isa, Target
+from onnxlint_cmsis.runtimes.executorch import KERNELS, LINEAR, Interpretation, is_channel_broadcast, planned
+from onnxlint_cmsis.runtimes.host import Multiplier, requantized
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH
+
+if TYPE_CHECKING:
+    from firmware_check.library import Library
+    from firmware_check.program import Elements
+    from firmware_check.reference import Arrays
+    from onnxlint_cmsis.formats.pte.program import PteTensor
+    from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
+    from onnxlint_cmsis.ground.types import KernelCall, Pair
+
+
+INT8 = (-128, 127)
+"""Limits of an output whose operator names none."""
+SUMS_HOLD_BIAS = "7.0.0"
+"""First release whose kernel sums hold the bias."""
+MOST = 1 << 25
+"""Elements of a call, or of all its windows, that are computed on the host at most: no board holds more."""
+LONGEST_SHIFT = 31
+
+
+# The numbers of each kind of call: as ExecuTorch's kernels hand them to CMSIS-NN (backends/cortex_m/ops/*.cpp).
+
+
+class _Call(NamedTuple):
+    """One call of a program on its way to a layer."""
+
+    loaded: LoadedProgram
+    """The file."""
+    call: ProgramCall
+    """The call with its arguments by name."""
+    kernel: KernelCall
+    """The call of CMSIS-NN that it makes."""
+
+    def constant(self, name: str) -> Elements | None:
+        """Values of a constant argument, as they lie in memory; None where it is left out."""
+        tensor = self.call.tensor(name)
+        return None if tensor is None else _values(self.loaded, tensor, f"its {name}")
+
+    def channels(self, name: str) -> Elements | None:
+        """Values of a constant argument, one for each output channel."""
+        values, count = self.constant(name), self.kernel.output_dims.c or 0
+        if values is not None and values.size != count:
+            raise Unsupported(f"its {name} has {values.size} numbers for {count} output channels")
+        return values
+
+    def multiplier(self, value: str, shift: str) -> Multiplier:
+        """A multiplier of two arguments."""
+        return Multiplier(self.call.number_of(value), _short(self.call.number_of(shift)))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Smallest and largest integer of the output."""
+        return self.call.number_of("activation_min", INT8[0]), self.call.number_of("activation_max", INT8[1])
+
+
+def _values(loaded: LoadedProgram, tensor: PteTensor, what: str) -> Elements:
+    if tensor.data is None:
+        raise Unsupported(f"{what} is computed, or lies in another file")
+    return np.frombuffer(loaded.program.bytes_of(tensor), np.dtype(tensor.elem_type)).reshape(-1)
+
+
+def _short(shift: int) -> int:
+    if abs(shift) > LONGEST_SHIFT:
+        raise Unsupported(f"it shifts by {shift} bits; a register has 32")
+    return shift
+
+
+class _Numbers(NamedTuple):
+    """What a layer of the firmware needs beside its call."""
+
+    numbers: Mapping[str, object]
+    """Numbers of the template's macro."""
+    offsets: tuple[int, ...]
+    """What is added to each input."""
+    result: int = 0
+    """Zero-point of the output."""
+    arrays: tuple[Array, ...] = ()
+    """Weights and the like."""
+
+
+def _weighted(made: _Call) -> _Numbers:
+    weights = made.constant("weights" if made.call.op == LINEAR else "weight")
+    if weights is None:
+        raise Unsupported("it has no weights")
+    count = prod(size or 0 for size in made.kernel.filter_dims)
+    if weights.size != count:
+        raise Unsupported(f"its weights are {weights.size} numbers where {count} are read")
+    numbers: dict[str, object] = {
+        "limits": made.limits,
+        "filter_offset": made.call.number_of("filter_offset"),
+        "per_channel": False,
+    }
+    pairs = {name: made.channels(f"requantize_{name}") for name in ("multipliers", "shifts")}
+    if made.call.op == LINEAR:
+        first = [made.call.numbers_of(f"requantize_{name}")[:1] for name in pairs]
+        if not all(first):
+            raise Unsupported("it has no multiplier or shift")
+        numbers["output"] = Multiplier(first[0][0], _short(first[1][0]))
+    for shift in () if pairs["shifts"] is None else pairs["shifts"].tolist():
+        _short(shift)
+    constants = (
+        ("weights", "int8_t", weights),
+        ("bias", "int32_t", made.channels("bias")),
+        ("sums", "int32_t", made.channels("kernel_sum")),
+        *((name, "int32_t", values) for name, values in pairs.items()),
+    )
+    arrays = tuple(Array(name, kind, values) for name, kind, values in constants if values is not None)
+    return _Numbers(numbers, (made.call.number_of("input_offset"),), made.call.number_of("output_offset"), arrays)
+
+
+def _pool(made: _Call) -> _Numbers:
+    return _Numbers({"limits": made.limits}, (0,))
+
+
+def _operands(made: _Call) -> tuple[Mapping[str, object], bool]:
+    """The elements of one call of several, where there are several, and whether the operands change places."""
+    first, second, result = (cast("PteTensor", made.call.tensor("self")), cast("PteTensor", made.call.tensor("other")),
+                             cast("PteTensor", made.call.written))  # fmt: skip
+    sizes = prod(first.sizes), prod(second.sizes)
+    if not is_channel_broadcast(first, second):
+        return {}, False
+    if max(sizes) != prod(result.sizes):
+        raise Unsupported(f"it writes {prod(result.sizes)} elements of operands of {sizes[0]} and {sizes[1]}")
+    return {"block": first.sizes[1]}, sizes[0] < sizes[1]
+
+
+def _add(made: _Call) -> _Numbers:
+    block, swapped = _operands(made)
+    pairs = [(f"{name}_multiplier", f"{name}_shift") for name in ("self", "other", "output")]
+    first, second, output = (made.multiplier(*pair) for pair in pairs)
+    offsets = -made.call.number_of("self_zero_point"), -made.call.number_of("other_zero_point")
+    if swapped:
+        first, second, offsets = second, first, offsets[::-1]
+    numbers = {
+        **block, "limits": made.limits, "offsets": offsets, "left_shift": ADD_LEFT_SHIFT[8],
+        "constants": AddConstants(first, second, output), "swapped": swapped,
+    }  # fmt: skip
+    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+
+
+def _mul(made: _Call) -> _Numbers:
+    block, swapped = _operands(made)
+    offsets = -made.call.number_of("self_zero_point"), -made.call.number_of("other_zero_point")
+    offsets = offsets[::-1] if swapped else offsets
+    output = made.multiplier("output_multiplier", "output_shift")
+    numbers = {**block, "limits": INT8, "offsets": offsets, "output": output, "swapped": swapped}
+    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+
+
+def _extreme(_made: _Call) -> _Numbers:
+    return _Numbers({"constant": None, "limits": INT8}, (0, 0))
+
+
+def _softmax(made: _Call) -> _Numbers:
+    constants = SoftmaxConstants(made.multiplier("input_multiplier", "input_shift"), made.call.number_of("diff_min"))
+    rows, row = made.kernel.input_dims.n, made.kernel.input_dims.c
+    return _Numbers({"limits": INT8, "rows": rows, "row": row, "constants": constants}, (0,), INT8[0])
+
+
+def _transpose(made: _Call) -> _Numbers:
+    size, result = _sizes(made.kernel.input_dims), _sizes(made.kernel.output_dims)
+    order = made.kernel.permutation
+    if tuple(size[axis] for axis in order) != result[: len(order)]:
+        raise Unsupported(f"its result has sizes {list(result)}, not those of its input in the order {list(order)}")
+    return _Numbers({"limits": INT8, "size": size, "result": result}, (0,))
+
+
+def _pad(made: _Call) -> _Numbers:
+    size, before, after = (
+        _sizes(made.kernel.input_dims),
+        *(made.call.numbers_of(f"{end}_pad") for end in ("pre", "post")),
+    )
+    wanted = tuple(map(sum, zip(size, before, after, strict=True)))
+    if wanted != _sizes(made.kernel.output_dims) or min(*before, *after) < 0:
+        raise Unsupported(
+            f"its result has sizes {list(_sizes(made.kernel.output_dims))}; its amounts make {list(wanted)}"
+        )
+    fill = int(np.array(made.call.number_of("pad_value")).astype(np.int8))
+    return _Numbers({"limits": INT8, "size": size, "before": before, "after": after, "fill": fill}, (0,))
+
+
+def _batch_matmul(made: _Call) -> _Numbers:
+    offsets = made.call.number_of("lhs_zero_point"), made.call.number_of("rhs_zero_point")  # added, as they stand
+    output = made.multiplier("output_multiplier", "output_shift")
+    numbers = {"limits": INT8, "offsets": offsets, "output": output}
+    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+
+
+def _sizes(dims: Dims) -> tuple[int, ...]:
+    return tuple(size or 0 for size in dims)
+
+
+# What each kind of call computes.
+
+
+def _rescaled(step: Step, sums: Elements) -> Elements:
+    """Sums times their multiplier, or that of their channel, with offset and limits."""
+    arrays = {array.name: array.values.tolist() for array in step.arrays}
+    if "output" in step.numbers:
+        return _limited(step, requantized(sums, cast(Multiplier, step.numbers["output"])))
+    pairs = zip(arrays["multipliers"], arrays["shifts"], strict=True)
+    scaled = [requantized(sums[..., channel], Multiplier(*pair)) for channel, pair in enumerate(pairs)]
+    return _limited(step, np.stack(scaled, -1))
+
+
+def _limited(step: Step, values: Elements) -> Elements:
+    low, high = cast("tuple[int, int]", step.numbers["limits"])
+    return np.asarray(np.clip(values + step.output.quantization.zero_point, low, high))
+
+
+def _numbers_of(step: Step, source: Elements) -> tuple[KernelCall, CallNumbers]:
+    """The call, and its numbers for the house's sums of products."""
+    call = cast("KernelCall", step.call)
+    arrays = {array.name: array.values for array in step.arrays}
+    weights = arrays.get("weights", np.zeros(0)).astype(np.int64)
+    if weights.size:
+        dense = step.form == "fully_connected"
+        weights = weights + cast(int, step.numbers["filter_offset"])
+        weights = weights.reshape((-1, call.filter_dims.n or 0) if dense else _sizes(call.filter_dims))
+    zero = step.inputs[0].quantization.zero_point
+    return call, CallNumbers(source.reshape(_sizes(call.input_dims)), weights, None, (), zero, 0, 8)
+
+
+def _sums(step: Step, sources: list[Elements]) -> Elements:
+    """Sums of products, with the bias: that of the kernel sums where it stands there alone."""
+    call, numbers = _numbers_of(step, sources[0])
+    arrays = {array.name: array.values.astype(np.int64) for array in step.arrays}
+    bias = arrays.get("bias")
+    if bias is None and "sums" in arrays:
+        bias = arrays["sums"] + numbers.input_zero * numbers.weights.sum(axis=1)
+    sums = summed(call.entry.rpartition("_")[0], call, numbers)
+    return _rescaled(step, sums if bias is None else sums + bias)
+
+
+def _pooled(step: Step, sources: list[Elements]) -> Elements:
+    return _limited(step, computed(*_numbers_of(step, sources[0])))
+
+
+def _shifted(step: Step, sources: list[Elements]) -> list[Elements]:
+    """Both operands with their offsets, the repeated one as it is."""
+    block, offsets = cast(int, step.numbers.get("block", -1)), cast("tuple[int, int]", step.numbers["offsets"])
+    return [source.astype(np.int64).reshape(-1, block if block > 0 else source.size) + offset
+            for source, offset in zip(sources, offsets, strict=True)]  # fmt: skip
+
+
+def _added(step: Step, sources: list[Elements]) -> Elements:
+    constants = cast(AddConstants, step.numbers["constants"])
+    first, second = (
+        requantized(source << ADD_LEFT_SHIFT[8], multiplier)
+        for source, multiplier in zip(_shifted(step, sources), constants[:2], strict=True)
+    )
+    return _limited(step, requantized(first + second, constants.output))
+
+
+def _multiplied(step: Step, sources: list[Elements]) -> Elements:
+    first, second = _shifted(step, sources)
+    return _rescaled(step, first * second)
+
+
+def _chosen(step: Step, sources: list[Elements]) -> Elements:
+    call = cast("KernelCall", step.call)
+    first, second = (source.reshape(_sizes(dims)) for source, dims in zip(sources, call[1:3], strict=True))
+    return np.asarray(EXTREMES[call.entry](first, second))
+
+
+def _softmaxed(step: Step, sources: list[Elements]) -> Elements:
+    exact = softmax_output(step, sources[0])
+    return exact.values if exact else sources[0]
+
+
+def _moved(step: Step, sources: list[Elements]) -> Elements:
+    order = cast("KernelCall", step.call).permutation
+    size = cast("tuple[int, ...]", step.numbers["size"])
+    return np.asarray(sources[0].reshape(size[: len(order)]).transpose(order))
+
+
+def _padded(step: Step, sources: list[Elements]) -> Elements:
+    size, *ends = (cast("tuple[int, ...]", step.numbers[name]) for name in ("size", "before", "after"))
+    return np.pad(sources[0].reshape(size), [*zip(*ends, strict=True)], constant_values=cast(int, step.numbers["fill"]))
+
+
+def _matrices(step: Step, sources: list[Elements]) -> Elements:
+    call, offsets = cast("KernelCall", step.call), cast("tuple[int, int]", step.numbers["offsets"])
+    first, second = (
+        source.astype(np.int64).reshape(_sizes(dims)) + offset
+        for source, dims, offset in zip(sources, (call.input_dims, call.filter_dims), offsets, strict=True)
+    )
+    return _rescaled(step, first @ second.swapaxes(-1, -2))
+
+
+class _Kind(NamedTuple):
+    """One kind of call."""
+
+    read: Callable[[_Call], _Numbers]
+    """What the layer needs beside the call. Raises Unsupported."""
+    compute: Callable[[Step, list[Elements]], Elements]
+    """Its output in the order of memory."""
+
+
+KINDS: Mapping[str, _Kind] = {
+    "convolve": _Kind(_weighted, _sums),
+    "depthwise": _Kind(_weighted, _sums),
+    "transpose_conv": _Kind(_weighted, _sums),
+    "fully_connected": _Kind(_weighted, _sums),
+    "avgpool": _Kind(_pool, _pooled),
+    "max_pool": _Kind(_pool, _pooled),
+    "elementwise_add": _Kind(_add, _added),
+    "elementwise_mul": _Kind(_mul, _multiplied),
+    "minimum": _Kind(_extreme, _chosen),
+    "maximum": _Kind(_extreme, _chosen),
+    "softmax": _Kind(_softmax, _softmaxed),
+    "transpose": _Kind(_transpose, _moved),
+    "pad": _Kind(_pad, _padded),
+    "batch_matmul": _Kind(_batch_matmul, _matrices),
+}
+"""By the entry point without its type; the form of the layer is the same without `elementwise_`."""
+
+
+# The program, and its reference.
+
+
+class _Space:
+    """Activations by their keys in the graph, each with the memory it lies in, and the layers made so far."""
+
+    def __init__(self, loaded: LoadedProgram, library: Library) -> None:
+        target = Target("", Isa.SCALAR, library.release)
+        self.loaded, self.library = loaded, library
+        self.found = Interpretation(loaded, (target,), EXECUTORCH._replace(older=()), "")
+        self.rows = self.found.rows(target)
+        self._buffers: dict[str, int] = {}
+
+    def value(self, key: str, shape: tuple[int, ...], zero: int) -> Value:
+        """An activation as one call reads or writes it."""
+        buffer = self._buffers.setdefault(key, len(self._buffers))
+        return Value(key, buffer, shape, tuple(range(len(shape))), Quantization(1.0, zero))
+
+    def step(self, number: int) -> Step:
+        """The layer of a call. Raises Unsupported."""
+        call, row, node = self.loaded.calls[number], self.rows[number], self.loaded.graph.nodes[number]
+        if row.call is None or row.cause == "kernel":
+            raise Unsupported(row.reason)
+        function = KERNELS[call.op].function
+        if not self.library.has(function):
+            raise Unsupported(f"this copy of CMSIS-NN {self.library.release} has no {function}")
+        if call.tensor("kernel_sum") and not self.library.since(SUMS_HOLD_BIAS):
+            raise Unsupported(f"its kernel sums hold the bias, as CMSIS-NN takes them from {SUMS_HOLD_BIAS} on")
+        dims = (*row.call.input_dims, *row.call.output_dims, *row.call.filter_dims)
+        if any(size is not None and size < 1 for size in dims):
+            raise Unsupported("it has no elements")
+        if max(work(row.call), _windows(row.call)) > MOST:
+            raise Unsupported("it is larger than any board")
+        stem = row.call.entry.rpartition("_")[0]
+        read = KINDS[stem].read(_Call(self.loaded, call, row.call))
+        keys = node.inputs[: len(read.offsets)]
+        if read.numbers.get("swapped"):
+            keys = keys[::-1]
+        tensors = [self.loaded.graph.tensors[key] for key in (*keys, node.outputs[0])]
+        shapes = [tuple(cast(int, size) for size in tensor.shape or ()) for tensor in tensors]
+        zeros = (*(-offset for offset in read.offsets), read.result)
+        *inputs, output = map(self.value, (*keys, node.outputs[0]), shapes, zeros)
+        held = () if call.op == LINEAR else planned(call) or None
+        if held and len(held) != len(KERNELS[call.op].scratch):
+            raise Unsupported(f"it has {len(held)} of {len(KERNELS[call.op].scratch)} scratch buffers")
+        step = Step(
+            node.label, call.op.rpartition("::")[2], stem.removeprefix("elementwise_"), tuple(inputs), output, row.call,
+            function, read.arrays, read.numbers, plan=FilePlan(held, partial(self.found.plan, number)),
+        )  # fmt: skip
+        refuse_out_of_range(step)
+        return step
+
+
+def _windows(call: KernelCall) -> int:
+    """Elements of all windows of a call, or of the input with what they reach around it: the host lays both out."""
+    window = (call.filter_dims.h or 0) * (call.filter_dims.w or 0) * (call.input_dims.c or 0)
+    around = max(map(abs, (*_whole(call.padding), *_whole(call.pad_after))))
+    spans = zip(call.output_dims[1:3], call.stride, call.filter_dims[1:3], call.dilation, strict=True)
+    reached = [
+        (out or 0) * (step or 1) + (kernel or 0) * (apart or 1) + 2 * around for out, step, kernel, apart in spans
+    ]
+    plane = prod(size + 2 * max(reached) for size in _sizes(call.input_dims)[1:3])
+    images = (call.input_dims.n or 0) * (call.input_dims.c or 0)
+    return max(window * prod(_sizes(call.output_dims)[:3]), plane * images if window else 0)
+
+
+def _whole(pair: Pair) -> tuple[int, ...]:
+    return tuple(size or 0 for size in pair)
+
+
+def executorch_program(loaded: LoadedProgram, library: Library) -> Program:
+    """The calls of CMSIS-NN of all methods as layers; portable operators and delegates do not run.
+
+    Raises:
+        FirmwareError: the program has no call that can be run.
+
+    """
+    space, steps, foreign = _Space(loaded, library), [], []
+    for number, node in enumerate(loaded.graph.nodes):
+        try:
+            steps.append(space.step(number))
+        except Unsupported as error:
+            foreign.append((node.label, str(error)))
+    if not steps:
+        reasons = "; ".join(f"{label}: {reason}" for label, reason in foreign[:3])
+        raise FirmwareError("no call of CMSIS-NN that can be run" + (f" ({reasons})" if reasons else ""))
+    made = {step.output.tensor: step.output for step in steps}
+    given = {value.tensor: value for step in steps for value in step.inputs if value.tensor not in made}
+    outputs = tuple(made[key] for key in loaded.graph.outputs if key in made)
+    return Program(tuple(given.values()), tuple(steps), outputs, tuple(foreign))
+
+
+class IntegerReference:
+    """What the calls of a program compute, in integers of any size."""
+
+    runtime = "the integer reference"
+    """Name in messages."""
+
+    def __init__(self, loaded: LoadedProgram, program: Program) -> None:
+        self._loaded, self._program = loaded, program
+
+    def random_inputs(self, seed: int, count: int, ranges: dict[str, tuple[float, float]]) -> list[Arrays]:  # noqa: ARG002
+        """Sets of random int8 from a seed for what no layer makes; constants as they are."""
+        generator, read = np.random.default_rng(seed), self._loaded.reader()
+        constants = {key: read(key) for key in self._loaded.constants}
+        return [
+            {
+                value.tensor: generator.integers(*INT8, value.shape, np.int8, endpoint=True)
+                if constants.get(value.tensor) is None
+                else cast("Elements", constants[value.tensor])
+                for value in self._program.inputs
+            }
+            for _ in range(count)
+        ]
+
+    def tensors(self, names: list[str], inputs: Arrays) -> Arrays:
+        """Values of any tensors that layers read or make, for one set of inputs."""
+        known = dict(inputs)
+        for step in self._program.steps:
+            known[step.output.tensor] = self.layer(step, known)
+        missing = next((name for name in names if name not in known), None)
+        if missing is not None:
+            raise FirmwareError(f"{self._loaded.program.path}: no call of CMSIS-NN makes '{missing}'")
+        return {name: known[name] for name in names}
+
+    def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
+        """What one layer makes of its inputs, which are given under the keys of their tensors."""
+        stem = cast("KernelCall", step.call).entry.rpartition("_")[0]
+        made = KINDS[stem].compute(step, [inputs[value.tensor].reshape(-1) for value in step.inputs])
+        return made.astype(np.int8).reshape(step.output.shape)

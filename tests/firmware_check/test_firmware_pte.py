@@ -1,0 +1,132 @@
+"""`.pte` programs as firmware: their calls with the buffers that the file plans, outputs against plain integers."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from firmware_check.errors import FirmwareError
+from firmware_check.executorch import IntegerReference, executorch_program
+from firmware_check.library import Library, open_library
+from firmware_check.opening import Options, open_model
+from onnxlint_cmsis.formats.pte.to_graph import load_pte
+from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.runtimes.executorch import KERNELS
+from support import paths
+from support.firmware_runs import check, data, needs_firmware
+from support.pte_programs import random_program
+from support.pte_writer import PteWriter
+
+sys.path.insert(0, str(paths.ROOT / "scripts"))
+from model_mutations import mutated
+
+WHOLE = os.environ.get("ONNXLINT_CMSIS_NN", "")
+"""A whole checkout of CMSIS-NN; without one the part of 4.0.0 that bakenn carries does."""
+LIBRARY = ["--cmsis-nn", WHOLE] if WHOLE else []
+needs_whole = pytest.mark.skipif(not WHOLE, reason="ONNXLINT_CMSIS_NN names no whole checkout of CMSIS-NN")
+CORES = ("cortex-m55", "cortex-m4", "cortex-m3")
+
+
+def written(writer: PteWriter, folder: Path) -> str:
+    path = folder / "model.pte"
+    path.write_bytes(writer.data())
+    return str(path)
+
+
+def pointwise(scratch: int) -> PteWriter:
+    """A depthwise convolution 1x1 of 64 channels, with so many bytes of scratch."""
+    writer = PteWriter()
+    source = writer.image(1, 64, 5, 5)
+    writer.inputs.append(source)
+    writer.outputs.append(writer.depthwise(source, (1, 64, 5, 5), (1, 64, 5, 5), 1, scratch))
+    return writer
+
+
+def test_every_operator_of_the_backend_becomes_a_layer() -> None:
+    library = open_library(WHOLE)
+    loaded = load_pte("p.pte", data=random_program(777, Isa.MVE, 60).data())
+    program = executorch_program(loaded, library)
+    functions = {kernel.function for kernel in KERNELS.values() if library.has(kernel.function)}
+    if not library.since("7.0.0"):
+        functions.remove("arm_fully_connected_s8")  # whose kernel sums held no bias
+    assert {step.function for step in program.steps} == functions
+    assert {reason for label, reason in program.foreign if label.startswith("Ethos")} == {
+        "the delegate EthosUBackend computes it, which is not looked at"
+    }
+    assert any(reason == "portable code computes it in float32" for _, reason in program.foreign)
+
+
+def test_the_reference_computes_what_was_worked_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    writer = PteWriter()
+    image, channels = writer.image(1, 2, 1, 2), writer.image(1, 2, 1, 1)
+    writer.inputs += [channels, image]
+    numbers = [(0, 1 << 30, 0), (0, 1 << 30, 0), (3, 1 << 30, -19)]  # each operand times a half, the sum times 2^-20
+    add = [(channels,), *numbers[0], (image,), *numbers[1], *numbers[2], -128, 20]
+    writer.outputs.append(writer.call("cortex_m::quantized_add.out", *add, out=writer.image(1, 2, 1, 2)))
+    loaded = load_pte("p.pte", data=writer.data())
+    program = executorch_program(loaded, open_library(""))
+    small, large = (loaded.keys[0, value] for value in (channels, image))
+    inputs = {small: np.array([[[[10, -20]]]], np.int8), large: np.array([[[[1, 2], [60, 127]]]], np.int8)}
+    reference = IntegerReference(loaded, program)
+    (result,) = reference.tensors([program.steps[0].output.tensor], inputs).values()
+    assert result.reshape(-1).tolist() == [9, -6, 20, 20]  # 5.5 + 3, -9 + 3, and two that the limits cut
+
+
+def test_damaged_programs_end_in_a_sentence_or_a_program(tmp_path: Path) -> None:
+    chance, library = random.Random(5), open_library(WHOLE)
+    sound = [random_program(seed, isa, 12).data() for seed in (1, 2, 3) for isa in Isa]
+    ends = {True: 0, False: 0}
+    for number in range(300):
+        path = tmp_path / "model.pte"
+        path.write_bytes(mutated(chance.choice(sound), chance, "both"))
+        try:
+            model = open_model(str(path), library, Options({}), tmp_path)
+            inputs = model.reference.random_inputs(number, 1, {})[0]
+            outputs = [step.output.tensor for step in model.program.steps]
+            assert model.reference.tensors(outputs, inputs).keys() == {*outputs}
+        except FirmwareError as error:
+            assert str(path) in str(error) or "numbers" in str(error)
+            ends[False] += 1
+        else:
+            ends[True] += 1
+    assert min(ends.values()) > 10
+
+
+def test_sizes_of_inputs_are_those_of_the_file(tmp_path: Path) -> None:
+    done = check(written(pointwise(0), tmp_path), "--input-shape", "x=1", "--target", "cortex-m4")
+    assert (done.returncode, "a .pte file states all sizes" in done.stderr) == (2, True)
+
+
+@needs_firmware
+def test_calls_equal_the_reference_bit_for_bit_and_show_what_a_plan_does(tmp_path: Path) -> None:
+    path = written(pointwise(128), tmp_path)  # as it is planned for DSP
+    report = data(path, *LIBRARY, "--target", "cortex-m55", "--target", "cortex-m4", code=1)
+    on_mve, on_dsp = report["checks"]
+    assert (on_mve["verdict"], on_dsp["verdict"]) == ("agrees, and is defective", "agrees")
+    ((defect,),) = [layer["defects"] for layer in on_mve["layers"]]
+    assert defect["code"] == "CNN402[plan]"
+    assert "guard bytes around scratch were overwritten" in defect["text"]
+    (layer,) = on_dsp["layers"]
+    assert (layer["differences"]["count"], layer["scratch"]) == (0, [128, 0])
+
+
+@needs_whole
+@needs_firmware
+@pytest.mark.parametrize("isa", Isa, ids=lambda isa: isa.value)
+def test_every_operator_runs_as_predicted_on_every_core(isa: Isa, tmp_path: Path) -> None:
+    path = written(random_program(777, isa, 60), tmp_path)
+    cores = [word for core in CORES for word in ("--target", core)]
+    report = data(path, *LIBRARY, *cores, code=1)  # a plan fits one core, and main has a defect on MVE
+    assert [one["verdict"].partition(",")[0] for one in report["checks"]] == ["agrees"] * len(CORES)
+    planned = [
+        any(defect["code"].endswith("[plan]") for layer in one["layers"] for defect in layer["defects"])
+        for one in report["checks"]
+    ]
+    assert planned[(Isa.MVE, Isa.DSP, Isa.SCALAR).index(isa)] is False
+    assert any(planned)
