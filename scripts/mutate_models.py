@@ -1,6 +1,6 @@
 """Run commands on damaged models: python scripts/mutate_models.py FOLDER... [--count 100000] [--seed 1] [--jobs 2].
 
-Each number is one `.onnx` or `.tflite` file of the folders, damaged in a way that the seed and the number decide. It
+Each number is one model file of the folders, damaged in a way that the seed and the number decide. It
 goes through every command that takes a model, on a copy in a folder in memory, in one process of limited memory and
 time. A command is printed that tells of an internal error, raises, ends its process, takes too long or leaves a file
 behind, and a fix whose file is no model any more; the exit code is then 1. A fix that ends the process, which ONNX

@@ -204,13 +204,16 @@ def test_every_form_has_its_macros_and_its_operators() -> None:
 
     from firmware_check.emit import HERE
     from firmware_check.evidence.call_runs import TRANSPOSE
+    from firmware_check.executorch import KINDS
     from firmware_check.reading.forms import FORMS
     from firmware_check.reading.read import OPERATORS
 
     template = (HERE / "templates" / "forms.c.j2").read_text(encoding="utf-8")
     macros = set(re.findall(r"macro (\w+)\(step, name, library\)", template))
     called = {name for name, form in FORMS.items() if form.functions}
-    assert macros == called | {form.plain for form in FORMS.values() if form.plain} | {TRANSPOSE}
+    of_programs = {kind.removeprefix("elementwise_") for kind in KINDS}
+    assert TRANSPOSE in of_programs
+    assert macros == called | {form.plain for form in FORMS.values() if form.plain} | of_programs
     used = {form for operator in OPERATORS.values() for form in operator.forms}
     assert used == set(FORMS)
 
