@@ -31,7 +31,7 @@ HEAD = """# What does my runtime hand to CMSIS-NN?
 
 Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files: with another runtime the linter judges them
 for their own and says so, and `memory` refuses. `@` and a commit or a date choose a reviewed revision: `tflm@2026-06`,
-`tflm@90b983c2`; of ExecuTorch also a release, `executorch@1.4.1`. A runtime brings its own CMSIS-NN, which is judged
+`tflm@90b983c2`; of ExecuTorch also a release, `executorch@1.5.1`. A runtime brings its own CMSIS-NN, which is judged
 unless `--release` names another.
 
 ## How do I judge an ONNX model that will be converted?

@@ -78,6 +78,10 @@ LOWERED = (
 """Operators that the backend has a function of CMSIS-NN for; MEAN where it is global."""
 TABLES = ("LOGISTIC", "TANH", "GELU")
 """Curves that it computes by a table."""
+SINCE_1_5 = "2026-09-18"
+"""Day of 1.5.1."""
+MORE_TABLES = ("LOG", "SQRT", "RSQRT")
+"""Curves that it computes by a table since 1.5."""
 
 
 def _other_broadcast(facts: LayerFacts) -> bool:
@@ -152,6 +156,15 @@ EXECUTORCH_ROWS = (
     ConditionRow(
         "no-function", PORTABLE, TABLES, always, "{op} is computed by a table",
         f"{PASS}:304-346", level=Level.NOTE,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, MORE_TABLES, always, "{op} is computed by a table",
+        f"{PASS}:314-350", SINCE_1_5, level=Level.NOTE,
+    ),
+    ConditionRow(
+        "not-reviewed", RuntimeVerdict.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
+        "{op} is handed over as an addition, whose cost is not predicted here", f"{PASS}:949-1040", SINCE_1_5,
+        level=Level.NOTE,
     ),
     ConditionRow(
         "no-function", PORTABLE, (), lambda facts: facts.op not in LOWERED,

@@ -224,8 +224,9 @@ def test_a_program_is_judged_for_executorch() -> None:
 
 def test_a_release_is_asked_for_by_its_number() -> None:
     assert runtime_of("executorch@1.4.1").label == "executorch@e4d02f41"
-    with pytest.raises(ValueError, match=r"'1.5.1' has not been reviewed; reviewed: cff6f4dd .*, 1.4.1, 1.4.0"):
-        runtime_of("executorch@1.5.1")
+    assert runtime_of("executorch@1.5.1").cmsis_nn == "8.0.0"
+    with pytest.raises(ValueError, match=r"'1.6.0' has not been reviewed; reviewed: cff6f4dd .*, 1.5.1, 1.4.1, 1.4.0"):
+        runtime_of("executorch@1.6.0")
 
 
 def test_an_average_pool_that_rounds_up_has_the_size_that_its_kernel_expects() -> None:

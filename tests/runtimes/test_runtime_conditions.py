@@ -10,6 +10,7 @@ import pytest
 from onnx import helper
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.checks.rule import quantized_layer
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
@@ -260,6 +261,9 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("executorch", "a product of four dimensions", activations((1, 2, 3, 3)), "rank", REFERENCE),
     ("executorch", "a sigmoid", case("sigmoid"), "no-function", REFERENCE),
     ("executorch", "an LSTM", lstm, "no-function", REFERENCE),
+    ("executorch@1.5.1", "a root", lambda: text(quantized_layer("c = Sqrt(a)", "1, 4, 8, 8")), "no-function", REFERENCE),
+    ("executorch@1.5.1", "a difference", lambda: text(quantized_layer("c = Sub(a, a)", "1, 4, 8, 8")), "not-reviewed",
+     UNDECIDED),
     ("tvm", "a zero-point of weights", case("weights with a zero-point"), "weight-zero-point", REFERENCE),
     ("tvm", "int16 with a zero-point", case("int16 with a zero-point"), "zero-point-s16", REFERENCE),
     ("tvm", "uint8 activations", case("uint8"), "activation-type", REFERENCE),
