@@ -59,31 +59,33 @@ class _Call(NamedTuple):
 
     loaded: LoadedProgram
     """The file."""
-    call: ProgramCall
+    program_call: ProgramCall
     """The call with its arguments by name."""
-    kernel: KernelCall
+    kernel_call: KernelCall
     """The call of CMSIS-NN that it makes."""
 
     def constant(self, name: str) -> Elements | None:
         """Values of a constant argument, as they lie in memory; None where it is left out."""
-        tensor = self.call.tensor(name)
+        tensor = self.program_call.tensor(name)
         return None if tensor is None else _values(self.loaded, tensor, f"its {name}")
 
     def channels(self, name: str) -> Elements | None:
         """Values of a constant argument, one for each output channel."""
-        values, count = self.constant(name), self.kernel.output_dims.c or 0
+        values, count = self.constant(name), self.kernel_call.output_dims.c or 0
         if values is not None and values.size != count:
             raise Unsupported(f"its {name} has {values.size} numbers for {count} output channels")
         return values
 
     def multiplier(self, value: str, shift: str) -> Multiplier:
         """A multiplier of two arguments."""
-        return Multiplier(self.call.number_of(value), _short(self.call.number_of(shift)))
+        return Multiplier(self.program_call.number_of(value), _short(self.program_call.number_of(shift)))
 
     @property
     def limits(self) -> tuple[int, int]:
         """Smallest and largest integer of the output."""
-        return self.call.number_of("activation_min", INT8[0]), self.call.number_of("activation_max", INT8[1])
+        return self.program_call.number_of("activation_min", INT8[0]), self.program_call.number_of(
+            "activation_max", INT8[1]
+        )
 
 
 def _values(loaded: LoadedProgram, tensor: PteTensor, what: str) -> Elements:
@@ -111,21 +113,21 @@ class _Numbers(NamedTuple):
     """Weights and the like."""
 
 
-def _weighted(made: _Call) -> _Numbers:
-    weights = made.constant("weights" if made.call.op == LINEAR else "weight")
+def _weighted(call: _Call) -> _Numbers:
+    weights = call.constant("weights" if call.program_call.op == LINEAR else "weight")
     if weights is None:
         raise Unsupported("it has no weights")
-    count = prod(size or 0 for size in made.kernel.filter_dims)
+    count = prod(size or 0 for size in call.kernel_call.filter_dims)
     if weights.size != count:
         raise Unsupported(f"its weights are {weights.size} numbers where {count} are read")
     numbers: dict[str, object] = {
-        "limits": made.limits,
-        "filter_offset": made.call.number_of("filter_offset"),
+        "limits": call.limits,
+        "filter_offset": call.program_call.number_of("filter_offset"),
         "per_channel": False,
     }
-    pairs = {name: made.channels(f"requantize_{name}") for name in ("multipliers", "shifts")}
-    if made.call.op == LINEAR:
-        first = [made.call.numbers_of(f"requantize_{name}")[:1] for name in pairs]
+    pairs = {name: call.channels(f"requantize_{name}") for name in ("multipliers", "shifts")}
+    if call.program_call.op == LINEAR:
+        first = [call.program_call.numbers_of(f"requantize_{name}")[:1] for name in pairs]
         if not all(first):
             raise Unsupported("it has no multiplier or shift")
         numbers["output"] = Multiplier(first[0][0], _short(first[1][0]))
@@ -133,22 +135,24 @@ def _weighted(made: _Call) -> _Numbers:
         _short(shift)
     constants = (
         ("weights", "int8_t", weights),
-        ("bias", "int32_t", made.channels("bias")),
-        ("sums", "int32_t", made.channels("kernel_sum")),
+        ("bias", "int32_t", call.channels("bias")),
+        ("sums", "int32_t", call.channels("kernel_sum")),
         *((name, "int32_t", values) for name, values in pairs.items()),
     )
     arrays = tuple(Array(name, kind, values) for name, kind, values in constants if values is not None)
-    return _Numbers(numbers, (made.call.number_of("input_offset"),), made.call.number_of("output_offset"), arrays)
+    return _Numbers(
+        numbers, (call.program_call.number_of("input_offset"),), call.program_call.number_of("output_offset"), arrays
+    )
 
 
-def _pool(made: _Call) -> _Numbers:
-    return _Numbers({"limits": made.limits}, (0,))
+def _pool(call: _Call) -> _Numbers:
+    return _Numbers({"limits": call.limits}, (0,))
 
 
-def _operands(made: _Call) -> tuple[Mapping[str, object], bool]:
+def _operands(call: _Call) -> tuple[Mapping[str, object], bool]:
     """The elements of one call of several, where there are several, and whether the operands change places."""
-    first, second, result = (cast("PteTensor", made.call.tensor("self")), cast("PteTensor", made.call.tensor("other")),
-                             cast("PteTensor", made.call.written))  # fmt: skip
+    tensors = call.program_call.tensor("self"), call.program_call.tensor("other"), call.program_call.written
+    first, second, result = (cast("PteTensor", tensor) for tensor in tensors)
     sizes = prod(first.sizes), prod(second.sizes)
     if not is_channel_broadcast(first, second):
         return {}, False
@@ -157,66 +161,71 @@ def _operands(made: _Call) -> tuple[Mapping[str, object], bool]:
     return {"block": first.sizes[1]}, sizes[0] < sizes[1]
 
 
-def _add(made: _Call) -> _Numbers:
-    block, swapped = _operands(made)
+def _add(call: _Call) -> _Numbers:
+    block, swapped = _operands(call)
     pairs = [(f"{name}_multiplier", f"{name}_shift") for name in ("self", "other", "output")]
-    first, second, output = (made.multiplier(*pair) for pair in pairs)
-    offsets = -made.call.number_of("self_zero_point"), -made.call.number_of("other_zero_point")
+    first, second, output = (call.multiplier(*pair) for pair in pairs)
+    offsets = -call.program_call.number_of("self_zero_point"), -call.program_call.number_of("other_zero_point")
     if swapped:
         first, second, offsets = second, first, offsets[::-1]
     numbers = {
-        **block, "limits": made.limits, "offsets": offsets, "left_shift": ADD_LEFT_SHIFT[8],
+        **block, "limits": call.limits, "offsets": offsets, "left_shift": ADD_LEFT_SHIFT[8],
         "constants": AddConstants(first, second, output), "swapped": swapped,
     }  # fmt: skip
-    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+    return _Numbers(numbers, offsets, call.program_call.number_of("output_zero_point"))
 
 
-def _mul(made: _Call) -> _Numbers:
-    block, swapped = _operands(made)
-    offsets = -made.call.number_of("self_zero_point"), -made.call.number_of("other_zero_point")
+def _mul(call: _Call) -> _Numbers:
+    block, swapped = _operands(call)
+    offsets = -call.program_call.number_of("self_zero_point"), -call.program_call.number_of("other_zero_point")
     offsets = offsets[::-1] if swapped else offsets
-    output = made.multiplier("output_multiplier", "output_shift")
+    output = call.multiplier("output_multiplier", "output_shift")
     numbers = {**block, "limits": INT8, "offsets": offsets, "output": output, "swapped": swapped}
-    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+    return _Numbers(numbers, offsets, call.program_call.number_of("output_zero_point"))
 
 
-def _extreme(_made: _Call) -> _Numbers:
+def _extreme(_call: _Call) -> _Numbers:
     return _Numbers({"constant": None, "limits": INT8}, (0, 0))
 
 
-def _softmax(made: _Call) -> _Numbers:
-    constants = SoftmaxConstants(made.multiplier("input_multiplier", "input_shift"), made.call.number_of("diff_min"))
-    rows, row = made.kernel.input_dims.n, made.kernel.input_dims.c
+def _softmax(call: _Call) -> _Numbers:
+    constants = SoftmaxConstants(
+        call.multiplier("input_multiplier", "input_shift"), call.program_call.number_of("diff_min")
+    )
+    rows, row = call.kernel_call.input_dims.n, call.kernel_call.input_dims.c
     return _Numbers({"limits": INT8, "rows": rows, "row": row, "constants": constants}, (0,), INT8[0])
 
 
-def _transpose(made: _Call) -> _Numbers:
-    size, result = _sizes(made.kernel.input_dims), _sizes(made.kernel.output_dims)
-    order = made.kernel.permutation
+def _transpose(call: _Call) -> _Numbers:
+    size, result = _sizes(call.kernel_call.input_dims), _sizes(call.kernel_call.output_dims)
+    order = call.kernel_call.permutation
     if tuple(size[axis] for axis in order) != result[: len(order)]:
         raise Unsupported(f"its result has sizes {list(result)}, not those of its input in the order {list(order)}")
     return _Numbers({"limits": INT8, "size": size, "result": result}, (0,))
 
 
-def _pad(made: _Call) -> _Numbers:
+def _pad(call: _Call) -> _Numbers:
     size, before, after = (
-        _sizes(made.kernel.input_dims),
-        *(made.call.numbers_of(f"{end}_pad") for end in ("pre", "post")),
+        _sizes(call.kernel_call.input_dims),
+        *(call.program_call.numbers_of(f"{end}_pad") for end in ("pre", "post")),
     )
     wanted = tuple(map(sum, zip(size, before, after, strict=True)))
-    if wanted != _sizes(made.kernel.output_dims) or min(*before, *after) < 0:
+    if wanted != _sizes(call.kernel_call.output_dims) or min(*before, *after) < 0:
         raise Unsupported(
-            f"its result has sizes {list(_sizes(made.kernel.output_dims))}; its amounts make {list(wanted)}"
+            f"its result has sizes {list(_sizes(call.kernel_call.output_dims))}; its amounts make {list(wanted)}"
         )
-    fill = int(np.array(made.call.number_of("pad_value")).astype(np.int8))
+    fill = int(np.array(call.program_call.number_of("pad_value")).astype(np.int8))
     return _Numbers({"limits": INT8, "size": size, "before": before, "after": after, "fill": fill}, (0,))
 
 
-def _batch_matmul(made: _Call) -> _Numbers:
-    offsets = made.call.number_of("lhs_zero_point"), made.call.number_of("rhs_zero_point")  # added, as they stand
-    output = made.multiplier("output_multiplier", "output_shift")
+def _batch_matmul(call: _Call) -> _Numbers:
+    offsets = (
+        call.program_call.number_of("lhs_zero_point"),
+        call.program_call.number_of("rhs_zero_point"),
+    )  # added, as they stand
+    output = call.multiplier("output_multiplier", "output_shift")
     numbers = {"limits": INT8, "offsets": offsets, "output": output}
-    return _Numbers(numbers, offsets, made.call.number_of("output_zero_point"))
+    return _Numbers(numbers, offsets, call.program_call.number_of("output_zero_point"))
 
 
 def _sizes(dims: Dims) -> tuple[int, ...]:
@@ -358,8 +367,8 @@ class _Space:
     def __init__(self, loaded: LoadedProgram, library: Library) -> None:
         target = Target("", Isa.SCALAR, library.release)
         self.loaded, self.library = loaded, library
-        self.found = Interpretation(loaded, (target,), EXECUTORCH._replace(older=()), "")
-        self.rows = self.found.rows(target)
+        self.interpretation = Interpretation(loaded, (target,), EXECUTORCH._replace(older=()), "")
+        self.rows = self.interpretation.rows(target)
         self._buffers: dict[str, int] = {}
 
     def value(self, key: str, shape: tuple[int, ...], zero: int) -> Value:
@@ -396,7 +405,7 @@ class _Space:
             raise Unsupported(f"it has {len(held)} of {len(KERNELS[call.op].scratch)} scratch buffers")
         step = Step(
             node.label, call.op.rpartition("::")[2], stem.removeprefix("elementwise_"), tuple(inputs), output, row.call,
-            function, read.arrays, read.numbers, plan=FilePlan(held, partial(self.found.plan, number)),
+            function, read.arrays, read.numbers, plan=FilePlan(held, partial(self.interpretation.plan, number)),
         )  # fmt: skip
         refuse_out_of_range(step)
         return step
@@ -435,9 +444,9 @@ def executorch_program(loaded: LoadedProgram, library: Library) -> Program:
     if not steps:
         reasons = "; ".join(f"{label}: {reason}" for label, reason in foreign[:3])
         raise FirmwareError("no call of CMSIS-NN that can be run" + (f" ({reasons})" if reasons else ""))
-    made = {step.output.tensor: step.output for step in steps}
-    given = {value.tensor: value for step in steps for value in step.inputs if value.tensor not in made}
-    outputs = tuple(made[key] for key in loaded.graph.outputs if key in made)
+    results = {step.output.tensor: step.output for step in steps}
+    given = {value.tensor: value for step in steps for value in step.inputs if value.tensor not in results}
+    outputs = tuple(results[key] for key in loaded.graph.outputs if key in results)
     return Program(tuple(given.values()), tuple(steps), outputs, tuple(foreign))
 
 
@@ -477,5 +486,5 @@ class IntegerReference:
     def layer(self, step: Step, inputs: Arrays) -> np.ndarray:
         """What one layer makes of its inputs, which are given under the keys of their tensors."""
         stem = cast("KernelCall", step.call).entry.rpartition("_")[0]
-        made = KINDS[stem].compute(step, [inputs[value.tensor].reshape(-1) for value in step.inputs])
-        return made.astype(np.int8).reshape(step.output.shape)
+        values = KINDS[stem].compute(step, [inputs[value.tensor].reshape(-1) for value in step.inputs])
+        return values.astype(np.int8).reshape(step.output.shape)

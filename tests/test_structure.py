@@ -167,7 +167,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The tables that tests run over row by row, or write files by.
     "formats.onnx.names": ("operator_records", "test_operators_records"),
     "formats.tflite.names": ("operator_records", "test_operators_records"),
-    # What each call of a program becomes on each core, of which findings tell the worst.
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),

@@ -123,10 +123,10 @@ def test_every_operator_runs_as_predicted_on_every_core(isa: Isa, tmp_path: Path
     path = written(random_program(777, isa, 60), tmp_path)
     cores = [word for core in CORES for word in ("--target", core)]
     report = data(path, *LIBRARY, *cores, code=1)  # a plan fits one core, and main has a defect on MVE
-    assert [one["verdict"].partition(",")[0] for one in report["checks"]] == ["agrees"] * len(CORES)
+    assert [checked["verdict"].partition(",")[0] for checked in report["checks"]] == ["agrees"] * len(CORES)
     planned = [
-        any(defect["code"].endswith("[plan]") for layer in one["layers"] for defect in layer["defects"])
-        for one in report["checks"]
+        any(defect["code"].endswith("[plan]") for layer in checked["layers"] for defect in layer["defects"])
+        for checked in report["checks"]
     ]
     assert planned[(Isa.MVE, Isa.DSP, Isa.SCALAR).index(isa)] is False
     assert any(planned)

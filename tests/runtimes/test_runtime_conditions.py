@@ -203,6 +203,10 @@ def lstm() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
 
 
+def layer(line: str) -> Callable[[], onnx.ModelProto]:
+    return lambda: text(quantized_layer(line, "1, 4, 8, 8"))
+
+
 FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
@@ -261,9 +265,8 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("executorch", "a product of four dimensions", activations((1, 2, 3, 3)), "rank", REFERENCE),
     ("executorch", "a sigmoid", case("sigmoid"), "no-function", REFERENCE),
     ("executorch", "an LSTM", lstm, "no-function", REFERENCE),
-    ("executorch@1.5.1", "a root", lambda: text(quantized_layer("c = Sqrt(a)", "1, 4, 8, 8")), "no-function", REFERENCE),
-    ("executorch@1.5.1", "a difference", lambda: text(quantized_layer("c = Sub(a, a)", "1, 4, 8, 8")), "not-reviewed",
-     UNDECIDED),
+    ("executorch@1.5.1", "a root", layer("c = Sqrt(a)"), "no-function", REFERENCE),
+    ("executorch@1.5.1", "a difference", layer("c = Sub(a, a)"), "not-reviewed", UNDECIDED),
     ("tvm", "a zero-point of weights", case("weights with a zero-point"), "weight-zero-point", REFERENCE),
     ("tvm", "int16 with a zero-point", case("int16 with a zero-point"), "zero-point-s16", REFERENCE),
     ("tvm", "uint8 activations", case("uint8"), "activation-type", REFERENCE),

@@ -229,9 +229,11 @@ def _grown(seed: int, isa: Isa, needs: Sequence[tuple[int, ...]], count: int) ->
 def random_program(seed: int, isa: Isa, count: int = 8) -> PteWriter:
     """A program of some calls, planned for an instruction set as its kernels ask for scratch."""
     target = Target(f"cortex-{isa.value}", isa, "main")
-    found = Interpretation(load_pte("p.pte", data=_grown(seed, isa, (), count).data()), (target,), EXECUTORCH, "")
+    interpretation = Interpretation(
+        load_pte("p.pte", data=_grown(seed, isa, (), count).data()), (target,), EXECUTORCH, ""
+    )
     needs = []
-    for number, row in enumerate(found.rows(target)):
+    for number, row in enumerate(interpretation.rows(target)):
         calls = row.call is not None and row.op != LINEAR
-        needs.append(found.plan(number, target).needed if calls else ())
+        needs.append(interpretation.plan(number, target).needed if calls else ())
     return _grown(seed, isa, needs, count)

@@ -36,13 +36,13 @@ def as_json(files: list[Path], folder: Path) -> list[dict[str, Any]]:
 
 def tensor_of(value: dict[str, Any]) -> dict[str, Any]:
     """A tensor of the JSON in the words of the reader."""
-    place = value.get("allocation_info") or {}
+    planned = value.get("allocation_info") or {}
     return {
         "elem_type": TYPES[value["scalar_type"]],
         "sizes": tuple(value["sizes"]),
         "order": tuple(value["dim_order"]),
-        "pool": place.get("memory_id", 0),
-        "offset": place.get("memory_offset_low", 0) + (place.get("memory_offset_high", 0) << 32),
+        "pool": planned.get("memory_id", 0),
+        "offset": planned.get("memory_offset_low", 0) + (planned.get("memory_offset_high", 0) << 32),
         "dynamic": value["shape_dynamism"] != "STATIC",
         "constant": value["data_buffer_idx"] > 0,
     }
