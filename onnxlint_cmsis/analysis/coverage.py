@@ -177,6 +177,8 @@ def _constants(record: LoweredLayer, target: Target) -> int:
 
 WHOLE = 8
 """As many different numbers in one layer's weights, each of them whole, are no accident."""
+LOOKED_AT = 4096
+"""Weights of a layer that are looked at, however many it has."""
 ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
 """What a model becomes that computes in float, in words."""
 
@@ -225,7 +227,8 @@ def _holds_integers(model: ModelAnalysis) -> bool:
     sizes = {key: prod(graph.constants[key].shape) for key in weights}
     smallest = min((key for key in sizes if sizes[key] > WHOLE), key=lambda key: (sizes[key], key), default="")
     values = model.read_allowed(smallest) if smallest else None
-    numbers = {*values.ravel().tolist()} if values is not None and values.dtype.kind == "f" else set()
+    some = values.ravel()[:LOOKED_AT] if values is not None and values.dtype.kind == "f" else None
+    numbers = set() if some is None else {*some.tolist()}
     return len(numbers) >= WHOLE and all(float(number).is_integer() for number in numbers)
 
 
