@@ -1170,13 +1170,17 @@ def axis_of(axis: int, count: int) -> int:
     return axis % count
 
 
+RESHAPES = ("Reshape", "RESHAPE")
+"""Names of the operator in files of both formats: each keeps its record."""
+
+
 def moved(model: Model, node: Node) -> Value:
     """Operators that rename or turn axes."""
     model.copies(node, 0)
     value, name = model.value(node.inputs[0]), canonical(node)
     if name == "Identity":
         return value
-    if name in ("Reshape", "RESHAPE"):
+    if name in RESHAPES:
         sizes, stated = model.shape(node.outputs[0]), [int(n) for n in model.numbers(node, 1).flat]
         told = [-1 if size == 0 and node.domain != TFLITE else size for size in stated]
         if len(told) != len(sizes) or any(t not in (-1, size) for t, size in zip(told, sizes, strict=True)):
