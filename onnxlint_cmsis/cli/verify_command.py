@@ -36,6 +36,7 @@ def make_parser() -> CommandParser:
     add = parser.judged.add_argument
     add("old", metavar="OLD", help="The version before: a file, or COMMIT:PATH of git.")
     add("new", metavar="NEW", help="The version after.")
+    add("--isolated", action="store_true", help="Read no configuration file; none is read in any case.")
     add_form(parser)
     return parser
 
