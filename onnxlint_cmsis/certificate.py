@@ -888,6 +888,8 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
 
 HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
+RESHAPES = ("Reshape", "RESHAPE")
+"""Operators that state the sizes of their result."""
 DOMAINS = ("", MICROSOFT, TFLITE)
 """Domains whose operators are described here, or by names and attributes alone."""
 AXES_OF_SCALES = {"Conv": 0, "ConvTranspose": 1, "MatMul": -1, "Gemm": -1}
