@@ -113,7 +113,7 @@ def test_calls_equal_the_reference_bit_for_bit_and_show_what_a_plan_does(tmp_pat
     assert defect["code"] == "CNN402[plan]"
     assert "guard bytes around scratch were overwritten" in defect["text"]
     (layer,) = on_dsp["layers"]
-    assert (layer["differences"]["count"], layer["scratch"]) == (0, [128, 0])
+    assert (layer["differences"]["count"], layer["observed"]["scratch"]) == (0, [128, 0])
 
 
 @needs_whole
