@@ -15,7 +15,7 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import LEGACY
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.lower.layer import UNDECIDED, Verdict
-from support.goldens import check_golden
+from support.goldens import Told, check_golden
 from support.linter import analysed, layered
 from support.models import text
 from support.quantized_models import CASES, transposed
@@ -84,11 +84,11 @@ def test_a_multiplier_of_one_has_no_class() -> None:
     assert set(row["classes"]) == {"input_dims.c", "output_dims.c"}
 
 
-def test_layers_without_a_kernel_are_listed_with_the_reason() -> None:
+def test_layers_without_a_kernel_are_listed_with_the_reason(told: Told) -> None:
     conv, sigmoid, add = rows(FOREIGN)
     assert (conv["kernel"], conv["fused"]) == ("arm_convolve_1x1_s8_fast", [{"node": "Relu#1", "op": "Relu"}])
     assert (sigmoid["op"], sigmoid["kernel"], sigmoid["input"]) == ("Sigmoid", "", [1, 5, 6, 4])
-    assert str(sigmoid["reason"]).startswith("CMSIS-NN has no s8 function for it; arm_nn_activation_s16")
+    told(str(sigmoid["reason"]))
     assert (add["op"], add["kernel"], add["reason"]) == ("Add", "", UNDECIDED.reason)
     assert [row["verdict"] for row in (conv, sigmoid, add)] == ["CMSIS-NN", "reference code", "undecided"]
     assert [row["cause"] for row in (conv, sigmoid, add)] == ["", "no-function", "shape"]

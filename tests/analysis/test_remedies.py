@@ -38,9 +38,10 @@ def test_a_step_in_place_counts_its_place_once():
     assert peak_of(uses._replace(steps=tuple(step._replace(in_place=True) for step in uses.steps))).bytes == 64
 
 
-def test_fewer_channels_in_the_one_tensor_that_is_large():
+def test_fewer_channels_in_the_one_tensor_that_is_large(told):
     saving = remedy(chain(64, 1600, 64, channels={1: 100}), 1024)
-    assert (saving.text, saving.bytes) == ("60 instead of 100 channels in 't1'", 1024)
+    assert saving.bytes == 1024
+    told(saving.text)
 
 
 def test_inputs_and_outputs_keep_their_channels():
@@ -58,7 +59,7 @@ def test_a_copy_left_out_costs_nothing_and_goes_first():
     assert (saving.text, saving.bytes, saving.cut) == ("layer 1 left out", 528, 0.0)
 
 
-def test_another_order_of_two_branches():
+def test_another_order_of_two_branches(told):
     """Two branches from one input, each with a large tensor that shrinks: one after the other needs less."""
     names = dict(enumerate(["x", "a", "b", "c", "d", "y"]))
     sizes = {0: 16, 1: 1024, 2: 1024, 3: 16, 4: 16, 5: 16}
@@ -70,7 +71,7 @@ def test_another_order_of_two_branches():
     uses = ArenaUses(sizes, (0,), steps, (5,), names)
     assert [step.label for step in small_order(uses)] == ["grow a", "shrink a", "grow b", "shrink b", "add"]
     saving = remedy(uses, 1200)
-    assert saving.text.startswith("shrink a before grow b")
+    told(saving.text)
     assert saving.bytes < size(uses) - 900
 
 

@@ -37,7 +37,7 @@ def convolution(scales: list[float], zero_points: list[int], elem_type: str = "I
     return write(model)
 
 
-def told(data: bytes, name: str = "m.tflite") -> list[Finding]:
+def zero_scales(data: bytes, name: str = "m.tflite") -> list[Finding]:
     result = linted(data, name, targets=["cortex-m4"])
     assert not result.error
     return [finding for finding in result.findings if finding.code == "CNN512"]
@@ -46,7 +46,7 @@ def told(data: bytes, name: str = "m.tflite") -> list[Finding]:
 @pytest.mark.parametrize(("scales", "zero_points", "text"), HOSTILE)
 @pytest.mark.parametrize("index", [0, 2])
 def test_what_cannot_be_computed_with_is_told_by_tensor(scales, zero_points, text, index):
-    (finding,) = told(convolution(scales, zero_points, index=index))
+    (finding,) = zero_scales(convolution(scales, zero_points, index=index))
     assert text in finding.text
     assert finding.location.tensor == "xwy"[index]
     assert finding.level is (Level.ERROR if text.startswith("scale") else Level.WARNING)
@@ -84,17 +84,19 @@ def test_int16_with_an_infinite_scale_is_a_model():
         ("INT16", float(np.float32(1e-9) / np.float32(32767)), 0, "AI Edge Quantizer"),
     ],
 )
-def test_a_tensor_that_was_always_zero_is_told_by_the_scale_of_its_quantizer(elem_type, scale, zero_point, quantizer):
-    (finding,) = told(convolution([scale], [zero_point], elem_type))
-    assert "in 'y': it was always zero while the model was calibrated (scale " in finding.text
+def test_a_tensor_that_was_always_zero_is_told_by_the_scale_of_its_quantizer(
+    elem_type, scale, zero_point, quantizer, told
+):
+    (finding,) = zero_scales(convolution([scale], [zero_point], elem_type))
+    told(finding.text)
     assert quantizer in finding.text
-    assert "Nothing but zeros comes out of the model ('y')." in finding.text
+    told(finding.text)
     assert finding.level is Level.ERROR
 
 
-def test_a_tensor_inside_that_was_always_zero_is_a_warning():
-    (finding,) = told(convolution([CONVERTER_INT8], [0], index=0))
-    assert "in 'x': it was always zero" in finding.text
+def test_a_tensor_inside_that_was_always_zero_is_a_warning(told):
+    (finding,) = zero_scales(convolution([CONVERTER_INT8], [0], index=0))
+    told(finding.text)
     assert "comes out" not in finding.text
     assert finding.level is Level.WARNING
 
@@ -111,7 +113,9 @@ def test_a_tensor_inside_that_was_always_zero_is_a_warning():
 )
 def test_a_scale_close_by_says_nothing_of_zeros(elem_type, scale, zero_point):
     assert not [
-        finding for finding in told(convolution([scale], [zero_point], elem_type)) if "always zero" in finding.text
+        finding
+        for finding in zero_scales(convolution([scale], [zero_point], elem_type))
+        if "always zero" in finding.text
     ]
 
 
@@ -139,10 +143,10 @@ def quantized(tmp_path, data: list[np.ndarray], **options: object) -> bytes:
 
 
 @pytest.mark.parametrize("elem_type", [QuantType.QInt8, QuantType.QInt16])
-def test_onnx_runtime_on_zeros_leaves_scale_1(tmp_path, elem_type):
+def test_onnx_runtime_on_zeros_leaves_scale_1(tmp_path, elem_type, told):
     zeros = [np.zeros((1, 3, 8, 8), np.float32)] * 3
-    (finding,) = told(quantized(tmp_path, zeros, activation_type=elem_type), "q.onnx")
-    assert "always zero while the model was calibrated (scale 1 with zero-point 0" in finding.text
+    (finding,) = zero_scales(quantized(tmp_path, zeros, activation_type=elem_type), "q.onnx")
+    told(finding.text)
     assert finding.level is Level.WARNING
 
 
@@ -150,4 +154,4 @@ def test_onnx_runtime_on_images_of_whole_numbers_is_no_calibration_on_zeros(tmp_
     """Inputs of -128 to 127 have scale 1 and zero-point 0 as zeros have; what weights make of them has not."""
     rng = np.random.default_rng(5)
     images = [rng.integers(-128, 128, (1, 3, 8, 8)).astype(np.float32) for _ in range(4)]
-    assert not told(quantized(tmp_path, images, activation_type=QuantType.QInt8), "q.onnx")
+    assert not zero_scales(quantized(tmp_path, images, activation_type=QuantType.QInt8), "q.onnx")

@@ -278,26 +278,27 @@ print(Configuration().settings_for("m.onnx").top_speed)
 """
 
 
-def test_a_setting_is_added_by_one_row(tmp_path):
+def test_a_setting_is_added_by_one_row(tmp_path, told):
     """On a copy of the tree: file, command line, --show-settings, schema and docs know it; an option is in --help."""
     copy = TreeCopy(tmp_path, ["scripts", "docs", "tests/data"])
     copy.replace("onnxlint_cmsis/config/settings.py", '    file: str = ""\n', NEW_ROW)
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 5\n")
     program = ("-m", "onnxlint_cmsis")
     assert copy.python("-c", TRY_IT).stdout == "5\n"
-    assert "  --house {red,blue}        Colour of the house. Default: red.\n" in copy.python(*program, "--help").stdout
+    told(copy.python(*program, "--help").stdout)
     shown = copy.python(*program, "--config", "top-speed=7", "--house", "blue", "--show-settings").stdout
     assert "top-speed = 7  # --config\n" in shown
     assert 'house = "blue"  # command line\n' in shown
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 'fast'\n")
-    assert "onnxlint-cmsis.toml: top-speed: 'fast' is not a whole" in copy.python(*program, "--show-settings").stderr
+    told(copy.python(*program, "--show-settings").stderr)
     (tmp_path / "onnxlint-cmsis.toml").write_text("")
     described = json.loads(copy.python(*program, "config", "--schema").stdout)["properties"]["top-speed"]
-    assert (described["default"], described["description"]) == (3, "How fast it may become. 64 at most.")
+    assert described["default"] == 3
+    told(described["description"])
     assert copy.python("scripts/make_docs.py").returncode == 0
     page = (tmp_path / "docs" / "config.md").read_text(encoding="utf-8")
-    assert "## top-speed\n\na whole number from 1 to 64; default `3`\n" in page
-    assert '## house\n\n`"red"`, `"blue"`; default `"red"`; `--house`\n' in page
+    told(page)
+    told(page)
 
 
 HELP_LINES = 90
@@ -394,10 +395,10 @@ def test_an_option_goes_before_config_and_config_before_the_file(tmp_path, monke
 
 
 @pytest.mark.parametrize("command", ["layers", "memory"])
-def test_other_commands_take_config(tmp_path, monkeypatch, capsys, command):
+def test_other_commands_take_config(tmp_path, monkeypatch, capsys, command, told):
     monkeypatch.chdir(tmp_path)
     assert main([command, "--config", "cmsis-nn-build=FAST", "m.tflite"]) == 2
-    assert "--config: cmsis-nn-build: 'FAST' is not one of SPEED, SIZE, NONE" in capsys.readouterr().err
+    told(capsys.readouterr().err)
 
 
 def test_a_board_stands_for_cpu_ram_and_flash():

@@ -21,7 +21,6 @@ from support.cli_fakes import FakeEngine
 
 NOTES = ("--min-level", "note")
 
-REPORT_IT = "please report it (-v shows where)"
 pytestmark = pytest.mark.usefixtures("fake")
 
 
@@ -126,10 +125,10 @@ def test_usage_errors_take_one_line_and_name_what_is_allowed(capsys, argv, says)
     assert "internal error" not in err
 
 
-def test_an_internal_error_is_one_line_and_the_other_files_go_on(capsys):
+def test_an_internal_error_is_one_line_and_the_other_files_go_on(capsys, told):
     code, out, err = lint(capsys, "boom.onnx", "miss.onnx", "--output-format", "concise")
     assert code == 2
-    assert err == f"onnxlint-cmsis: boom.onnx: internal error: RuntimeError: something\\nbroke; {REPORT_IT}\n"
+    told(err)
     assert out.startswith("miss.onnx: CNN102 warning ")
 
 
@@ -137,11 +136,11 @@ def test_verbose_shows_where_an_internal_error_happened(capsys):
     assert 'raise RuntimeError("something\\nbroke")' in lint(capsys, "boom.onnx", "-v")[2]
 
 
-def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch):
+def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch, told):
     monkeypatch.setattr("onnxlint_cmsis.output.full.render", lambda _run: 1 / 0)
     code, out, err = lint(capsys, "clean.onnx")
     assert (code, out) == (2, "")
-    assert err == f"onnxlint-cmsis: error: internal error: ZeroDivisionError: division by zero; {REPORT_IT}\n"
+    told(err)
 
 
 def test_verbose_shows_where_any_command_broke(capsys, monkeypatch):
@@ -176,15 +175,12 @@ def test_quiet_leaves_only_findings(capsys):
     assert "note     analysed as s8\n" in lint(capsys, "-v", "float.onnx")[1]
 
 
-def test_min_level_hides_and_says_so(capsys):
+def test_min_level_hides_and_says_so(capsys, told):
     _, out, _ = lint(capsys, "note.onnx", "miss.onnx")
     assert "CNN111" not in out
-    assert (
-        "; 1 note not shown, 1 of them about LOCKED channels (--min-level note); onnxlint-cmsis rule CODE explains\n"
-        in out
-    )
+    told(out.splitlines()[-1])
     _, out, _ = lint(capsys, "note.onnx", "miss.onnx", "--min-level", "error")
-    assert "; 2 findings not shown, 1 of them about LOCKED channels (--min-level note)\n" in out
+    told(out.splitlines()[-1])
 
 
 @pytest.mark.parametrize(("output_format", "shown"), [(f, f not in READ_BY_PEOPLE) for f in FORMATS])
@@ -227,11 +223,12 @@ def test_an_output_file_may_be_a_device(capsys):
     assert lint(capsys, "clean.onnx", "--output-file", os.devnull) == (0, "", "")
 
 
-def test_a_folder_without_models_is_told(capsys, tmp_path):
+def test_a_folder_without_models_is_told(capsys, tmp_path, told):
     (tmp_path / "empty").mkdir()
     code, out, err = lint(capsys, "empty")
-    assert (code, err) == (0, "onnxlint-cmsis: warning: no .onnx, .tflite or .pte file in empty\n")
-    assert out == "No models to lint\n"
+    assert code == 0
+    told(err)
+    told(out)
 
 
 def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):
@@ -295,11 +292,11 @@ def test_color_is_used_on_a_terminal_only(monkeypatch):
     assert not wants_color("auto", Terminal())
 
 
-def test_version_and_help(capsys):
+def test_version_and_help(capsys, told):
     assert lint(capsys, "--version")[:2] == (0, f"onnxlint-cmsis {__version__}\n")
     code, out, _ = lint(capsys, "--help")
     assert code == 0
-    assert "Exit codes: 0 clean, 1 findings at or above --fail-on" in out
+    told(out)
 
 
 def test_every_command_is_named_and_has_help(capsys):
@@ -343,13 +340,11 @@ def test_the_command_is_the_first_word_that_is_no_option_and_no_value_of_one(arg
     assert chosen(argv.split()) == (command, rest.split())
 
 
-def test_options_before_a_command_are_its_options(capsys):
+def test_options_before_a_command_are_its_options(capsys, told):
     assert lint(capsys, "--all", "rule") == lint(capsys, "rule", "--all")
     code, _, err = lint(capsys, "--exit-zero", "layers", "miss.onnx")
-    assert (code, err) == (
-        2,
-        "onnxlint-cmsis: error: unrecognized arguments: --exit-zero; see onnxlint-cmsis layers --help\n",
-    )
+    assert code == 2
+    told(err)
 
 
 def test_level_override_reaches_the_settings_of_the_engine(monkeypatch, capsys):
@@ -402,10 +397,10 @@ def test_an_interrupt_ends_quietly(capsys, monkeypatch):
     assert lint(capsys, "clean.onnx") == (130, "", "")
 
 
-def test_rule_explains_and_lists(capsys):
+def test_rule_explains_and_lists(capsys, told):
     code, out, _ = lint(capsys, "rule", "conv-1x1-fast")
     assert code == 0
-    assert out.startswith("CNN102 conv-1x1-fast (note)\n\nA 1x1 convolution misses the fast 1x1 kernel.")
+    told(out)
     rules = json.loads(lint(capsys, "rule", "--all", "--output-format", "json")[1])
     from onnxlint_cmsis.checks.rule_registry import every_rule
 

@@ -17,7 +17,6 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining
 
-AGAIN = "Write the baseline again (--write-baseline)."
 FINDINGS = (routing_miss(), wrong_result(), note())
 
 
@@ -75,10 +74,10 @@ def test_what_a_model_suppresses_in_vain_is_told_once(told):
 
 
 @pytest.mark.parametrize("value", ["CNN999 why", "", "  ", "§", "everything"])
-def test_a_suppression_that_names_no_rule_is_told(value):
+def test_a_suppression_that_names_no_rule_is_told(value, told):
     outcome = left(model=graph({accepted.METADATA_KEY: value}))
     assert codes_of(outcome) == ["CNN102", "CNN302", "CNN111", "CNN090"]
-    assert "no rule has the code, prefix or name" in outcome.findings[-1].message
+    told(outcome.findings[-1].message)
 
 
 def test_the_unused_rule_can_be_deselected():
@@ -133,13 +132,9 @@ def test_baseline_tells_what_is_no_longer_there(project, capsys, told):
     main(["--write-baseline", "base.json", "."])
     capsys.readouterr()
     (project / "a.onnx").write_text("miss")
-    assert run(capsys, "a.onnx", "--baseline", "base.json") == (
-        0,
-        [
-            f"base.json: CNN091 note a.onnx: the baseline has 2 CNN102 at 'Conv_1', there is 1 now. {AGAIN}",
-            f"base.json: CNN091 note a.onnx: the baseline has 1 CNN111 at 'Conv_4', there are 0 now. {AGAIN}",
-        ],
-    )
+    code, lines = run(capsys, "a.onnx", "--baseline", "base.json")
+    assert code == 0
+    told(lines)
     (project / "b.onnx").unlink()
     told(run(capsys, "a.onnx", "--baseline", "base.json")[1])
 
@@ -239,9 +234,9 @@ def test_a_suppression_of_a_rule_that_did_not_run_is_not_called_unused(sized, ca
     assert not any("CNN090" in line for line in run(capsys, "--isolated", "--select", "CNN2,CNN09", *sized)[1])
 
 
-def test_a_baseline_written_below_the_limit_does_not_keep_a_fix_from_what_it_does_not_have(sized, capsys):
+def test_a_baseline_written_below_the_limit_does_not_keep_a_fix_from_what_it_does_not_have(sized, capsys, told):
     main(["--write-baseline", "small.json", *sized])
     main(["--write-baseline", "whole.json", "--config", "size-checks-limit=unlimited", "m.onnx"])
     assert main(["--diff", "--baseline", "small.json", *sized]) == 1
     assert main(["--diff", "--baseline", "whole.json", *sized]) == 0
-    assert "left as it is" in capsys.readouterr().out
+    told(capsys.readouterr().out)

@@ -94,10 +94,11 @@ def test_a_runtime_that_is_not_reviewed_is_refused(run, runtime, says):
 @pytest.mark.parametrize(
     "revision", ["tflm@2026-06-01", "tflm@7ca66d18", "tflm@2026-05", "tflm@2025-03", "tvm@2024-11", "executorch"]
 )
-def test_a_commit_or_date_names_a_revision(run, tmp_path, revision):
+def test_a_commit_or_date_names_a_revision(run, tmp_path, revision, told):
     (tmp_path / "a.onnx").write_bytes(one_node("MaxPool", [1, 8, 9, 9], {}, kernel_shape=[2, 2]).SerializeToString())
     code, out, err = run("-v", "--runtime", revision, "a.onnx")
-    assert (code, err) == (0, "a.onnx: settings from defaults\n")
+    assert code == 0
+    told(err)
     assert "Judged for " in out
 
 
@@ -110,12 +111,12 @@ def test_a_tflite_file_is_refused_where_its_layout_is_not_reviewed(run, tmp_path
 
 @pytest.mark.parametrize("command", ["lint", "layers"])
 @pytest.mark.parametrize(("runtime", "label"), [("direct", "direct"), ("executorch", "executorch@"), ("tflm", "")])
-def test_a_tflite_file_that_another_runtime_was_asked_for_says_so(run, tmp_path, command, runtime, label):
+def test_a_tflite_file_that_another_runtime_was_asked_for_says_so(run, tmp_path, command, runtime, label, told):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     verbose = ["-v"] if command == "lint" else []
     _, out, err = run(command, *verbose, "--runtime", runtime, "a.tflite")
     said = " ".join(out.split())
-    assert "Judged for TensorFlow Lite Micro" in said
+    told(said)
     assert ("(in TensorFlow Lite Micro, which reads such files)" in said) == (bool(label) and command == "lint")
     assert (f"Not judged for {label}" in said) == bool(label)
     assert ("which was asked for: .tflite files are judged for tflm alone" in said) == bool(label)
@@ -142,7 +143,7 @@ def test_a_tensor_of_fused_layers_has_one_short_name_everywhere(run, tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"text\n", write(conv_model())[:100], b"\x10\0\0\0TFL3" + b"\xff" * 200])
-def test_what_is_no_model_is_one_finding(run, tmp_path, data):
+def test_what_is_no_model_is_one_finding(run, tmp_path, data, told):
     (tmp_path / "a.tflite").write_bytes(data)
     code, out, err = run("--output-format", "json", "a.tflite")
     (finding,) = json.loads(out)["findings"]
@@ -150,7 +151,7 @@ def test_what_is_no_model_is_one_finding(run, tmp_path, data):
     for command in ("layers", "memory"):
         code, out, err = run(command, "a.tflite")
         assert (code, out) == (2, "")
-        assert err.startswith("onnxlint-cmsis: error: a.tflite: not a ")
+        told(err)
 
 
 def test_damaged_files_end_in_findings():
@@ -180,7 +181,7 @@ def test_standard_input_is_read_by_its_name(run, monkeypatch):
     assert (code, "CNN403[broadcast]" in out) == (1, True)
 
 
-def test_layers_of_a_tflite_file(run, tmp_path):
+def test_layers_of_a_tflite_file(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     code, out, _ = run("layers", "--target", "cortex-m4", "--output-format", "json", "a.tflite")
     (row,) = json.loads(out)["layers"]
@@ -190,7 +191,7 @@ def test_layers_of_a_tflite_file(run, tmp_path):
     assert row["chain"][0] == "arm_convolve_wrapper_s8"
     text = run("layers", "--target", "cortex-m4", "a.tflite")[1]
     note, *_, table = text.split("\n\n")
-    assert " ".join(note.split()).endswith("CMSIS-NN 4ab83cc3 that it brings: main, with transpose_conv_s8 of 7.0.0.")
+    told(" ".join(note.split()))
     target, head, line = table.splitlines()[:3]
     assert target == "cortex-m4, CMSIS-NN main, gcc"
     assert head.split()[:3] == ["layer", "kernel", "input"]
@@ -198,21 +199,22 @@ def test_layers_of_a_tflite_file(run, tmp_path):
     assert row["node"] == "CONV_2D#0"
 
 
-def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path):
+def test_an_operator_without_a_kernel_has_a_mark_and_a_reason(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     text = run("layers", "--target", "cortex-m4", "--config", "cmsis-nn-build=NONE", "a.tflite")[1]
     head = next(line for line in text.splitlines() if "layer" in line and "kernel" in line)
     row = next(line for line in text.splitlines() if "CONV_2D#0" in line)
     assert row.startswith("~  CONV_2D#0")
     assert row[head.index("kernel") :].startswith("reference code")
-    assert "~ reference code computes it, no CMSIS-NN\n" in text
+    told(text)
     assert "\n  CONV_2D#0: " in text
 
 
-def test_an_empty_file_is_called_empty(run, tmp_path):
+def test_an_empty_file_is_called_empty(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(b"")
     code, out, _ = run("a.tflite")
-    assert (code, "CNN002 error not a TensorFlow Lite model: the file is empty" in out) == (2, True)
+    assert code == 2
+    told(out)
 
 
 def test_compare_pairs_a_tflite_file_with_an_onnx_model_by_cpu(run, tmp_path):
@@ -254,24 +256,23 @@ def test_memory_as_json_and_as_text(run, tmp_path, monkeypatch):
     )
 
 
-def test_memory_says_why_there_is_none(run, tmp_path):
+def test_memory_says_why_there_is_none(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(write(conv_model(operator_codes=[operator_code("POW")])))
     code, out, _ = run("memory", "--target", "cortex-m4", "a.tflite")
     assert code == 1
-    assert "no arena: its tensors are not allocated: POW#0: TensorFlow Lite Micro has no operator POW" in " ".join(
-        out.split()
-    )
+    told(" ".join(out.split()))
     code, _, err = run("memory", "--runtime", "tvm", "a.tflite")
     says = "--runtime: memory of .tflite files is worked out for tflm, not for tvm"
     assert (code, err) == (2, f"onnxlint-cmsis: error: {says}\n")
 
 
-def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path):
+def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path, told):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     code, out, _ = run("memory", "--target", "cortex-m4", "--output-format", "json", "a.onnx")
     (target,) = json.loads(out)["targets"]
     head = 656 + 208  # 8 * 9 * 9 and 4 * 7 * 7 bytes, each up to a multiple of 16
-    assert (code, target["basis"]) == (0, "the plan of the firmware check")
+    assert code == 0
+    told(target["basis"])
     assert [target[key] for key in ("arena_used", "head", "tail", "arena_needed")] == [head, head, 0, head]
     assert target["alive"] == [656, head]
     assert target["scratch"] == [{"subgraph": 0, "op": 0, "node": "conv", "bytes": 288}]

@@ -47,10 +47,10 @@ def test_a_node_without_outputs_is_no_error() -> None:
     assert reason(model)
 
 
-def test_an_input_too_large_to_try_is_named() -> None:
+def test_an_input_too_large_to_try_is_named(told: Told) -> None:
     model = models.text(CHAIN)
     model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 2**31 - 1
-    assert "its input 'x' has 51,539,607,528 values; up to 67,108,864 are tried" in reason(model)
+    told(reason(model))
 
 
 @pytest.mark.parametrize(("elem_type", "raw"), [(99, b"\1"), (TensorProto.INT8, b""), (TensorProto.UNDEFINED, b"\1")])

@@ -86,10 +86,10 @@ def test_the_cheaper_of_channels_and_rewriting_is_taken(folder):
 
 
 @pytest.mark.parametrize("policy", ["faster", "route", "align"])
-def test_no_rule_that_a_policy_acts_on_is_told_without_a_look_at_the_model(folder, policy):
+def test_no_rule_that_a_policy_acts_on_is_told_without_a_look_at_the_model(folder, policy, told):
     done = run(folder, "--diff", "--fix-policy", policy, "--select", "CNN0", "missed.onnx")
     assert done.returncode == 0
-    assert f"left as it is: the rules that --fix-policy {policy} acts on, " in text(done)
+    told(text(done))
 
 
 @pytest.mark.parametrize("policy", ["faster", "route"])
@@ -116,7 +116,7 @@ def test_a_pad_behind_the_input_is_added_only_for_a_selected_rule(folder):
     assert run(folder, *argv, "--select", "CNN2").returncode == 0
 
 
-def test_a_finding_on_a_hazard_names_the_size_that_repairs_it_and_its_price(folder):
+def test_a_finding_on_a_hazard_names_the_size_that_repairs_it_and_its_price(folder, told):
     printed = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
     assert "CNN201" not in printed
-    assert " --fix repairs it with 5 channels for 4: +" in printed
+    told(printed)

@@ -61,27 +61,25 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder):
+def test_fix_rewrites_the_file_and_finds_nothing_the_second_time(folder, told):
     model = folder / "a.tflite"
     model.chmod(0o640)
     os.link(model, folder / "other.bin")
     shown = run(folder, "--diff", "a.tflite")
     assert (shown.returncode, model.read_bytes()) == (1, as_converted(0))
-    assert "a.tflite: would be fixed (policy faster)" in text(shown)
+    told(text(shown))
     done = run(folder, "--fix-only", "a.tflite")
     assert done.returncode == 0, text(done)
-    assert "a.tflite: fixed (policy faster)" in text(done)
-    assert "in LiteRT (reference kernels), before and after: every output is bit for bit" in " ".join(
-        text(done).split()
-    )
-    assert "(hard link), which keeps the old bytes" in " ".join(text(done).split())
+    told(text(done))
+    told(" ".join(text(done).split()))
+    told(" ".join(text(done).split()))
     assert stat.S_IMODE(model.stat().st_mode) == 0o640
     fixed = model.read_bytes()
     assert len(fixed) < len(as_converted(0))
     assert (folder / "other.bin").read_bytes() == as_converted(0)
     again = run(folder, "--fix-only", "--exit-non-zero-on-fix", "a.tflite")
     assert again.returncode == 0
-    assert "left as it is" in text(again)
+    told(text(again))
     assert contents(folder) == {"a.tflite": fixed, "other.bin": as_converted(0)}
 
 

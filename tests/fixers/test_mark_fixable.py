@@ -14,6 +14,7 @@ from onnxlint_cmsis.ground.findings import Finding
 from support import fixable_models, paths
 from support.fix_command import run
 from support.fix_command import text as said
+from support.goldens import Told
 from support.models import text
 from support.repairable_models import convolution, float_weights, moved_weights
 from support.third_party_models import needs_models
@@ -65,11 +66,11 @@ def test_weights_behind_quantize_linear_are_promised_and_split(tmp_path: Path) -
     assert "CNN302" not in codes_of(path, release="5.0.0")
 
 
-def test_weights_that_a_node_hands_on_are_neither_promised_nor_split(tmp_path: Path) -> None:
+def test_weights_that_a_node_hands_on_are_neither_promised_nor_split(tmp_path: Path, told: Told) -> None:
     path = saved(tmp_path, moved_weights(grouped()))
     assert "CNN302" in codes_of(path, release="5.0.0")
     assert lint(path, release="5.0.0").fixable == 0
-    assert "is not stored as it is used" in said(run(tmp_path, "--fix", "--release", "5.0.0", "m.onnx"))
+    told(said(run(tmp_path, "--fix", "--release", "5.0.0", "m.onnx")))
 
 
 @pytest.mark.parametrize("build", [fixable_models.gaining, fixable_models.hazardous])

@@ -318,13 +318,13 @@ def test_values_are_capped():
 
 
 @pytest.mark.parametrize("rank", [33, 65])
-def test_integers_of_more_axes_than_an_array_may_have_are_not_worked_out(rank):
+def test_integers_of_more_axes_than_an_array_may_have_are_not_worked_out(rank, told):
     """numpy 1 has 32 axes, numpy 2 has 64."""
     deep = TensorProto(name="w", data_type=TensorProto.INT64, dims=[1] * rank, int64_data=[7])
     nodes = [helper.make_node("Constant", [], ["c"], value=deep), helper.make_node("Concat", ["w", "c"], ["y"], axis=0)]
     graph = read(model(nodes, [], [value("y", None)], [deep]))
     undecided = [problem.message for problem in graph.problems if problem.kind == "undecided"]
-    assert undecided == [f"`{name}` has {rank} axes; tensors of up to 32 are followed" for name in "wc"]
+    told(undecided)
 
 
 def test_dequantized_and_overridable_values_are_no_constants():

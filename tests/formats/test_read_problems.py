@@ -100,9 +100,9 @@ def test_unknown_operator(told):
     told(problem)
 
 
-def test_operator_set_too_new():
+def test_operator_set_too_new(told):
     problem = problem_of([relu("x", "y")], opset=9999)
-    assert problem.startswith("operator set ai.onnx 9999; the installed onnx")
+    told(problem)
 
 
 def test_operator_set_of_another_domain_is_anyones():
@@ -113,11 +113,11 @@ def test_ir_version_too_new():
     assert "ir_version" in problem_of([relu("x", "y")], ir=9999)
 
 
-def test_the_checker_sees_the_names_of_the_file():
+def test_the_checker_sees_the_names_of_the_file(told):
     node = helper.make_node("Conv", ["x"], ["y"], name="the name")
     problem = only(read(model([node], [X], [value("y", [1])])))
-    assert problem.startswith("the name: onnx.checker: ")
-    assert "input size 1 not in range" in problem
+    told(problem)
+    told(problem)
 
 
 @pytest.mark.parametrize("size", [-1, 2**62, -(2**63)])

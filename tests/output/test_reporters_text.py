@@ -122,7 +122,7 @@ def test_findings_stand_in_the_order_of_what_they_do():
     assert [finding.effect for finding in grouped(given)] == list(Effect)
 
 
-def test_the_default_text_takes_the_short_remedy():
+def test_the_default_text_takes_the_short_remedy(told):
     finding = replace(wrong_result(), remedy="Do it, in many words.", brief_remedy="Do it.")
     short, long, concise = (
         render(form, a_run([finding], explain=explain, quiet=True))
@@ -130,14 +130,14 @@ def test_the_default_text_takes_the_short_remedy():
     )
     assert ["in many words" in text for text in (short, long, concise)] == [False, True, True]
     unsafe = replace(finding, properties={UNSAFELY: True})
-    assert "Do it. --fix --unsafe-fixes does it (outputs: up to one step)." in render("full", a_run([unsafe]))
+    told(render("full", a_run([unsafe])))
 
 
-def test_other_places_are_named_in_few_words():
+def test_other_places_are_named_in_few_words(told):
     same = replace(wrong_result(node="a"), group="c", brief="Conv 'a': wrong.")
     (finding,) = grouped([same, *(replace(same, location=same.location._replace(node=node)) for node in "bcde")])
-    assert "m.onnx\n  CNN302 error Conv 'a': wrong. Also 'b', 'c' and 2 more.\n" in render("full", a_run([finding]))
-    assert "The same holds for 'b', 'c' and 2 more." in render("concise", a_run([finding]))
+    told(render("full", a_run([finding])))
+    told(render("concise", a_run([finding])))
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "github", "rdjson", "gitlab", "junit"])
@@ -154,8 +154,8 @@ def test_every_format_has_a_module():
     assert tuple(MODULES) == FORMATS
 
 
-def test_a_clean_run_says_what_it_looked_at():
-    assert render("full", a_run([])) == "No findings in 1 file for cortex-m55 (CMSIS-NN 7.0.0, gcc)\n"
+def test_a_clean_run_says_what_it_looked_at(told):
+    told(render("full", a_run([])))
     assert render("concise", a_run([])) == ""
     assert render("github", a_run([])) == ""
     assert render("full", a_run([], quiet=True)) == ""
@@ -199,11 +199,11 @@ def test_github_escapes_so_that_the_runner_reads_the_same(path, node):
     assert decoded(match[4], "") == printable(routing_miss(node=node).complete)
 
 
-def test_github_levels():
+def test_github_levels(told):
     run = a_run([routing_miss(), wrong_result(), note()], result("odd.onnx", error="E: x"))
     lines = render("github", run).splitlines()
     assert [line.split(" ")[0] for line in lines] == ["::warning", "::error", "::notice", "::error"]
-    assert lines[0].startswith("::warning file=m.onnx,title=CNN102 conv-1x1-fast::Conv 'Conv_1'")
+    told(lines[0])
 
 
 @given(st.text(), st.text())

@@ -161,13 +161,13 @@ def test_two_names_are_two_variables_and_one_name_is_one():
 
 
 @pytest.mark.parametrize(("checks", "status"), [(True, "halt"), (False, "ok")])
-def test_a_variable_of_another_size_than_what_is_read_is_told(checks, status):
+def test_a_variable_of_another_size_than_what_is_read_is_told(checks, status, told):
     model = streaming_model()
     model["subgraphs"][0]["operators"].pop()
     model["subgraphs"][1]["operators"].pop()
     report = interpret(read_tflite("m.tflite", write(model)), M4._replace(checks=checks))
     assert report.status == status
-    assert "the variable has 0 bytes, which are copied, and its output has 16" in report.operators[2].own[0]
+    told(report.operators[2].own[0])
 
 
 MICRO_WAKE_WORD = {"alexa": 18228, "hey_jarvis": 17492, "hey_mycroft": 19524, "okay_nabu": 20516}
@@ -185,20 +185,20 @@ def test_streaming_models_of_micro_wake_word_to_the_byte(name):
 @pytest.mark.parametrize(
     ("heads", "bytes_"), [(((0, 1),), 564), (((1, 1),), 548), (((2, 1),), 580), (((0, 1), (2, 1)), 820)]
 )
-def test_decoded_constants_to_the_byte(heads, bytes_):
+def test_decoded_constants_to_the_byte(heads, bytes_, told):
     """Arena bytes of firmware of revision 90b983c2 for Cortex-M4, for tables, Huffman codes and pruned constants."""
     report = interpret(read_tflite("m.tflite", write(decoding_model(*heads))), M4)
     assert (report.status, report.arena.used) == ("ok", bytes_)
-    assert "AddDecode() of the resolver registers it, since 2025-10-17" in report.operators[0].reason
+    told(report.operators[0].reason)
 
 
 @pytest.mark.parametrize(
     ("head", "text"), [((3, 1), "kind 3 and version 1"), ((127, 1), "kind 127"), ((0, 2), "kind 0 and version 2")]
 )
-def test_a_decoding_that_the_kernel_does_not_know_is_refused(head, text):
+def test_a_decoding_that_the_kernel_does_not_know_is_refused(head, text, told):
     report = interpret(read_tflite("m.tflite", write(decoding_model(head))), M4)
     assert report.status == "alloc_error"
-    assert report.message == "Node TFLM_DECODE (number 0) failed to prepare with status 1"
+    told(report.message)
     assert text in report.operators[0].reason
 
 

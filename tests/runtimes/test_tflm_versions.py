@@ -13,7 +13,7 @@ from support.tflite_writer import write
 from support.versions import installed
 
 
-def told(model):
+def version_findings(model):
     result = linted(write(model), "m.tflite", targets=["cortex-m4", "cortex-m55"])
     assert not result.error
     return [finding for finding in result.findings if finding.selector == "CNN402[operator-version]"]
@@ -49,26 +49,26 @@ def test_litert_takes_no_version_above_the_highest(op):
     assert taken(op, HIGHEST_VERSION[op]) or op == "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
 
-def test_a_newer_version_is_told_once_for_all_targets():
-    (finding,) = told(of_version("RELU", 4))
-    assert "may leave out what version 4 of RELU added" in finding.text
+def test_a_newer_version_is_told_once_for_all_targets(told):
+    (finding,) = version_findings(of_version("RELU", 4))
+    told(finding.text)
     assert "3 is the highest" in finding.text
     assert len(finding.targets) == 2
 
 
 @pytest.mark.parametrize("version", [-1, 0, 1, 3])
 def test_a_known_version_is_not_told(version):
-    assert not told(of_version("RELU", version))
+    assert not version_findings(of_version("RELU", version))
 
 
 def test_a_newer_version_inside_a_subgraph_is_told_there():
     model = streaming_model()
     model["operator_codes"][5]["version"] = 9
-    (finding,) = told(model)
+    (finding,) = version_findings(model)
     assert "'subgraph1:CONV_2D#1': the kernel of" in finding.text
 
 
 def test_a_custom_operator_has_versions_of_nobody():
     model = of_version("CUSTOM", 99)
     model["operator_codes"][0]["custom_code"] = "Mine"
-    assert not told(model)
+    assert not version_findings(model)

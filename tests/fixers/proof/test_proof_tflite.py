@@ -56,11 +56,11 @@ def test_a_model_equals_itself() -> None:
     ]
 
 
-def test_values_inside_tell_what_outputs_hide() -> None:
+def test_values_inside_tell_what_outputs_hide(told: Told) -> None:
     proof = prove(two_layers(), two_layers(3), same={"c": Held()})
     assert (proof.equal, proof.ran) == (False, True)
-    assert proof.reason.startswith("inner tensor `c` differs by ")
-    assert proof.reason.endswith("it has to be the same bit for bit (reference kernels)")
+    told(proof.reason)
+    told(proof.reason)
     assert prove(two_layers(), two_layers(3)).equal
 
 
@@ -100,12 +100,12 @@ def test_other_subgraphs_stay(told: Told) -> None:
     told(prove(model(1), model(2)).reason)
 
 
-def test_what_litert_does_not_run_is_not_proven() -> None:
+def test_what_litert_does_not_run_is_not_proven(told: Told) -> None:
     model = one_operator("CUSTOM", [tensor("x", [1, 4]), tensor("y", [1, 4])])
     data = write({**model, "operator_codes": [operator_code("CUSTOM", custom_code="Secret")]})
     proof = prove(data, data)
     assert (proof.equal, proof.ran) == (False, False)
-    assert proof.reason.startswith("LiteRT cannot run the model as it is: Encountered unresolved custom op: Secret.")
+    told(proof.reason)
 
 
 def test_an_axis_that_a_single_scale_does_not_have_is_no_obstacle() -> None:
@@ -181,19 +181,19 @@ def test_overwritten_memory_shows_at_the_end(monkeypatch: pytest.MonkeyPatch, to
     told(proof.reason)
 
 
-def test_a_run_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, told: Told) -> None:
     monkeypatch.setattr(apart, "STARTED", "import time; time.sleep(60)")
     monkeypatch.setattr(apart, "LIMIT", 0.2)
     started = time.monotonic()
-    assert prove(two_layers(), two_layers()).reason.endswith("it ended its process with SIGKILL")
+    told(prove(two_layers(), two_layers()).reason)
     assert time.monotonic() - started < 30
 
 
-def test_without_litert_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_litert_nothing_is_proven(monkeypatch: pytest.MonkeyPatch, told: Told) -> None:
     monkeypatch.setattr(models, "find_spec", lambda _name: None)
     proof = prove(two_layers(), two_layers())
     assert (proof.equal, proof.ran) == (False, False)
-    assert proof.reason.endswith("is not installed: pip install 'onnxlint-cmsis[tflite]'")
+    told(proof.reason)
 
 
 def test_a_new_bias_is_proven() -> None:

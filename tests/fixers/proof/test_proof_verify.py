@@ -167,7 +167,7 @@ def planned(before: Case, plan: Plan) -> tuple[onnx.ModelProto, dict[str, Held]]
 
 
 @pytest.mark.parametrize("head", ["Sigmoid", "Sign", "ArgMax"])
-def test_a_channel_lost_where_the_output_stays_the_same_is_seen_inside(head: str) -> None:
+def test_a_channel_lost_where_the_output_stays_the_same_is_seen_inside(head: str, told: Told) -> None:
     before = hidden(head)
     end, same = planned(before, before.plan({"first_0": GROW}))
     proof = before.proof(end, same=same)
@@ -176,10 +176,10 @@ def test_a_channel_lost_where_the_output_stays_the_same_is_seen_inside(head: str
     assert before.proof(wrong).equal
     proof = before.proof(wrong, same=same)
     assert not proof.equal
-    assert proof.reason.startswith("inner tensor `first_0` differs by ")
+    told(proof.reason)
 
 
-def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside() -> None:
+def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside(told: Told) -> None:
     """A constant taken up by a float bias may shift what is left of large numbers by more than 1e-5 of its range."""
     before = hidden("Sigmoid")
     end, same = planned(before, before.plan({"first_0": GROW}))
@@ -189,7 +189,7 @@ def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside() -> None
         return before.proof(wrong, same=same)
 
     assert shifted(2e-4).equal
-    assert shifted(0.1).reason.startswith("inner tensor `last_0` differs by 0.1")
+    told(shifted(0.1).reason)
 
 
 def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not(told: Told) -> None:
@@ -286,16 +286,13 @@ def test_sequences_are_compared_element_by_element() -> None:
     assert "differs by" in prove(model(1), model(1.5)).reason
 
 
-def test_a_model_with_random_numbers_is_left_and_not_called_wrong() -> None:
+def test_a_model_with_random_numbers_is_left_and_not_called_wrong(told: Told) -> None:
     build = Builder()
     data = build.input("x", 1, 2)
     model = build.model(build.op("Add", data, build.op("RandomNormal", shape=[1, 2]))).SerializeToString()
     proof = prove(model, model)
-    assert (proof.equal, proof.ran, proof.reason) == (
-        False,
-        False,
-        "it gives other outputs when it is run again on the same input",
-    )
+    assert (proof.equal, proof.ran) == (False, False)
+    told(proof.reason)
 
 
 # without running
@@ -323,13 +320,13 @@ def test_a_model_that_the_checker_rejects_is_no_replacement() -> None:
     assert "nonsense" in before.proof(other).reason
 
 
-def test_a_model_that_does_not_run_is_not_proven() -> None:
+def test_a_model_that_does_not_run_is_not_proven(told: Told) -> None:
     build = Builder()
     output = build.op("Unheard", build.input("x", 1, 2), domain="nobody")
     model = build.model(output)
     proof = prove(model.SerializeToString(), model.SerializeToString())
     assert (proof.equal, proof.ran, proof.inputs) == (False, False, 0)
-    assert proof.reason.startswith("ONNX Runtime cannot run the model as it is: ")
+    told(proof.reason)
     assert observe(model.SerializeToString(), [output]) == {}
 
 
@@ -387,7 +384,7 @@ def test_indices_are_kept_inside_what_they_index() -> None:
     assert prove(model.SerializeToString(), model.SerializeToString()).equal
 
 
-def test_what_optimisers_make_of_float_weights_has_to_stay_too() -> None:
+def test_what_optimisers_make_of_float_weights_has_to_stay_too(told: Told) -> None:
     """ONNX Runtime's WeightBiasQuantization takes its scale from the largest weight, which a dead lane may hold."""
     build = Builder(opset=17)
     step, zero = build.const(0.1, np.float32), build.const(3, np.int8)
@@ -400,7 +397,7 @@ def test_what_optimisers_make_of_float_weights_has_to_stay_too() -> None:
     before = case(build.model(build.op("QuantizeLinear", data, build.const(0.002, np.float32), zero)))
     proof = before.proof(before.applied({"first_0": (0, 2)}))
     assert not proof.equal
-    assert proof.reason.endswith("bit for bit (ORT_ENABLE_ALL as it is shipped)")
+    told(proof.reason)
     assert [difference.largest for difference in prove_as_written(before, {"first_0": (0, 2)})] == [0]
 
 
