@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -325,17 +326,22 @@ class MemoryLayout(NamedTuple):
 
 def memory_layout(graph: Graph, lowered: Lowered) -> MemoryLayout:
     """The copies of a model, and where its activations lie."""
-    last, first = (_Walk(graph, lowered, order).layout() for order in (True, False))
-    return first if not first.copies or len(first.copies) < len(last.copies) else last
+    fixed = derived_values(graph, sizes=True) | graph.constants.keys()
+    first = _Walk(graph, lowered, fixed, inputs_channels_last=False).layout()
+    if not first.copies:
+        return first
+    last = _Walk(graph, lowered, fixed, inputs_channels_last=True).layout()
+    return first if len(first.copies) < len(last.copies) else last
 
 
 class _Walk:
     """A walk over the nodes in file order."""
 
-    def __init__(self, graph: Graph, lowered: Lowered, inputs_channels_last: bool) -> None:
+    def __init__(self, graph: Graph, lowered: Lowered, fixed: AbstractSet[str], *, inputs_channels_last: bool) -> None:
+        """`fixed` are the tensors that are the same in every run."""
         self._graph = graph
         self._records = {record.node.index: record for record in lowered.records}
-        self._fixed = derived_values(graph, sizes=True) | graph.constants.keys()
+        self._fixed = fixed
         self._inputs_channels_last = inputs_channels_last
         self._stored: dict[str, Stored] = {}
         self._copies: list[LayoutCopy] = []
