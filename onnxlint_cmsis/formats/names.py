@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from onnxlint_cmsis.formats.format import FORMATS, part
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -16,6 +18,7 @@ UNKNOWN = Operator("", NOT_KNOWN, Elements.COMPUTED, Risk.NONE, Layout.EITHER, n
 """Record of every operator that no table has."""
 
 
+@lru_cache(maxsize=1024)
 def operator_named(domain: str, name: str) -> Operator:
     """Record of an operator by its format's table, UNKNOWN where there is none; ONNX's default domain is "".
 
