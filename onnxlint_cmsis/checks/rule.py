@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
@@ -140,6 +139,8 @@ class Rule(NamedTuple):
     @property
     def explanation(self) -> str:
         """Markdown of the rule's page without its heading."""
+        import inspect
+
         return "\n\n".join(filter(None, (inspect.cleandoc(self.docs or self.summary), causes_text(self.causes))))
 
     def cause(self, key: str) -> RuleCause:

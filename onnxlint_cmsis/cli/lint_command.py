@@ -22,7 +22,6 @@ from onnxlint_cmsis.cli.options import (
 from onnxlint_cmsis.config.keys import matches_any
 from onnxlint_cmsis.formats.format import ENDINGS
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.git_repository import ignored_by_git
 from onnxlint_cmsis.linting.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
 from onnxlint_cmsis.output.plain import printable
 
@@ -40,8 +39,11 @@ def run(argv: list[str]) -> int:
     paths = args.paths or ["."]
 
     def ignored(folder: str, files: list[str]) -> frozenset[str]:
-        respected = settings.settings_for(folder).respect_gitignore
-        return ignored_by_git(folder, files) if respected else frozenset()
+        if not settings.settings_for(folder).respect_gitignore:
+            return frozenset()
+        from onnxlint_cmsis.ground.git_repository import ignored_by_git
+
+        return ignored_by_git(folder, files)
 
     discovered = discover(
         paths,

@@ -11,13 +11,13 @@ import json
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
 
@@ -43,6 +43,8 @@ class Apart:
 
     def __init__(self, module: str, name: str) -> None:
         """The object is what the module's `name` returns when it is called."""
+        import subprocess
+
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", STARTED.format(module=module, name=name), json.dumps(sys.path)],
             stdin=subprocess.PIPE,

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +62,8 @@ class Repository(NamedTuple):
 
         Exit code 1 counts as an answer: `check-ignore` has it for no match. Raises GitError.
         """
+        import subprocess
+
         with self._data_alone() as alone:
             settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
             inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -147,6 +147,8 @@ def _link(new: Path, target: Path) -> None:
     try:
         new.symlink_to(target)
     except OSError:
+        import shutil
+
         if target.is_dir():
             shutil.copytree(target, new, symlinks=True)
         else:

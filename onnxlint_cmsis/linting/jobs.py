@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 from collections import deque
 from pathlib import Path
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.results import FixResult
+    from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
     from onnxlint_cmsis.ground.findings import Finding
@@ -118,7 +117,7 @@ def fix_one(job: Job) -> Linted:
         runtime: ProofRuntime = part(form.prover)
         missing = runtime.missing()
     if missing:
-        from onnxlint_cmsis.analysis.results import FixResult
+        from onnxlint_cmsis.analysis.fix_results import FixResult
 
         linted = lint_one(job) if job.fix == "fix" else Linted(job, _nothing_said(job))
         failed = job.fix != "diff"
@@ -193,7 +192,7 @@ def _outcome(step: _Step, answer: Linted | Ended) -> Linted:
 
 def _unproven(job: Job, ended: Ended) -> FixResult:
     """A file whose fix took its process along."""
-    from onnxlint_cmsis.analysis.results import FixResult
+    from onnxlint_cmsis.analysis.fix_results import FixResult
 
     reason = f"nothing is proven: its process ended {ended.how}"
     if "onnxruntime" in ended.packages:
@@ -237,7 +236,7 @@ class FixedFile(NamedTuple):
 
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     """Fix a file; with `write`, replace it."""
-    from onnxlint_cmsis.analysis.results import FixResult
+    from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.fixers.attempt import fix_model
     from onnxlint_cmsis.fixers.planning.problem import POLICIES
     from onnxlint_cmsis.formats.onnx.wire import open_buffer
@@ -283,6 +282,8 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
 
 def fix_apart(job: Job) -> FixResult | None:
     """What came of fixing a file; None where it is no model. Raises RuntimeError for an error inside."""
+    import subprocess
+
     # The caller's own search path, so that both find the same packages.
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(job), stdout=subprocess.PIPE, check=False)
