@@ -29,7 +29,8 @@ from firmware_check.reading.read import BUILDS, advice_on
 from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_output
 from firmware_check.reports import data, pages, text
 from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, Failure, LayerVerdict, compare
-from onnxlint_cmsis.analysis.memory import activations, peak_of
+from onnxlint_cmsis.analysis.fit import peak_of
+from onnxlint_cmsis.analysis.memory import activations
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.formats.format import format_of

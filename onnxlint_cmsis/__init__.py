@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.version import __version__
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.layers import LayerReport
-    from onnxlint_cmsis.analysis.results import FileResult, FixResult
+    from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.api import fix, layers, lint, lint_bytes
     from onnxlint_cmsis.config.files import make_settings
     from onnxlint_cmsis.config.settings import Settings
@@ -43,7 +44,7 @@ __all__ = [
 _MODULES = {
     "FileResult": "analysis.results",
     "Finding": "ground.findings",
-    "FixResult": "analysis.results",
+    "FixResult": "analysis.fix_results",
     "LayerReport": "analysis.layers",
     "LayersReport": "output.layers",
     "Level": "ground.types",

@@ -15,7 +15,8 @@ from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, FixResult, TargetSummary
+    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, TargetSummary
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
 

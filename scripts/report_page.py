@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from onnxlint_cmsis.analysis.results import (
+from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
     Difference,
     FixResult,

@@ -150,12 +150,12 @@ class FileProblem(NamedTuple):
     """What mends it, as a sentence; empty where the rule says it."""
 
 
-_PARTICULARS = re.compile(r"`[^`]*`|'[^']*'|\d+(?:, \d+)*")
+_PARTICULARS = r"`[^`]*`|'[^']*'|\d+(?:, \d+)*"
 
 
 def group_of(message: str) -> str:
     """What is the same in messages on equal problems: no names, no numbers."""
-    return _PARTICULARS.sub("#", message)
+    return re.sub(_PARTICULARS, "#", message)
 
 
 class FileCheck(NamedTuple):
@@ -271,7 +271,7 @@ LONGEST_OPTION = 130
 """Characters of an option that a message holds: one tensor's numbers."""
 _WITH = ": with ONNX Runtime's quantizer, "
 _OVERRIDES = "TensorQuantOverrides"
-_ENDING = re.compile(r"(_QuantizeLinear_Input|_(Dequ|Qu)antizeLinear_Output|_(de)?quantized)(_\d+)?$")
+_ENDING = r"(_QuantizeLinear_Input|_(Dequ|Qu)antizeLinear_Output|_(de)?quantized)(_\d+)?$"
 """What ONNX Runtime's quantizer puts behind the name of a tensor of the float model."""
 
 
@@ -300,7 +300,7 @@ def option_apart(text: str) -> tuple[str, str]:
 
 def float_name(tensor: str) -> str:
     """Name that a tensor of a quantized model had in the float model, which options refer to."""
-    return _ENDING.sub("", tensor)
+    return re.sub(_ENDING, "", tensor)
 
 
 def overrides(wanted: Mapping[str, AffineQuantization]) -> str:

@@ -74,7 +74,7 @@ _SUFFIXES = ("+nodsp", "+nomve")
 
 _ROWS = {row.name: row for row in RELEASE_ROWS}
 _ORDER = {name: position for position, name in enumerate(RELEASES)}
-_VERSION = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
+_VERSION = r"v?[0-9]+\.[0-9]+\.[0-9]+"
 
 
 def normalise_release(text: str) -> str:
@@ -102,7 +102,7 @@ def reviewed(release: str) -> str:
     if release in REVIEWED:
         return release
     names = ", ".join(REVIEWED)
-    if release in _ROWS or _VERSION.fullmatch(release):
+    if release in _ROWS or re.fullmatch(_VERSION, release):
         raise ValueError(f"CMSIS-NN release {release} is not reviewed; reviewed are {names}")
     raise ValueError(f"CMSIS-NN release '{release}' is not known{did_you_mean(release, REVIEWED)}")
 

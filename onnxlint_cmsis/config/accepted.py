@@ -171,7 +171,7 @@ METADATA_KEY = "onnxlint-cmsis:ignore"
 UNUSED_SUPPRESSION = "unused-suppression"
 """Kind of the problem that a suppression matches nothing."""
 _NAME = r"[\w-]+(?:\[[\w-]*\])?"
-_VALUE = re.compile(rf"\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*(.*)", re.DOTALL)
+_VALUE = rf"(?s)\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*(.*)"
 
 
 class Suppressed(NamedTuple):
@@ -289,7 +289,7 @@ def _values(graph: Graph, path: str) -> Iterator[tuple[str, Location, Node | Non
 
 def _parts(value: str) -> tuple[list[str], str]:
     """The rules and the reason in `conv-1x1,overrun reason text`."""
-    match = _VALUE.fullmatch(value)
+    match = re.fullmatch(_VALUE, value)
     if match is None:
         return [value], ""
     return [name.strip() for name in match[1].split(",")], match[2].strip()

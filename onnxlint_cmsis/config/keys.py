@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 # A number with a unit behind it, as people write sizes of memory and clocks.
 
 
-SHAPE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
+SHAPE = r"(\d+(?:\.\d+)?) ?([A-Za-z]*)"
 
 
 def read_quantity(
@@ -31,7 +31,7 @@ def read_quantity(
     """
     if isinstance(text, int) and not isinstance(text, bool):
         return text
-    quantity = SHAPE.fullmatch(text.strip()) if isinstance(text, str) else None
+    quantity = re.fullmatch(SHAPE, text.strip()) if isinstance(text, str) else None
     if quantity is None:
         raise ValueError(f"{text!r} is not {words}")
     number, unit = quantity.groups()

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 
 
 EVERY = "CNN"
-_CODE = re.compile(r"CNN[0-9]*")
-_WITH_CAUSE = re.compile(r"(.*?)\s*\[(.*)\]", re.DOTALL)
+_CODE = r"CNN[0-9]*"
+_WITH_CAUSE = r"(?s)(.*?)\s*\[(.*)\]"
 
 
 def resolve(text: str) -> str:
@@ -77,14 +77,14 @@ def resolve(text: str) -> str:
         return EVERY
     from onnxlint_cmsis.checks.rule_registry import every_rule
 
-    with_cause = _WITH_CAUSE.fullmatch(wanted)
+    with_cause = re.fullmatch(_WITH_CAUSE, wanted)
     if with_cause:
         return _resolve_cause(text, *with_cause.groups())
     for rule in every_rule():
         if wanted.lower() == rule.name:
             return rule.code
     prefix = wanted.upper()
-    if _CODE.fullmatch(prefix) and any(rule.code.startswith(prefix) for rule in every_rule()):
+    if re.fullmatch(_CODE, prefix) and any(rule.code.startswith(prefix) for rule in every_rule()):
         return prefix
     raise ValueError(f"no rule has the code, prefix or name {text!r}; {_existing(wanted)}")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import (
+from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
     FixResult,
     LayerChange,
@@ -64,7 +64,7 @@ from onnxlint_cmsis.model.axes import AxisForm, leaves
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
-    from onnxlint_cmsis.analysis.results import ValueChange
+    from onnxlint_cmsis.analysis.fix_results import ValueChange
     from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import LoweredLayer

@@ -155,8 +155,7 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
-    from onnxlint_cmsis.analysis.fit import device_fits
-    from onnxlint_cmsis.analysis.memory import fit_note
+    from onnxlint_cmsis.analysis.fit import device_fits, fit_note
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)

@@ -332,19 +332,19 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata key: names of the modules around a node, outermost first, the node last, as a Python list."""
 TRACE = "pkg.torch.onnx.stack_trace"
 """Metadata key: Python's stack where the node was made, outermost call first."""
-_NAME = re.compile(r"'([^']*)'")
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_LIBRARY = re.compile(r"(^|/)(torch|site-packages)/")
+_NAME = r"'([^']*)'"
+_FRAME = r'File "([^"]+)", line (\d+)'
+_LIBRARY = r"(^|/)(torch|site-packages)/"
 
 
 def python_places(graph: Graph) -> dict[int, PythonPlace]:
     """The place of each node that has one, by `Node.index`."""
     written: dict[int, PythonPlace] = {}
     for index, metadata in graph.node_metadata.items():
-        scopes, calls = _NAME.findall(metadata.get(SCOPES, "")), _FRAME.findall(metadata.get(TRACE, ""))
+        scopes, calls = re.findall(_NAME, metadata.get(SCOPES, "")), re.findall(_FRAME, metadata.get(TRACE, ""))
         module = scopes[-2] if len(scopes) > 1 else ""
         # the innermost call of the user's program: the last one in front of those of libraries
-        file, line = next(((file, int(line)) for file, line in calls[::-1] if not _LIBRARY.search(file)), ("", 0))
+        file, line = next(((file, int(line)) for file, line in calls[::-1] if not re.search(_LIBRARY, file)), ("", 0))
         if module or file:
             written[index] = PythonPlace(module, file, line)
     return written

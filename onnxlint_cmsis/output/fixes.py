@@ -6,28 +6,24 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import LITERT, shipped_text
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped
 from onnxlint_cmsis.output.run import with_short_names
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.results import (
+    from onnxlint_cmsis.analysis.fix_results import (
         ClassChange,
-        FileResult,
-        FileSummary,
         FixResult,
         LayerChange,
-        LayerShare,
         Locked,
         Proof,
         Rewrite,
-        TargetSummary,
         TargetTotal,
         TensorChange,
         ValueChange,
     )
+    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
     from onnxlint_cmsis.output.run import Run
 
 
@@ -135,6 +131,8 @@ def cost_text(target: TargetSummary) -> str:
 
 def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
     """What was compared, and how far outputs are apart; `beside_changes` where inexact repairs were done before."""
+    from onnxlint_cmsis.analysis.fix_results import LITERT, shipped_text
+
     if not proof.equal:
         return proof.reason
     all_else = " all but these changes" if beside_changes else ""

@@ -11,7 +11,8 @@ from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.run import by_code, by_level, finding_fields, finite, location_fields, resize_fields
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.results import FileResult, FixResult
+    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
 

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 _COLORS = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "path": "1", "code": "1", "faint": "2"}
-_COMMAND = re.compile(r"(?<=#)#(?=[a-z]*\[)|(?<!\S):(?=:)")
+_COMMAND = r"(?<=#)#(?=[a-z]*\[)|(?<!\S):(?=:)"
 """What makes a command to a CI system: `##[error]` and `##vso[` anywhere, `::warning::` where a line may begin."""
-_MARKDOWN = re.compile(r"[\\`*\[\]<|#&~$@]|:(?=//)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
+_MARKDOWN = r"(?i)[\\`*\[\]<|#&~$@]|:(?=//)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])"
 """Characters that Markdown or HTML takes for markup, `@user`, and what makes an address a link."""
-_BEGINS = re.compile(r"^( *(?:[0-9]{1,9}(?=[.)](?: |$))|(?=>|[-+](?: |$)|-[ -]*$)))")
+_BEGINS = r"^( *(?:[0-9]{1,9}(?=[.)](?: |$))|(?=>|[-+](?: |$)|-[ -]*$)))"
 """What stands before a mark that begins a quotation, a list or a rule, where it begins a line or an item of a list."""
 _PARTED = {"@": "@&#8203;", "#": "\\#&#8203;"}
 """A zero-width space keeps `@user` and `#12` from becoming a mention; a backslash does not."""
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = "[\ud800-\udfff]"
 
 
 def printable(text: str) -> str:
@@ -51,7 +51,7 @@ def printable(text: str) -> str:
     """
     if not text.isprintable():
         text = "".join(c if c.isprintable() else _escape(c) for c in text)
-    return _COMMAND.sub(_hexadecimal, text)
+    return re.sub(_COMMAND, _hexadecimal, text)
 
 
 def name_in_c(text: str) -> str:
@@ -73,7 +73,7 @@ def _hexadecimal(match: re.Match[str]) -> str:
 
 def no_command(line: str) -> str:
     """A line of printable text that was broken anywhere, which may begin with `::` only now."""
-    return _COMMAND.sub(_hexadecimal, line)
+    return re.sub(_COMMAND, _hexadecimal, line)
 
 
 def annotation(text: str) -> str:
@@ -87,12 +87,13 @@ def annotation_property(text: str) -> str:
 
     codes = {character: f"%{ord(character):02X}" for character in "%\r\n:,"}
     spaces = [character for character in set(text) if category(character) == "Zs"]
-    return _COMMAND.sub(_hexadecimal, "".join(codes.get(c) or (c if c in spaces else printable(c)) for c in text))
+    return re.sub(_COMMAND, _hexadecimal, "".join(codes.get(c) or (c if c in spaces else printable(c)) for c in text))
 
 
 def markdown(text: str) -> str:
     """The text as a line of Markdown or a part of one: no link, image, mention, HTML, table, list or code is left."""
-    return _BEGINS.sub(r"\1\\", _MARKDOWN.sub(lambda match: _PARTED.get(match[0], f"\\{match[0]}"), printable(text)))
+    escaped = re.sub(_MARKDOWN, lambda match: _PARTED.get(match[0], f"\\{match[0]}"), printable(text))
+    return re.sub(_BEGINS, r"\1\\", escaped)
 
 
 def markdown_code(text: str) -> str:
@@ -125,7 +126,7 @@ def json_text(data: object, indent: int | None = 1) -> str:
 def whole_text(data: object) -> Any:
     """The data with half characters, which no UTF-8 has, written as escapes."""
     if isinstance(data, str):
-        return _LONE.sub(lambda match: _escape(match[0]), data)
+        return re.sub(_LONE, lambda match: _escape(match[0]), data)
     if isinstance(data, dict):
         return {whole_text(key): whole_text(value) for key, value in data.items()}
     return [whole_text(item) for item in data] if isinstance(data, (list, tuple)) else data
@@ -135,11 +136,11 @@ def toml_string(text: str) -> str:
     """The text as a basic string of TOML, in quotes; half characters, which TOML has not, are escapes twice over."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     shown = "".join(c if c.isprintable() else _toml_escape(c) for c in quoted)
-    return f'"{_COMMAND.sub(lambda match: _toml_escape(match[0]), shown)}"'
+    return f'"{re.sub(_COMMAND, lambda match: _toml_escape(match[0]), shown)}"'
 
 
 def _toml_escape(character: str) -> str:
-    if _LONE.match(character):
+    if re.match(_LONE, character):
         return f"\\{_escape(character)}"
     return f"\\u{ord(character):04x}" if ord(character) < 1 << 16 else f"\\U{ord(character):08x}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,9 +203,9 @@ def with_short_names(text: str, file: FileResult, run: Run) -> str:
 
 def in_short(text: str, names: Mapping[str, str]) -> str:
     """The text with names in quotes in the given short forms; others that are too long stay apart."""
-    others = [name for name in QUOTED.findall(text) if name not in names]
+    others = [name for name in re.findall(QUOTED, text) if name not in names]
     forms = {**distinct_cuts(others, WIDEST, names.values()), **names} if others else names
-    return QUOTED.sub(lambda match: f"'{_short(match[1], forms)}'", text)
+    return re.sub(QUOTED, lambda match: f"'{_short(match[1], forms)}'", text)
 
 
 def called(name: str, file: FileResult, run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
@@ -212,7 +213,7 @@ def _reviewed(runtime: Runtime, version: str) -> Runtime:
     """The reviewed revision, if the version is its commit or a date from its day on."""
     from onnxlint_cmsis.runtimes.tflm.revisions import DATE
 
-    if DATE.fullmatch(version):
+    if re.fullmatch(DATE, version):
         gone = runtime.until and runtime.until[: len(version)] <= version
         if gone:
             raise ValueError(f"{runtime.title} has had no CMSIS-NN since {runtime.until}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.analysis.fit import device_fits
-from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, best_remedy, peak_of, plan_arena, small_order
+from onnxlint_cmsis.analysis.fit import best_remedy, device_fits, peak_of
+from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, plan_arena, small_order
 from support.dims_graphs import Builder
 from support.linter import analysed
 

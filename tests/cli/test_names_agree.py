@@ -84,7 +84,7 @@ def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], mo
     findings = said.json("lint", "--min-level", "note")["findings"]
     of_layers = [finding["location"]["node"] for finding in findings if finding["location"]["node"]]
     text = said.text("lint", "--min-level", "note")
-    quoted = {name for message in (finding["message"] for finding in findings) for name in QUOTED.findall(message)}
+    quoted = {name for message in (finding["message"] for finding in findings) for name in re.findall(QUOTED, message)}
     assert all(f"'{known.get(name) or cut(name, WIDEST)}'" in text for name in of_layers if name in quoted)
     results = said.json("lint", "--min-level", "note", form="sarif")["runs"][0]["results"]
     places = [result["locations"][0].get("logicalLocations", [{}])[0] for result in results]

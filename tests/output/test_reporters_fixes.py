@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-from onnxlint_cmsis.analysis.results import (
-    WIDEST,
+from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
     Difference,
-    FileResult,
     FixResult,
     LayerChange,
     Locked,
@@ -19,8 +17,8 @@ from onnxlint_cmsis.analysis.results import (
     TargetTotal,
     TensorChange,
     ValueChange,
-    cut,
 )
+from onnxlint_cmsis.analysis.results import WIDEST, FileResult, cut
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.run import render
 from support.cli_fakes import NASTY, TARGET, a_run

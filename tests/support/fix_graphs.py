@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
-from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.analysis.fix_results import Proof
 from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom

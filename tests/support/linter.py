@@ -10,7 +10,8 @@ from onnx import ModelProto
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.classes import Dimensions
-from onnxlint_cmsis.analysis.results import FileResult, FixResult
+from onnxlint_cmsis.analysis.fix_results import FixResult
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.problem import Plan

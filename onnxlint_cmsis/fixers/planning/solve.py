@@ -15,7 +15,6 @@ import numpy as np
 from onnxlint_cmsis.analysis.classes import FLOAT, DimensionClass, Dimensions, bias_slot
 from onnxlint_cmsis.analysis.lanes import MAX_KNOWN
 from onnxlint_cmsis.analysis.memory import activations, buffer_lifetimes, element_bytes, plan_arena
-from onnxlint_cmsis.analysis.results import IfBranch
 from onnxlint_cmsis.checks.facts import REMOVE, REPAIR, ClassFact
 from onnxlint_cmsis.checks.kinds import HazardCheck, RoutingCheck
 from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope
@@ -66,6 +65,7 @@ from onnxlint_cmsis.operators.control import IF
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+    from onnxlint_cmsis.analysis.fix_results import IfBranch
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.lower.layer import Layer
@@ -1112,6 +1112,8 @@ def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
 
 def branches_of(graph: Graph, group: DimensionClass) -> frozenset[IfBranch]:
     """Branches of If in the main graph that a class reaches into."""
+    from onnxlint_cmsis.analysis.fix_results import IfBranch
+
     chains = _chains(graph, holders_of(graph), group)
     return frozenset(
         IfBranch(node.name or node.outputs[0], node.inputs[0], attribute == "then_branch")

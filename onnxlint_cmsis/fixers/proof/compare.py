@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.classes import bias_slot
-from onnxlint_cmsis.analysis.results import Difference, IfBranch
+from onnxlint_cmsis.analysis.fix_results import Difference, IfBranch
 from onnxlint_cmsis.fixers.proof.inputs import Input
 from onnxlint_cmsis.formats.names import UNKNOWN, derived_values, operator_of
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto

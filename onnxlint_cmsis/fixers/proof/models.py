@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.analysis.fix_results import LITERT, IfBranch
 from onnxlint_cmsis.analysis.q_formats import RealRange
-from onnxlint_cmsis.analysis.results import LITERT, IfBranch
 from onnxlint_cmsis.fixers.proof.compare import (
     Array,
     Optimization,

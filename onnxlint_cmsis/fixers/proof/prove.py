@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.results import Difference, IfBranch, Proof, ValueChange
+from onnxlint_cmsis.analysis.fix_results import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.fixers.proof.compare import (
     Array,
     ElementMap,

@@ -108,8 +108,8 @@ def _call(method: Callable[..., Any], *arguments: object, apart: bool = False) -
 
 CONTEXT = "==> Context:"
 """What the checker puts between its message and the way to the place."""
-NODE = re.compile(r"Bad node spec for node\. Name: (.*?) OpType: ")
-UNKNOWN = re.compile(r"No Op registered for (\S+)|No opset import for domain")
+NODE = r"Bad node spec for node\. Name: (.*?) OpType: "
+UNKNOWN = r"No Op registered for (\S+)|No opset import for domain"
 """What the checker says of an operator of a vendor."""
 MAX_TEXT = 300
 """Characters of a message that are kept; a node's whole text may follow them."""
@@ -124,10 +124,10 @@ def checker_problem(model: bytes) -> Problem | None:
         message = " ".join(text.split())
         if len(message) > MAX_TEXT:
             message = f"{message[:MAX_TEXT]} ..."
-        if UNKNOWN.search(message):
+        if re.search(UNKNOWN, message):
             text = f"the model has operators that the onnx package does not know ({message})"
             return Problem("invalid", text, vendor=True)
-        nodes = NODE.findall(context)
+        nodes = re.findall(NODE, context)
         return Problem("invalid", f"onnx.checker: {message}", nodes[-1] if nodes else "")
     return None
 
@@ -161,7 +161,7 @@ MAX_INT = 2**31 - 1
 """Largest size of an integer attribute that is no data."""
 DATA_INTS = (CONSTANT, SLICE)
 """Operators whose integer attributes may be any number."""
-EQUATION = re.compile(rb"[A-Za-z., ]*(->[A-Za-z. ]*)?")
+EQUATION = rb"[A-Za-z., ]*(->[A-Za-z. ]*)?"
 UNCHECKED = ("EyeLike", "RegexFullMatch", "DictVectorizer", "LabelEncoder", "TreeEnsemble")
 """Operators whose inference uses the type of its input without asking whether it is known."""
 
@@ -197,7 +197,7 @@ def _odd_attribute(node: NodeProto) -> bool:
             return True
         if operator is SPLIT and attribute.name == "num_outputs" and attribute.i != len(node.output):
             return True
-        if node.op_type == "Einsum" and attribute.name == "equation" and not EQUATION.fullmatch(attribute.s):
+        if node.op_type == "Einsum" and attribute.name == "equation" and not re.fullmatch(EQUATION, attribute.s):
             return True
         if node.op_type == "GatherND" and attribute.name == "batch_dims" and attribute.i < 0:
             return True

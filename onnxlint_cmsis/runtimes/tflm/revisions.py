@@ -76,7 +76,7 @@ def holds(revision: TflmRevision, since: str, until: str) -> bool:
     return since < end and not FIRST_DAY < until < end
 
 
-DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+DATE = r"\d{4}-\d{2}(-\d{2})?"
 
 
 def reviewed_revision(text: str = "") -> TflmRevision:
@@ -87,7 +87,7 @@ def reviewed_revision(text: str = "") -> TflmRevision:
 
     """
     for revision in reversed(REVISIONS):
-        dated = DATE.fullmatch(text)
+        dated = re.fullmatch(DATE, text)
         if revision.since[: len(text)] <= text if dated else revision.commit.startswith(text.lower()):
             return revision
     known = ", ".join(f"{revision.commit[:8]} (since {revision.since})" for revision in REVISIONS)

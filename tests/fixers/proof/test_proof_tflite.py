@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.results import Proof
+from onnxlint_cmsis.analysis.fix_results import Proof
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.compare import Held
 from onnxlint_cmsis.fixers.proof.prove import Prover

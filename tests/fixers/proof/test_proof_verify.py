@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.results import Difference, Proof
+from onnxlint_cmsis.analysis.fix_results import Difference, Proof
 from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof import compare
