@@ -313,7 +313,7 @@ def test_sizes_are_searched_only_where_a_rule_on_sizes_runs(tmp_path: Path) -> N
 WRITING = (
     *(f"onnxlint_cmsis.fixers.{name}" for name in ("attempt", "edits", "proof", "repairs", "rewriting")),
     *(f"onnxlint_cmsis.{name}" for name in ("analysis.fix_results", "analysis.fit", "ground.git_repository")),
-    *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om", "subprocess"),
+    *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )
 """What writes, repairs and proves, what a proof or another format of output needs, git, and sizes of a device."""
 
