@@ -889,7 +889,7 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
 HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
 RESHAPES = ("Reshape", "RESHAPE")
-"""Operators that state the sizes of their result."""
+"""Names of the operator in files of both formats: each keeps its record."""
 DOMAINS = ("", MICROSOFT, TFLITE)
 """Domains whose operators are described here, or by names and attributes alone."""
 AXES_OF_SCALES = {"Conv": 0, "ConvTranspose": 1, "MatMul": -1, "Gemm": -1}
@@ -1172,10 +1172,6 @@ def axis_of(axis: int, count: int) -> int:
     return axis % count
 
 
-RESHAPES = ("Reshape", "RESHAPE")
-"""Names of the operator in files of both formats: each keeps its record."""
-
-
 def moved(model: Model, node: Node) -> Value:
     """Operators that rename or turn axes."""
     model.copies(node, 0)
@@ -1274,7 +1270,7 @@ FUNCTIONS: Mapping[str, Function] = {
     **dict.fromkeys(CURVES, curve),
     **dict.fromkeys(PAIRS, pair),
     **dict.fromkeys((*ACTIVATIONS, "Clip"), clamp),
-    **dict.fromkeys(("Identity", "Reshape", "RESHAPE", "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
+    **dict.fromkeys(("Identity", *RESHAPES, "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
     **dict.fromkeys(("Split", "Slice", "Gather"), picked),
     **dict.fromkeys(("MaxPool", "AveragePool"), pooling),
     **dict.fromkeys(("GlobalAveragePool", "ReduceMean"), mean),
