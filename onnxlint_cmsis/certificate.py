@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 1 << 20
 """Elements of the largest tensor whose elements get a number each."""
+MOST_NUMBERS = 1 << 21
+"""Numbers that two files may need in all: they take some 300 bytes each."""
 OFFSETS = {"uint4": 8, "uint8": 128, "uint16": 32768}
 """What unsigned integers are less by on the device, which holds signed ones."""
 BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16}
@@ -124,9 +126,11 @@ class Numbers:
         """Sums, and what reads one, that no requantization has taken to integers: floats add in the order of lanes."""
 
     def number(self, key: Key, low: float = -math.inf, high: float = math.inf, of: Iterable[int] = ()) -> int:
-        """The number of a key; `of` are the lanes it is computed from."""
+        """The number of a key; `of` are the lanes it is computed from. NotCoveredError where there are too many."""
         known = self.number_of.get(key)
         if known is None:
+            if len(self.key) >= MOST_NUMBERS:
+                raise NotCoveredError(f"the files need more than {MOST_NUMBERS:,} numbers of lanes and elements")
             known = self.number_of[key] = len(self.key)
             self.key.append(key)
             self.low.append(low)

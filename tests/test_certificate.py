@@ -326,3 +326,8 @@ def test_repairs_are_equal_for_every_input() -> None:
         fixed = linter.fixed(model, targets=["cortex-m55"], release="7.0.0", min_gain=0)
         if fixed.model is not None:
             assert verify(ONNX.load("m.onnx", model.SerializeToString()), ONNX.load("m.onnx", fixed.model)).equal
+
+
+def test_files_of_too_many_elements_are_not_known_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxlint_cmsis.certificate.MOST_NUMBERS", 100)
+    assert not tflite_equal(chain(1), chain(1))

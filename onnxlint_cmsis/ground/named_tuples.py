@@ -1,7 +1,8 @@
 """Named tuples that are cheap to define: a run defines some 220 of them and makes values of few.
 
 `typing.NamedTuple` compiles a constructor and the annotation of every field when a class is defined: 11 to 13 % of the
-instructions of a lint run, 8 % of its time. This one makes the constructor when the first value is made; type checkers see `typing.NamedTuple`.
+instructions of a lint run, 8 % of its time. This one makes the constructor when the first value is made; type checkers
+see `typing.NamedTuple`.
 """
 
 from __future__ import annotations

@@ -194,7 +194,10 @@ def test_the_docs_name_every_column_with_its_type():
     from onnxlint_cmsis.fleet.scan import schema
 
     page = (ROOT / "docs" / "scan.md").read_text()
-    named = dict(re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", page, flags=re.MULTILINE))
+    named = {}
+    for line in re.findall(r"^\* (`.+?):", page, flags=re.MULTILINE):
+        for names, kind in re.findall(r"((?:`\w+`(?:, )?)+)(?: \(([\w ]+)\))?", line):
+            named |= dict.fromkeys(re.findall(r"\w+", names), "string" if kind == "strings" else kind or "int64")
     columns = schema()
     types = {"targets": "list of string", "per_target": "list of struct"}
     inner = {field.name: str(field.type) for field in columns.field("per_target").type.value_type}
