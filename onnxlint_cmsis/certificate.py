@@ -54,8 +54,8 @@ class NotCoveredError(Exception):
     """An operator, or a use of it, that is not described here."""
 
 
-DAMAGED = (NotCoveredError, ValueError, IndexError, KeyError, OverflowError)
-"""Errors that end in "not covered": sizes of a damaged file fit nothing."""
+DAMAGED = (NotCoveredError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
+"""Errors that end in "not covered": sizes of a damaged file fit nothing, and what is not covered is not equal."""
 
 
 # Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
@@ -741,6 +741,7 @@ class Taps(NamedTuple):
 
 def taps_of(window: Window) -> Taps:
     """The places of a window, in the order of its weights."""
+    few((*window.kernel, max(window.result_sizes, default=1)))
     places = np.array(list(np.ndindex(*window.kernel)), np.int64).reshape(math.prod(window.kernel), -1)
     offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
     meets, always, covers = np.ones(len(places), bool), np.ones(len(places), bool), True

@@ -22,8 +22,10 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.model.graph import ModelError
 from support import linter, paths
 from support.repairable_models import Parts, convolution, operator_format
+from support.tflite_models import one_operator, tensor
 from support.tflite_plans import Case, case
 from support.tflite_steps import as_converted, random_chain
+from support.tflite_writer import write
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
 """Lies that are told."""
@@ -208,14 +210,14 @@ def test_any_weight_or_bias_that_counts_is_a_difference(order: str) -> None:
 
 def test_scales_and_zero_points_count() -> None:
     old = layers(FIRST, SECOND, BIAS)
-    for tensor in old.graph.initializer:
-        if tensor.name.endswith(("scale", "zero", "b_unit")):
+    for constant in old.graph.initializer:
+        if constant.name.endswith(("scale", "zero", "b_unit")):
             new = onnx.ModelProto.FromString(old.SerializeToString())
-            (held,) = [tensor_ for tensor_ in new.graph.initializer if tensor_.name == tensor.name]
+            (held,) = [tensor_ for tensor_ in new.graph.initializer if tensor_.name == constant.name]
             value = numpy_helper.to_array(held)
             other = value * np.float32(1.01) if value.dtype == np.float32 else value + np.int8(1)
             held.CopyFrom(numpy_helper.from_array(np.asarray(other, value.dtype), held.name))
-            assert not onnx_equal(old, new), tensor.name
+            assert not onnx_equal(old, new), constant.name
 
 
 def test_a_constant_lane_goes_into_the_bias() -> None:
@@ -331,3 +333,19 @@ def test_repairs_are_equal_for_every_input() -> None:
 def test_files_of_too_many_elements_are_not_known_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onnxlint_cmsis.certificate.MOST_NUMBERS", 100)
     assert not tflite_equal(chain(1), chain(1))
+
+
+@pytest.mark.parametrize("damage", ["no depth", "pads of one axis", "huge window"])
+def test_damaged_layers_are_not_covered(damage: str) -> None:
+    x, y = tensor("x", [1, 4, 4, 2]), tensor("y", [1, 4, 4, 2])
+    size = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "filter_width": 1 << 20, "filter_height": 1 << 20}
+    model = {
+        "no depth": one_operator("FULLY_CONNECTED", [x, tensor("w", [2, 0], buffer=1), y]),
+        "pads of one axis": one_operator("PAD", [x, tensor("p", [4], buffer=1, scale=None, type="INT32"), y]),
+        "huge window": one_operator("AVERAGE_POOL_2D", [x, y], ("Pool2DOptions", size)),
+    }[damage]
+    data = write({**model, "buffers": [{}, {"data": [0] * 16}]})
+    model["subgraphs"][0]["tensors"][-1]["name"] = "z"
+    renamed = write({**model, "buffers": [{}, {"data": [0] * 16}]})
+    assert tflite_equal(data, data)
+    assert not tflite_equal(data, renamed)
