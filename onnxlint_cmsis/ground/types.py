@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum
 from functools import cache
+from math import prod
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -14,6 +15,13 @@ MAX_DIM = 2**31 - 1
 """Largest dimension that is believed: CMSIS-NN's are int32_t."""
 MAX_AXES = 32
 """Most axes of a tensor that is followed: what every numpy can broadcast. CMSIS-NN takes four."""
+
+
+def fits_an_array(shape: Sequence[int]) -> bool:
+    """Whether numpy takes an array of a shape; the other sizes count too where one is 0."""
+    return len(shape) <= MAX_AXES and min(shape, default=0) >= 0 and prod(filter(None, shape)) <= 2**59
+
+
 InputShapes = Mapping[str, tuple[Size, ...]]
 """Sizes of model inputs by name (`--input-shape`)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ def few_levels(model: object, name: str = "m.onnx", **more: object) -> list[Find
     return [finding for finding in told if finding.code == "CNN517"]
 
 
-def layer(kind: str, weights: list[list[int]], scales: list[float]) -> object:
+def layer(kind: str, weights: list[list[int]], scales: list[float]) -> onnx.ModelProto:
     """A layer with these weights, a row for each output channel; int8 weights of one scale or of several."""
     rows = np.array(weights)
     out, depth = rows.shape
@@ -172,6 +173,13 @@ def test_a_damaged_shape_too_large_for_numpy_is_no_error() -> None:
     weights = tensor("w", [8, 262148, 4, 262148, 4, 1048594, 0, 524292], buffer=1, scale=(0.01,))
     model = one_operator("FULLY_CONNECTED", [tensor("x", [1, 4]), weights, tensor("y", [1, 8])])
     assert few_levels(write({**model, "buffers": [{}, {"data": [1]}]}), "m.tflite") == []
+
+
+def test_a_damaged_shape_of_an_onnx_model_too_large_for_numpy_is_no_error() -> None:
+    damaged = layer("Conv", [[1, -1], [127, 3]], [0.01])
+    weights = next(constant for constant in damaged.graph.initializer if constant.name == "w")
+    weights.CopyFrom(onnx.TensorProto(name="w", data_type=onnx.TensorProto.INT8, dims=[2, 2**30, 2**30, 0, 3]))
+    assert few_levels(damaged) == []
 
 
 @pytest.mark.parametrize("shape", [[0, 4], [8, 0]])

@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, SIGNATURES
 from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import fits_an_array
 from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Node, Problem, Tensor
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class LoadedProgram(NamedTuple):
                 kind = np.dtype(tensor.elem_type if tensor else "").newbyteorder("<")
             except TypeError:
                 return None
-            if tensor is None or tensor.data is None or kind.kind not in "fiub":
+            if tensor is None or tensor.data is None or kind.kind not in "fiub" or not fits_an_array(tensor.shape):
                 return None
             values = np.frombuffer(self.program.bytes_of(tensor), kind)
             return values.astype(kind.newbyteorder("=")).reshape(tensor.shape)

@@ -26,6 +26,7 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     read_tflite,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import fits_an_array
 from onnxlint_cmsis.model.graph import (
     TFLITE,
     Body,
@@ -243,8 +244,7 @@ def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:
     """Values of one constant, of its shape; 4-bit integers one to an element. None where bytes or sizes are damaged."""
     import numpy as np
 
-    # numpy takes no larger shape, even where a size is 0
-    if tensor.encoding or min(tensor.shape, default=0) < 0 or prod(filter(None, tensor.shape)) > 2**59:
+    if tensor.encoding or not fits_an_array(tensor.shape):
         return None
     count, data = prod(tensor.shape), model.bytes_of(tensor.buffer)
     if tensor.elem_type in ("INT4", "UINT4"):
