@@ -363,6 +363,7 @@ class Model:
         if not record.canonical or node.graph or node.bodies or node.domain not in DOMAINS:
             raise NotCoveredError("nobody knows what it computes")
         hidden = record.canonical in HIDDEN or (node.op_type == "Dropout" and node.has(2))
+        hidden |= node.domain == TFLITE and record.canonical in GATED
         if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden:
             raise NotCoveredError("what it computes does not stand in its operands")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
@@ -893,6 +894,8 @@ def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int
 
 HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
+GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
+"""Operators of TensorFlow Lite with scales between their gates, which the graph does not tell."""
 RESHAPES = ("Reshape", "RESHAPE")
 """Names of the operator in files of both formats: each keeps its record."""
 DOMAINS = ("", MICROSOFT, TFLITE)

@@ -349,3 +349,25 @@ def test_damaged_layers_are_not_covered(damage: str) -> None:
     renamed = write({**model, "buffers": [{}, {"data": [0] * 16}]})
     assert tflite_equal(data, data)
     assert not tflite_equal(data, renamed)
+
+
+def test_scales_between_gates_are_not_covered() -> None:
+    tensors = [tensor("x", [1, 2, 4]), tensor("y", [1, 2, 4])]
+    data = write(one_operator("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, ("UnidirectionalSequenceLSTMOptions", {})))
+    assert not tflite_equal(data, data)
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "other"),
+    [
+        ("RESIZE_BILINEAR", {"align_corners": True}, {"half_pixel_centers": True}),
+        ("LEAKY_RELU", {"alpha": 0.1}, {"alpha": 0.2}),
+        ("SOFTMAX", {"beta": 1.0}, {"beta": 2.0}),
+    ],
+)
+def test_options_of_operators_that_are_not_described_count(op: str, options: dict, other: dict) -> None:
+    kind = f"{op.title().replace('_', '')}Options"
+    tensors = [tensor("x", [1, 4, 4, 2]), tensor("y", [1, 4, 4, 2])]
+    old, new = (write(one_operator(op, tensors, (kind, given))) for given in (options, other))
+    assert not tflite_equal(old, new)
+    assert tflite_equal(old, old)

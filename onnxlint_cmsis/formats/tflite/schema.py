@@ -293,6 +293,7 @@ TABLES: dict[str, str] = {
     "ResizeNearestNeighborOptions": "align_corners:bool half_pixel_centers:bool",
     "CallOptions": "subgraph:uint",
     "ReshapeOptions": "new_shape:[int]",
+    "ReduceWindowOptions": "reduce_function:int",
     "SkipGramOptions": "ngram_size:int max_skip_size:int include_all_ngrams:bool",
     "SpaceToDepthOptions": "block_size:int",
     "DepthToSpaceOptions": "block_size:int",
