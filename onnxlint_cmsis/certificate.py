@@ -117,7 +117,8 @@ def few(shape: Sequence[int]) -> int:
 class Numbers:
     """Numbers of lanes, shared by both files; `low` and `high` bound what a lane of integers may hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_NUMBERS) -> None:
+        self.most = most
         self.number_of: dict[Key, int] = {}
         self.key: list[Key] = []
         self.low: list[float] = []
@@ -129,8 +130,8 @@ class Numbers:
         """The number of a key; `of` are the lanes it is computed from. NotCoveredError where there are too many."""
         known = self.number_of.get(key)
         if known is None:
-            if len(self.key) >= MOST_NUMBERS:
-                raise NotCoveredError(f"the files need more than {MOST_NUMBERS:,} numbers of lanes and elements")
+            if len(self.key) >= self.most:
+                raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
             known = self.number_of[key] = len(self.key)
             self.key.append(key)
             self.low.append(low)
@@ -312,6 +313,8 @@ class Model:
         """Why nothing but "equal operands, equal result" is known of a node, by its index."""
         self.missing: dict[str, str] = {}
         """Why nothing at all is known of a tensor."""
+        self.rounded: dict[str, tuple[Lanes, Quantization]] = {}
+        """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
             try:
                 self.values[name] = self._named(("input", position), name)
@@ -343,7 +346,9 @@ class Model:
                 key = self._said(node)
                 self.values.update({n: self._named(("result", key, position), n) for position, n in enumerate(outputs)})
             except DAMAGED as nothing:
-                self.missing.update(dict.fromkeys(outputs, f"{node.label} ({node.op_type}): {nothing}"))
+                known = str(nothing) in self.missing.values()
+                told = str(nothing) if known else f"{node.label} ({node.op_type}): {nothing}"
+                self.missing.update(dict.fromkeys(outputs, told))
 
     def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
         """What the outputs of a described operator hold."""
@@ -499,7 +504,7 @@ class Model:
                 raise NotCoveredError(f"it ends in {fused}")
             value = self.clipped(value, *ACTIVATIONS[fused])
         stated = self.stated(node)
-        return value if stated is None else self.settled(value, stated)
+        return value if stated is None else self.settled(node, value, stated)
 
     def stated(self, node: Node) -> Quantization | None:
         """The quantization of a node's result, where the node or its tensor has it."""
@@ -599,9 +604,10 @@ class Model:
         ids = table.mapped(value.ids, lambda number: table.number(("clip", number, low, high), of=(number,)))
         return value._replace(ids=ids)
 
-    def settled(self, value: Lanes, stated: Quantization) -> Lanes:
+    def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
         value = self.real(value)
+        self.rounded[node.outputs[0]] = value, stated
         ids = self.table.mapped(value.ids, lambda number: settle(self.table, number, stated))
         return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
 
@@ -920,7 +926,7 @@ def quantized(model: Model, node: Node) -> Value:
     value, scale, zero = model.operand(node, 0), model.numbers(node, 1), model.zeros(node, 2)
     elem_type = model.graph.elem_type(node.outputs[0])
     if isinstance(value, Lanes):
-        return model.settled(value, quantization(scale, zero, elem_type))
+        return model.settled(node, value, quantization(scale, zero, elem_type))
     if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
         raise NotCoveredError("it quantizes a constant that is computed")
     axis = node.int("axis", 1) % max(value.array.ndim, 1)
@@ -1313,9 +1319,9 @@ class Verification(NamedTuple):
         return not any(self.faults)
 
 
-def verify(old: LoadedFile, new: LoadedFile) -> Verification:
-    """Hold two files, read by `formats.format`, against each other."""
-    table = Numbers()
+def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
+    """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory."""
+    table = Numbers(most)
     before, after = Model(old, table), Model(new, table)
     frame = frame_fault(before.graph, after.graph)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)

@@ -44,7 +44,7 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print what is known of each output; 1 where one is not known to be equal."""
     args = make_parser().parse_args(argv)
-    known = verify(*(_loaded(text) for text in (args.old, args.new)))
+    known = verify(_loaded(args.old), _loaded(args.new))
     report = verification_json(known)
     sys.stdout.write(json_text(report) if args.form == "json" else _text(report))
     return 0 if known.equal else 1
