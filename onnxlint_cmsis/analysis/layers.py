@@ -91,6 +91,8 @@ class LayerReport(NamedTuple):
     """Whether it is judged for the legacy API, whose calls have Q-formats."""
     q_format: LayerFormat | None = None
     """Q-formats of such a call."""
+    error: float | None = None
+    """What rounding changes in the result of a float layer, as a share of it; None where nobody measured."""
 
     @property
     def computed_by(self) -> str:
@@ -235,6 +237,14 @@ def with_formats(layers: tuple[LayerReport, ...], model: ModelAnalysis, measured
     formats = ModelFormats(model.graph, model.lowered, model.read, measured).all()
     by_label = {record.node.label: formats.get(record.node.index) for record in model.lowered.records}
     return tuple(layer._replace(legacy=True, q_format=by_label[layer.node]) for layer in layers)
+
+
+def with_errors(
+    layers: tuple[LayerReport, ...], model: ModelAnalysis, errors: Mapping[int, float]
+) -> tuple[LayerReport, ...]:
+    """The layers with what each loses by rounding, by index of the node."""
+    by_label = {record.node.label: errors.get(record.node.index) for record in model.lowered.records}
+    return tuple(layer._replace(error=by_label.get(layer.node)) for layer in layers)
 
 
 # The sums of a target.

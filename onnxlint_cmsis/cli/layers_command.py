@@ -28,6 +28,7 @@ from onnxlint_cmsis.output.layers import (
     boundary_fields,
     boundary_in_c,
     cost_of,
+    error_text,
     host_table,
     kernel_of,
     mark_of,
@@ -67,6 +68,7 @@ def layer_cells(layer: LayerReport, total: Total, names: Mapping[str, str], bar:
         _number(layer.macs),
         cost_of(layer),
         _share(layer.instructions, total.instructions, bar),
+        error_text(layer.error),
         "-" if layer.scratch == -1 else _number(layer.scratch),
         _number(layer.constants),
         ", ".join(node.op_type for node in layer.fused),
@@ -102,8 +104,8 @@ def _share(instructions: int | None, every: int, bar: int) -> str:
 
 
 HEAD = (
-    "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "scratch",
-    "constants", "fused", "classes", "Q-format", "writes",
+    "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "error",
+    "scratch", "constants", "fused", "classes", "Q-format", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
 OF_KNOWN = "of known"
@@ -119,7 +121,7 @@ NARROW = 72
 """Columns of a terminal below which bars are left out and cells are shortened further."""
 NARROW_ELASTIC = {"layer": 10, "kernel": 17}
 """ELASTIC in such a terminal."""
-NUMBERS = ("MACs", "instructions", "scratch", "constants")
+NUMBERS = ("MACs", "instructions", "error", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
     "!": "a known error or wrong result (CNN3xx)",
@@ -172,7 +174,8 @@ def _block(report: LayersReport, total: Total, names: Mapping[str, str], width: 
     yield paint(titles, "faint", color) + "\n"
     for line, row in zip(body, rows, strict=True):
         yield _painted(line, mark_of(row), color) + "\n"
-    for line in (*_legend(rows, names), *total_lines(total)):
+    errors = _error_lines({"": report}, names)
+    for line in (*_legend(rows, names), *total_lines(total), *errors):
         yield _painted(wrapped(line, width), line[:1], color) + "\n"
 
 
@@ -230,6 +233,29 @@ def total_lines(total: Total) -> Iterator[str]:
         yield f"time: {total.time.text}"
 
 
+def _error_lines(reports: Mapping[str, LayersReport], names: Mapping[str, str]) -> Iterator[str]:
+    """What the errors at the outputs are under each type, and how errors were measured; nothing where they were not."""
+    first, *_ = reports.values()
+    rounded = len({layer.node for layer in first.layers if layer.error is not None})
+    noun = "layer" if rounded == 1 else "layers"
+    for name in first.output_errors:
+        shown = (
+            f"{error_text(report.output_errors.get(name)) or 'unknown'}{kind and f' as {kind}'}"
+            for kind, report in reports.items()
+        )
+        yield f"error at output '{names.get(name, name)}' with {rounded} {noun} rounded: {', '.join(shown)}"
+    if first.samples:
+        noun = "sample" if first.samples == 1 else "samples"
+        yield f"error: {ERRORS} ({first.samples:,} {noun}, ONNX Runtime)"
+
+
+ERRORS = (
+    "what rounding a layer's inputs, weights and result changes in the result, as a share of it (root mean squares); "
+    "scales from the least and largest value"
+)
+"""What the column of errors has."""
+
+
 # What the layers may be off in runtimes of a desktop: a row for each that may be, and the outputs.
 
 
@@ -285,15 +311,18 @@ def _side_by_side(
         layer = next(side[key] for side in sides if key in side)
         if layer.computes:
             cells = [_type_cell(side.get(key)) for side in sides]
-            rows.append([names.get(layer.node, layer.node), layer.op, *_compared(cells)])
+            errors = [error_text(side[key].error) if key in side else "" for side in sides]
+            rows.append([names.get(layer.node, layer.node), layer.op, *_compared(cells), *errors])
     for name, numbers, comparable in _sums(totals):
         texts = ["unknown" if number is None else f"{number:,}" for number in numbers]
-        rows.append([name, "", *_compared(list(zip(texts, comparable, strict=True)))])
+        rows.append([name, "", *_compared(list(zip(texts, comparable, strict=True))), *("" for _ in sides)])
     labels = dict.fromkeys(total.target for total in totals)
     yield paint(next(iter(labels)) if len(labels) == 1 else cpu_of(totals[0].target), "path", color) + "\n"
     first, *others = reports
     changes = [f"{kind}/{first}" for kind in others]
-    heads = [first, *chain(*zip(others, changes, strict=True))]
+    heads = [first, *chain(*zip(others, changes, strict=True)), *(f"{kind} error" for kind in reports)]
+    if not reports[first].samples:
+        heads, rows = heads[: -len(sides)], [row[: -len(sides)] for row in rows]
     fit = TableFit(width, {"layer": 16}, (*changes, "op"))
     titles, *body = fitted(("layer", "op", *heads), rows, heads, fit).splitlines()
     yield paint(titles, "faint", color) + "\n"
@@ -305,6 +334,7 @@ def _side_by_side(
     measured = ", ".join(dict.fromkeys(total.measured_on for total in totals if total.cost_known))
     where = f", as measured on {measured}" if measured else ""
     yield wrapped(f"predicted instructions (not cycles){where}; constants, arena and scratch in bytes", width) + "\n"
+    yield from (wrapped(line, width) + "\n" for line in _error_lines(reports, names))
     if "s16" in reports and len(reports) > 1:
         yield wrapped(CONVERSIONS, width) + "\n"
     libraries: dict[str, list[str]] = {}
@@ -387,8 +417,11 @@ def make_parser() -> CommandParser:
     parser = CommandParser("layers", DESCRIPTION)
     add = parser.judged.add_argument
     add("files", nargs="+", metavar="FILE", help="Model file, - for standard input.")
-    text = "With --api legacy: samples that give Q-formats, as .npy, or .npz with an array for each input."
-    add("--calibration", default="", metavar="FILE", help=text)
+    text = (
+        "Samples (.npy, or .npz with an array for each input; a folder of such): what rounding changes in each layer "
+        "of a float ONNX model, measured in ONNX Runtime; with --api legacy its Q-formats."
+    )
+    add("--calibration", default="", metavar="PATH", help=text)
     text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
     add("--against-host", action="store_true", help=text)
     add_keys(parser, KEYS)
@@ -403,8 +436,8 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     types: list[str | None] = [None] if args.assume is None else [kind.strip() for kind in args.assume.split(",")]
     several = len({*types}) > 1
-    if several and (args.form == "c" or args.calibration or args.against_host):
-        option = "--output-format c" if args.form == "c" else "--calibration" if args.calibration else "--against-host"
+    if several and (args.form == "c" or args.against_host):
+        option = "--output-format c" if args.form == "c" else "--against-host"
         raise UsageError(f"{option} is for one data type: name one with --assume")
     data = standard_input() if STDIN in args.files else None
     reports: list[tuple[str, dict[str, LayersReport]]] = [(file, {}) for file in args.files]
@@ -442,6 +475,7 @@ def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:
             "totals": [_fields(total) for total in report.totals],
             "instructions": MEANING,
             **_hosts(report),
+            **({"output_errors": dict(report.output_errors), "samples": report.samples} if report.samples else {}),
         }
         for report in by_type.values()
     ]
@@ -469,8 +503,6 @@ def _report(path: str, settings: Settings, data: bytes | None, calibration: str,
     from onnxlint_cmsis.linting.engine import layers_report
     from onnxlint_cmsis.model.graph import ModelError
 
-    if calibration and not settings.legacy:
-        raise UsageError("--calibration: it gives the Q-formats of --api legacy; without that there are none")
     try:
         model = ModelAnalysis("<stdin>" if path == STDIN else path, settings.analysis, data)
         report = layers_report(model.path, settings, data, model, calibration)

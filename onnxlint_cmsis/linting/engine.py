@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.settings import adjust, enabled, fixable
-from onnxlint_cmsis.formats.format import part
-from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.formats.format import ONNX, part
+from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -193,6 +194,13 @@ def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     )
 
 
+NOTHING_TO_MEASURE = (
+    "no layer computes in float, so there is nothing to measure: compare its outputs with those of the float model "
+    "that it was made from"
+)
+"""Said of a quantized model with samples."""
+
+
 def layers_report(
     path: str,
     settings: Settings,
@@ -202,25 +210,37 @@ def layers_report(
 ) -> LayersReport:
     """What `layers` shows of a file, or of `data` in its place; `model` is its analysis.
 
-    `calibration` is a file of inputs that give the Q-formats of the legacy API. Raises ModelError, CalibrationError.
+    `calibration` is a file or folder of inputs. They give what each float layer loses as the type that it is assumed
+    as, and the Q-formats of the legacy API. Raises ModelError, CalibrationError.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.boundary import boundary
     from onnxlint_cmsis.analysis.coverage import layer_names
-    from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_formats
+    from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_errors, with_formats
     from onnxlint_cmsis.output.layers import LayersReport
 
     model = model or ModelAnalysis(path, settings.analysis, data)
-    layers = layer_reports(model)
-    if settings.legacy and model.interpretation is None:
-        measured: Measured = {}
-        if calibration:
-            from onnxlint_cmsis.fixers.proof.models import tensor_ranges
+    layers, errors = layer_reports(model), None
+    measured: Measured = {}
+    if calibration:
+        from onnxlint_cmsis.fixers.proof.calibration import rounding_errors, samples_of, tensor_ranges
 
-            measured = tensor_ranges(model.data, model.settings.input_shapes, calibration)
+        if model.format is not ONNX:
+            raise CalibrationError(f"ONNX Runtime measures it, which runs no {model.format.suffix} files: {path}")
+        if not (settings.legacy or any(record.assumed for record in model.lowered.records)):
+            raise CalibrationError(f"{path}: {NOTHING_TO_MEASURE}")
+        beside = None if data is not None else Path(model.path)
+        samples = samples_of(model.data, model.settings.input_shapes, calibration, beside)
+        if settings.legacy:
+            measured = tensor_ranges(samples)
+        else:
+            errors = rounding_errors(model.graph, model.lowered, model.read, samples, settings.assume)
+            layers = with_errors(layers, model, errors.layers)
+    if settings.legacy and model.interpretation is None:
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
-    return LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary=boundary(model))
+    report = LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary=boundary(model))
+    return report._replace(output_errors=errors.outputs, samples=errors.samples) if errors else report
 
 
 # What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what a fix would repair.

@@ -36,6 +36,10 @@ class LayersReport(NamedTuple):
     """What layers and outputs may be off in runtimes of a desktop; empty where nobody asked."""
     boundary: tuple[BoundaryTensor, ...] = ()
     """Inputs, then outputs of the model, as they lie in the device's memory."""
+    output_errors: Mapping[str, float] = {}
+    """What rounding of all float layers changes at each output, as a share of it (root mean squares)."""
+    samples: int = 0
+    """How many inputs of the user these errors were measured with; 0 where nobody asked."""
 
     @property
     def rows(self) -> list[dict[str, object]]:
@@ -158,6 +162,13 @@ def cost_of(layer: LayerReport) -> str:
     return "once" if layer.once else layer.cost
 
 
+def error_text(error: float | None) -> str:
+    """`0.81 %`, and `0 %` for no error alone."""
+    if not error:
+        return "" if error is None else "0 %"
+    return f"{100 * error:.2g} %" if error < 1 else f"{100 * error:,.0f} %"
+
+
 def sizes_text(sizes: tuple[Size, ...]) -> str:
     """`48x48x8` without a batch of one; ? for a size that is not known."""
     shown = sizes[1:] if len(sizes) == 4 and sizes[0] == 1 else sizes
@@ -229,6 +240,7 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
         "hazards": list(layer.hazards),
         "undecided": list(layer.undecided),
         **({} if layer.kernel else between),
+        **({} if layer.error is None else {"error": layer.error}),
         **({"q_format": layer.q_format._asdict() if layer.q_format else None} if layer.legacy else {}),
     }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.q_formats import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.proof.models import tensor_ranges
+from onnxlint_cmsis.fixers.proof.calibration import samples_of, tensor_ranges
 from onnxlint_cmsis.ground.errors import CalibrationError
 from onnxlint_cmsis.linting.engine import layers_report
 from support.goldens import Told
@@ -142,16 +142,16 @@ def test_scales_of_a_quantized_model_state_ranges(tmp_path: Path) -> None:
 def test_a_calibration_that_does_not_fit_is_one_line(array: np.ndarray, said: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", array)
     with pytest.raises(CalibrationError, match=re.escape(said)) as error:
-        tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npy"))
+        tensor_ranges(samples_of(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npy")))
     assert "\n" not in str(error.value)
 
 
 def test_files_of_several_inputs(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", other=np.zeros((1, 2, 4, 4), np.float32))
     with pytest.raises(CalibrationError, match="no array for x; it has other"):
-        tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
+        tensor_ranges(samples_of(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz")))
     np.savez(tmp_path / "x.npz", x=np.ones((2, 1, 2, 4, 4), np.float32))
-    ranges = tensor_ranges(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz"))
+    ranges = tensor_ranges(samples_of(text(MODEL.strip()).SerializeToString(), {}, str(tmp_path / "x.npz")))
     assert ranges["x"] == (1.0, 1.0)
     assert ranges["r"].high == pytest.approx(0.5 + 2 * 0.25 * 18)
 

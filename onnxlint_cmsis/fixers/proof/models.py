@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import struct
-import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -17,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.fix_results import LITERT, IfBranch
-from onnxlint_cmsis.analysis.q_formats import RealRange
 from onnxlint_cmsis.fixers.proof.compare import (
     Array,
     Optimization,
@@ -42,8 +38,7 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
-from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
-from onnxlint_cmsis.ground.files import MODEL, read_regular
+from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control import IF
 
@@ -555,92 +550,3 @@ def proven_model(data: bytes, beside: Path | None) -> ProvenModel:
         raise NotAppliedError(f"nothing runs {form.suffix} files for a proof")
     runtime: ProofRuntime = part(form.prover)
     return runtime.model(data, beside)
-
-
-# Ranges of a model's tensors, measured by running it on a user's inputs in ONNX Runtime.
-
-
-Arrays = dict[str, Any]
-_TOGETHER = 64
-"""Tensors read in one run."""
-
-
-def tensor_ranges(data: bytes, shapes: InputShapes, path: str) -> Mapping[str, RealRange]:
-    """Least and largest value of every float tensor over all samples of a file.
-
-    `path` is an .npy file for a model with one input, or an .npz file with an array for each input. The first axis of
-    an array counts samples. It is a further axis, or replaces a batch of 1.
-
-    Raises:
-        CalibrationError: the file cannot be read, does not fit, or the model does not run.
-
-    """
-    model = OnnxModel(data)
-    ranges: dict[str, RealRange] = {}
-    try:
-        inputs = model.inputs(shapes)
-        names = model.computed()
-        session = model.session(model.plain_level, names)
-        for feed in _samples(path, inputs):
-            _widen(ranges, feed)
-            for first in range(0, len(names), _TOGETHER):
-                some = names[first : first + _TOGETHER]
-                _widen(ranges, dict(zip(some, session.run(feed, some), strict=True)))
-    except UnfedError as error:
-        raise CalibrationError(f"{path}: {error}") from None
-    except RuntimeRefusalError as error:
-        raise CalibrationError(f"ONNX Runtime does not run the model on {path}: {error}") from None
-    return ranges
-
-
-def _widen(ranges: dict[str, RealRange], values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        array = np.asarray(value)
-        if array.dtype.kind == "f" and array.size:
-            low, high = float(array.min()), float(array.max())
-            known = ranges.get(name)
-            ranges[name] = RealRange(min(low, known.low), max(high, known.high)) if known else RealRange(low, high)
-
-
-def _samples(path: str, inputs: list[Input]) -> Iterator[Arrays]:
-    arrays = _loaded(path, [model_input.name for model_input in inputs])
-    cut = {model_input.name: _cut(path, model_input, arrays[model_input.name]) for model_input in inputs}
-    counts = {len(samples) for samples in cut.values()}
-    if len(counts) != 1:
-        numbers = ", ".join(map(str, sorted(counts)))
-        raise CalibrationError(f"{path}: its inputs have {numbers} samples; as many are due for each")
-    for number in range(counts.pop()):
-        yield {name: samples[number] for name, samples in cut.items()}
-
-
-def _loaded(path: str, names: list[str]) -> Arrays:
-    try:
-        data = read_regular(path, MODEL)
-        if zipfile.is_zipfile(io.BytesIO(data)):
-            sizes = sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist())
-            if sizes > MODEL:
-                raise CalibrationError(f"{path}: its arrays have {sizes} bytes; {MODEL} are read at most")
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        arrays = dict(loaded) if hasattr(loaded, "files") else {names[0]: loaded}
-    except OSError as error:
-        raise CalibrationError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-        raise CalibrationError(f"{path}: not an .npy or .npz file that NumPy reads: {error}") from None
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise CalibrationError(f"{path}: it has no array for {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
-    return arrays
-
-
-def _cut(path: str, model_input: Input, array: Any) -> list[Any]:
-    """The samples of an input, each in its shape and type."""
-    fixed = [size if isinstance(size, int) else None for size in model_input.shape]
-    rank = len(fixed)
-    if array.dtype.kind not in "biuf" or not np.isfinite(array.astype(np.float64)).all():
-        problem = f"{model_input.name} has {array.dtype} or values that are not finite"
-        raise CalibrationError(f"{path}: {problem}; numbers are due")
-    one_image = array.ndim == rank and rank and fixed[0] in (None, 1)
-    whole = array if array.ndim == rank + 1 else array[:, None] if one_image else array[None]
-    if whole.ndim != rank + 1 or any(size not in (None, got) for size, got in zip(fixed, whole.shape[1:], strict=True)):
-        raise CalibrationError(f"{path}: {model_input.name} has shape {array.shape}; the input has {model_input.shape}")
-    return [sample.astype(model_input.dtype) for sample in whole]
