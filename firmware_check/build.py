@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from firmware_check.arena import plan
 from firmware_check.compilers import GCC, CompilerRow, label_of
 from firmware_check.emit import HERE, linker_script, model_source, thunks_source
+from firmware_check.errors import FirmwareError
 from firmware_check.toolchain import (
     Compiler,
     Processes,
@@ -23,7 +24,7 @@ from firmware_check.toolchain import (
     sizes,
     symbols,
 )
-from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.ground.types import Isa, Target
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from firmware_check.program import Program
 
 
+FIRST_WITH_MVE_FLOATS = 14
+"""gcc whose arm_mve.h takes the intrinsics of the functions for f32 and f16: the authors name it, 12.2 does not."""
 GUARD = 128
 """Bytes of guard around each value and each scratch buffer; runtime/firmware.h has the same."""
 STACK = 32 << 10
@@ -67,12 +70,41 @@ class Bench:
     """Compilers and emulators that one execution started."""
     own: str = "-O2"
     """Optimisation of the firmware's own code, its reference code among it."""
+    floating: str = ""
+    """`f32` or `f16` where functions for these are called; empty for those for integers."""
+    specialized: bool = True
+    """False for NN_DISABLE_SPECIALIZATION, which leaves out kernels of f32 and f16 for single shapes."""
 
     @property
     def target(self) -> Target:
         """What it is for the linter."""
         name, _, version = label_of(self.compiler).partition(" ")
-        return Target(self.board.cpu, self.board.isa, self.library.release, name, version)
+        return Target(self.board.cpu, self.board.isa, self.library.release, name, version, self.specialized)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags of every file and of the linker: they choose the CPU, and the functions that the library has."""
+        if not self.floating:
+            return self.board.flags
+        switches = [f"-DARM_NN_ENABLE_{self.floating.upper()}=1"]
+        switches += [] if self.specialized else ["-DNN_DISABLE_SPECIALIZATION"]
+        return (*(self.board.float_flags or self.board.flags), *switches)
+
+    @property
+    def compilers(self) -> tuple[CompilerRow, CompilerRow]:
+        """The compilers of CMSIS-NN, and of the harness and the calls."""
+        rows = self.compiler, GCC
+        return (rows[0].for_floats(), rows[1].for_floats()) if self.floating else rows
+
+    def refuse_unlinkable(self) -> None:
+        """FirmwareError for a compiler whose MVE code for f32 and f16 does not link."""
+        if self.floating and self.board.isa is Isa.MVE and self.compiler is GCC:
+            version = label_of(GCC).partition(" ")[2]
+            if int(version.partition(".")[0] or 0) < FIRST_WITH_MVE_FLOATS:
+                raise FirmwareError(
+                    f"gcc {version} does not link CMSIS-NN's MVE code for {self.floating} (__ARM_undef): give "
+                    f"--compiler clang, or gcc {FIRST_WITH_MVE_FLOATS} or newer"
+                )
 
 
 @dataclass(frozen=True)
@@ -112,7 +144,8 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     optimise = (*_OPTIMISE, *bench.compiler.trace) if traced else _OPTIMISE
     own = (bench.own, *_OWN, f"-DUART=0x{board.uart:08x}", *(("-DTRACED", "-DGUARDED") if traced else ()))
     includes = (*library.includes, HERE / "runtime")
-    chosen, gcc = (Compiler(row, board.flags, includes, bench.jobs, bench.processes) for row in (bench.compiler, GCC))
+    bench.refuse_unlinkable()
+    chosen, gcc = (Compiler(row, bench.flags, includes, bench.jobs, bench.processes) for row in bench.compilers)
     lasting: Sources = [(path, own) for path in sorted((HERE / "runtime").glob("*.c"))]
     passing: Sources = [(folder / "model.c", own), *([(folder / "thunks.S", ())] if traced else [])]
     objects = chosen.compile_all([(path, optimise) for path in kernels], cache_folder())
@@ -120,6 +153,6 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     if rescued is not None:
         rescued += chosen.rescued
     image = folder / ("traced.elf" if traced else "plain.elf")
-    flags = (*board.flags, *(f"-Wl,--wrap={name}" for name in wrapped))
+    flags = (*bench.flags, *(f"-Wl,--wrap={name}" for name in wrapped))
     link(flags, objects, folder / "link.ld", image, bench.processes)
     return image

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
 from firmware_check.options import COULD_NOT, CheckParser, board_named, complain, count, in_one_line, say, seconds
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT
+from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall
 
 if TYPE_CHECKING:
     from firmware_check.session import CheckSession
 
 
+FIRST = "main"
+"""First release with functions for f32 and f16."""
 STDOUT = "-"
 AGREES, DISAGREES = 0, 1
 
@@ -54,6 +58,15 @@ def _parser() -> argparse.ArgumentParser:
         help="CPUs: cortex-m4,cortex-m7. Default: cortex-m4.",
     )
     add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
+    add("--assume", default="", choices=FLOAT.types, help="layers of a float model stay f32 or f16")
+    add("--float-weights", default="standard", choices=("standard", "packed"), help="form of the weights of f32 and f16")
+    add("--float-scratch", default="given", choices=("given", "none"), help="whether f32 and f16 calls get their buffer")
+    add(
+        "--float-build",
+        default="default",
+        choices=("default", "no-specialization"),
+        help="build of CMSIS-NN for f32 and f16",
+    )
     add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
     add("--compiler", action="append", metavar="NAME", help="gcc or clang; both tell whose a defect is. Default: gcc.")
     add("--jobs", type=count, default=os.cpu_count() or 1, metavar="N", help="processes at a time. Default: all cores.")
@@ -90,10 +103,22 @@ def _run(args: argparse.Namespace) -> int:
     paths = [path for path in (args.model, args.against) if path]
     rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)
-    benches = [Bench(board, library, args.timeout, row, args.jobs) for board in boards for row in rows]
+    specialized = args.float_build == "default"
+    benches = [
+        Bench(board, library, args.timeout, row, args.jobs, floating=args.assume, specialized=specialized)
+        for board in boards
+        for row in rows
+    ]
+    if args.assume and not library.since(FIRST):
+        raise FirmwareError(
+            f"{library.label} has no functions for {args.assume}; --cmsis-nn DIR names a checkout of {FIRST}, from "
+            "commit 91f84c80 on"
+        )
     kept = Kept.planned(args.keep, paths, benches) if args.keep else None
     reading = Reading(lenient=args.lenient, bias_of_zeros=args.bias == "zeros")
-    options = Options(dict(map(_shape, args.input_shape)), args.calibration, args.seed, args.runs, reading)
+    given = FloatCall(packed=args.float_weights == "packed", scratch=0 if args.float_scratch == "none" else AS_ASKED)
+    shapes = dict(map(_shape, args.input_shape))
+    options = Options(shapes, args.calibration, args.seed, args.runs, reading, args.assume, given)
     with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
         session = CheckSession(library, options, Path(folder), kept)
         session.run(paths, benches, args.per_layer, args.strict)

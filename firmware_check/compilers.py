@@ -37,7 +37,7 @@ class CompilerRow(NamedTuple):
     package: str
     """Debian's package."""
     flags: tuple[str, ...]
-    """Flags of every file."""
+    """Flags of every file of CMSIS-NN with functions for integers."""
     trace: tuple[str, ...]
     """Flags that call a hook at entry and exit of each function, static ones too, but not of inline ones in headers."""
     rescue: tuple[str, ...] = ()
@@ -48,6 +48,12 @@ class CompilerRow(NamedTuple):
     """Whether it compiles CMSIS-NN's inline assembly; else ARM_MATH_AUTOVECTORIZE takes the C code beside it."""
     costs: str = ""
     """Version that the cost model was measured with; empty where it was not measured with it."""
+    float_flags: tuple[str, ...] = ()
+    """Flags of every file where functions for f32 and f16 are called."""
+
+    def for_floats(self) -> CompilerRow:
+        """The row for functions for f32 and f16, whose inline assembly every compiler takes."""
+        return self._replace(flags=self.float_flags, assembly=True)
 
 
 GCC = CompilerRow(
@@ -59,6 +65,7 @@ GCC = CompilerRow(
     ("-fdisable-rtl-combine",),
     "its combine pass (-fdisable-rtl-combine)",
     costs="12.2",
+    float_flags=("-mfp16-format=ieee",),
 )
 # The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs
 # and does not say so ("=Te" without &): clang gives both one register. ARM_MATH_AUTOVECTORIZE takes the C code instead.
@@ -69,6 +76,7 @@ CLANG = CompilerRow(
     ("--target=arm-none-eabi", "-DARM_MATH_AUTOVECTORIZE"),
     ("-finstrument-functions-after-inlining", "-finline-hint-functions"),
     assembly=False,
+    float_flags=("--target=arm-none-eabi",),
 )
 COMPILERS = (GCC, CLANG)
 """Compilers in the order in which they are shown."""
@@ -162,6 +170,7 @@ SHOWS = {
     "returns-error": ("status",),
     "wrong-result": ("wrong",),
     "overrun": ("damage", "wrong"),
+    "inexact": ("wrong",),
     "too-large": ("wrong", "damage", "status"),
 }
 """Kind of a hazard to what of the trouble it explains."""
@@ -196,7 +205,7 @@ def code_of(hazard: Hazard) -> str:
 
 def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
     """Code of the rule, and what was seen of each hazard that was predicted."""
-    for hazard in predicted.hazards if predicted else ():
+    for hazard in (*predicted.hazards, *predicted.inexact) if predicted else ():
         said = trouble.of(hazard)
         if said:
             whose = "compiler" if hazard.compiler else "release"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.build import Bench, Image, build
 from firmware_check.errors import TooLargeError
 from firmware_check.run import ImageRun, run_image
 from firmware_check.toolchain import Processes
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS
+from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of, wrapper_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from firmware_check.program import Program
     from firmware_check.run import Call
+    from onnxlint_cmsis.ground.types import KernelCall, Target
 
 
 # What the trace of a layer says: the tree of calls with names, the chain of kernels, the statuses.
@@ -59,8 +60,17 @@ class Observed:
     """Static function inside the last kernel that does its work where the tables know one, else the last kernel."""
 
 
-def observe(calls: dict[int, Call], names: dict[int, tuple[str, bool]], returning_status: frozenset[str]) -> Observed:
-    """Name the functions of a trace. A function that both sources of the trace saw counts once."""
+def observe(
+    calls: dict[int, Call],
+    names: dict[int, tuple[str, bool]],
+    returning_status: frozenset[str],
+    ways: tuple[Way, ...] = (),
+) -> Observed:
+    """Name the functions of a trace. A function that both sources of the trace saw counts once.
+
+    Of functions for f32 and f16, `ways` are those through an entry point: the one whose functions all ran and whose
+    last one lies deepest is the chain, since wrappers and kernels call each other there.
+    """
     tree: list[Traced] = []
 
     def descend(parent: int, depth: int, around: str) -> None:
@@ -76,9 +86,48 @@ def observe(calls: dict[int, Call], names: dict[int, tuple[str, bool]], returnin
             descend(number, depth + 1, name)
 
     descend(0, 0, "")
+    if ways:
+        return _by_ways(tuple(tree), ways)
     chain = tuple(dict.fromkeys(t.name for t in tree if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name)))
     statics = [t.name for t in tree if t.name in _STATIC_KERNELS]
     return Observed(tuple(tree), chain, statics[-1] if statics else (chain[-1] if chain else ""))
+
+
+class Way(NamedTuple):
+    """Functions that a call may run through, from the kernel on."""
+
+    chain: tuple[str, ...]
+    """Kernels in order of delegation; regular expressions, as the tables have `arm_concatenation_f32_[wxyz]`."""
+    inside: str = ""
+    """Static function that does the work inside the last one, if any."""
+
+
+def ways_of(call: KernelCall, target: Target) -> tuple[Way, ...]:
+    """All ways through the entry point of a call for f32 or f16 in a build; none for integers."""
+    if call.floating is None:
+        return ()
+
+    def behind(kernel: str) -> list[Way]:
+        ways = [Way((kernel,))]
+        for row in delegations_of(kernel, target.release, target.isa):
+            inner = [Way((), row.callee)] if row.static else behind(row.callee)
+            ways += [Way((kernel, *way.chain), way.inside) for way in inner]
+        return ways
+
+    branches = wrapper_of(call.entry).branches_for(target)
+    return tuple(dict.fromkeys(way for branch in branches for way in behind(branch.kernel)))
+
+
+def _by_ways(tree: tuple[Traced, ...], ways: tuple[Way, ...]) -> Observed:
+    """What ran, by the way whose functions all ran and whose last one lies deepest; of several the longest."""
+    best, deepest = Way(()), (-1, -1)
+    for way in ways:
+        ran = [[row for row in tree if re.fullmatch(name, row.name)] for name in (*way.chain, way.inside) if name]
+        if all(ran):
+            depth = max(row.depth for row in ran[-1]), len(ran)
+            named = Way(tuple(rows[0].name for rows in ran[: len(way.chain)]), way.inside)
+            best, deepest = max((best, deepest), (named, depth), key=lambda pair: pair[1])
+    return Observed(tree, best.chain, best.inside or (best.chain[-1] if best.chain else ""))
 
 
 # One program in both builds: the traced and guarded one on the first set of inputs, the measured one on all.
@@ -125,4 +174,8 @@ def execute(program: Program, bench: Bench, folder: Path, title: str, sets: Sets
     (measured, plain), (image, traced) = bench.processes.in_threads(build_and_run, (False, True), min(bench.jobs, 2))
     names = {symbol.address & ~1: (symbol.name, symbol.kind != "t") for symbol in image.symbols if symbol.is_function}
     returning = bench.library.returning_status
-    return Executed(traced, plain, measured, tuple(observe(report.calls, names, returning) for report in traced.layers))
+    ways = [ways_of(step.call, bench.target) if step.call and step.function else () for step in program.steps]
+    observed = (
+        observe(report.calls, names, returning, of_step) for report, of_step in zip(traced.layers, ways, strict=True)
+    )
+    return Executed(traced, plain, measured, tuple(observed))

@@ -78,6 +78,8 @@ class TargetCheck:
     """Layers that take another kernel or have other hazards in the linter's default release; None in that release."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Short forms of the labels of layers that have one, as the linter shows them."""
+    floating: str = ""
+    """`f32` or `f16` where layers stay float; empty where they are integers."""
 
     @property
     def label(self) -> str:
@@ -132,7 +134,7 @@ class TargetCheck:
 def added_up(check: TargetCheck) -> list[str]:
     """One sentence for each output beyond the tolerance of a layer, where every layer is right."""
     layers = [layer.differences.largest for layer in check.layers if layer.differences]
-    if not check.agrees or len(layers) < len(check.layers):
+    if check.floating or not check.agrees or len(layers) < len(check.layers):
         return []
     return [
         f"output {number} differs from {check.runtime}'s by up to {differences.largest} (in {differences.count:,} of "
@@ -234,13 +236,16 @@ def judge(
     if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
         instructions = cost_of_route(step.call, target, predicted)
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
+    if step.output.quantization.floating:
+        wrong += _values(outputs.arithmetic, step)
     trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
     defects = [
         Disagreement(*defect) for defect in (*known_defects(predicted, trouble), *defects_of_plan(plan, trouble))
     ]
     texts = [("FWC001", text) for text in _dispatch(step, predicted, observed, traced, plan)]
     texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
-    texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
+    if not step.output.quantization.floating:
+        texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
     absent = [*unseen(predicted, trouble, target, bench.compiler.assembly), *unseen_of_plan(plan, trouble)]
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
@@ -256,7 +261,7 @@ def judge(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
         traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
         tuple(Disagreement(*disagreement) for disagreement in texts), tuple(defects),
-        (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic,
+        (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic, traced.written,
     )  # fmt: skip
 
 
@@ -283,6 +288,13 @@ def _allowed(step: Step) -> int:
 def _values(differences: Differences | None, step: Step) -> list[str]:
     if differences is None:
         return []
+    if differences.strain is not None:
+        if differences.strain <= 1:
+            return []
+        return [
+            f"outputs differ from {differences.runtime}'s by up to {differences.largest:.2g}, "
+            f"{differences.strain:.3g} times what rounding allows"
+        ]
     allowed, share = _allowed(step), _share(step)
     differing = (
         f"{differences.count:,} of {differences.total:,} outputs differ from {differences.runtime}'s, by up to "
@@ -347,6 +359,10 @@ def _dispatch(
         disagreements.append(f"predicted status {predicted.status}, returned {report.status}")
     if step.plan is not None and step.plan.scratch is not None:  # no size function is asked
         return disagreements
+    if step.output.quantization.floating and predicted.used is not None and report.written > max(predicted.used, 0):
+        if not any(hazard.kind == "overrun" for hazard in predicted.hazards):
+            text = f"predicted to write {predicted.used:,} bytes of scratch at most, {report.written:,} were written"
+            disagreements.append(text)
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:

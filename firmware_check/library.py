@@ -29,7 +29,11 @@ _DEFINITION = re.compile(
 )
 _STATUS = re.compile(r"\barm_(?:cmsis_nn_)?status\s+(arm_\w+)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_TABLE = re.compile(r"^const\s+\w+\s+(\w+_table_\w+)\s*\[", re.MULTILINE)
+_TABLE = re.compile(r"^const\s+\w+\s+(\w+_table_\w+|arm_\w+_f(?:32|16))\s*\[", re.MULTILINE)
+_INTERNAL = re.compile(r'^\s*#\s*include\s+"Internal/(\w+\.h)"', re.MULTILINE)
+_INLINE = re.compile(
+    r"^[ \t]*__STATIC_(?:FORCE)?INLINE\b[\w \t\*\n]*?\b(arm_\w+)\s*\([^;{}]*\)\s*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+)
 _WORD = re.compile(r"\b(?:arm_|\w+_table_)\w+")
 
 
@@ -65,6 +69,21 @@ class Library:
         return {name: path for path, text in self.texts.items() for row in rows for name in row.findall(text)}
 
     @cached_property
+    def tables(self) -> frozenset[str]:
+        """Tables of constants."""
+        return frozenset(name for text in self.texts.values() for name in _TABLE.findall(text))
+
+    @cached_property
+    def inlines(self) -> dict[str, str]:
+        """Inline function of a header to its body; of several builds' all bodies."""
+        bodies: dict[str, str] = {}
+        for path in sorted((self.root / "Include").rglob("*.h")):
+            text = _COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace"))
+            for name, body in _INLINE.findall(text):
+                bodies[name] = f"{bodies.get(name, '')}\n{body}"
+        return bodies
+
+    @cached_property
     def returning_status(self) -> frozenset[str]:
         """Functions whose result is a status."""
         return frozenset(name for text in self.texts.values() for name in _STATUS.findall(text))
@@ -78,20 +97,30 @@ class Library:
         return function in self.definitions
 
     def files_for(self, functions: set[str]) -> list[Path]:
-        """The files that define the functions and everything of the library those files mention."""
+        """The files that define the functions and all that those mention, also in inline functions of headers."""
         files: set[Path] = set()
-        open_ = {self.definitions[name] for name in functions if name in self.definitions}
+        seen: set[str] = set()
+        open_ = set(functions)
         while open_:
-            path = open_.pop()
-            files.add(path)
-            named = {self.definitions[word] for word in _WORD.findall(self.texts[path]) if word in self.definitions}
-            open_ |= named - files
+            name = open_.pop()
+            seen.add(name)
+            path = self.definitions.get(name)
+            texts = [] if path is None or path in files else [self.texts[path], *self._internal(path)]
+            files |= set() if path is None else {path}
+            texts += [self.inlines[name]] if name in self.inlines else []
+            open_ |= {word for text in texts for word in _WORD.findall(text)} - seen
         return sorted(files)
+
+    def _internal(self, path: Path) -> list[str]:
+        """Headers of the library's own that a source file includes: static functions and lists of them."""
+        folder = self.root / "Include" / "Internal"
+        headers = [folder / name for name in _INTERNAL.findall(path.read_text(encoding="utf-8", errors="replace"))]
+        return [_COMMENT.sub(" ", header.read_text("utf-8", "replace")) for header in headers if header.is_file()]
 
     def public_in(self, files: list[Path]) -> list[str]:
         """Public functions defined in the files."""
         wanted = set(files)
-        return sorted(name for name, path in self.definitions.items() if path in wanted and "_table_" not in name)
+        return sorted(name for name, path in self.definitions.items() if path in wanted and name not in self.tables)
 
 
 def open_library(folder: str) -> Library:

@@ -13,9 +13,11 @@ from firmware_check.errors import FirmwareError
 from firmware_check.operators import refuse_unknown
 from firmware_check.program import mended
 from firmware_check.quantize import expand, is_float, is_operator_format, named_as_given, quantize
+from firmware_check.reading.floats import read_float_program
 from firmware_check.reading.read import read_program
 from firmware_check.reference import Reference
 from onnxlint_cmsis.formats.format import format_of
+from onnxlint_cmsis.ground.types import FloatCall
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
@@ -59,13 +61,20 @@ class OpenedModel:
     """Layers of the model as firmware computes them."""
     reference: LayerReference
     """The model in ONNX Runtime, in LiteRT for a `.tflite` model, in integers for a `.pte` program."""
+    assume: str = ""
+    """`f32` or `f16` where its layers stay float."""
+    given: FloatCall = FloatCall()
+    """What calls for f32 and f16 are given."""
 
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of other files than ONNX models the calls of their runtime."""
         from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 
         graph = None if format_of(self.path).interpreter else self.graph
-        return ModelAnalysis(self.path, AnalysisSettings((target,)), graph=graph)
+        settings = AnalysisSettings((target,))
+        if self.assume:
+            settings = settings._replace(assume=self.assume, floating=self.given)
+        return ModelAnalysis(self.path, settings, graph=graph)
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,10 @@ class Options:
     """Sets of inputs that a whole model is run on."""
     reading: Reading = AS_IT_STANDS
     """What is read in another way than it stands there."""
+    assume: str = ""
+    """`f32` or `f16` where layers of a float model stay float; empty where it is quantized."""
+    given: FloatCall = FloatCall()
+    """What calls for f32 and f16 are given."""
 
 
 def open_model(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
@@ -103,6 +116,10 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
         raise FirmwareError(f"no firmware is made of {form.suffix} files")
     if form.interpreter and options.input_shapes:
         raise FirmwareError(f"--input-shape is for ONNX models; a {form.suffix} file states all sizes")
+    if form.interpreter and options.assume:
+        raise FirmwareError(
+            f"--assume {options.assume} is for ONNX models; no runtime of {form.suffix} files calls functions for it"
+        )
     return opener(path, library, options, folder)
 
 
@@ -114,6 +131,13 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
     source = mended(path, model, options.reading.lenient, folder)
     graph = graph if source == path else read_graph(source, options)
     quantized = is_float(model)
+    if options.assume:
+        if not quantized:
+            raise FirmwareError(f"--assume {options.assume} is for float models; this one is quantized")
+        floats = read_float_program(source, graph, library, options.assume, options.given)
+        return OpenedModel(
+            path, False, graph, floats, Reference(source, path, graph), options.assume, options.given
+        )
     if quantized:
         source = str(quantize(source, graph, options.calibration, options.seed, folder))
         graph = read_graph(source, options)

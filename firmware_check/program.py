@@ -151,10 +151,59 @@ class Quantization:
         steps = max(-1e9, min(1e9, real / self.scale))  # a bound may be infinite
         return max(self.lowest, min(self.highest, round(steps) + self.zero_point))
 
+    @property
+    def floating(self) -> bool:
+        """Whether the device holds floating-point numbers."""
+        return False
+
+    @property
+    def dtype(self) -> type[np.generic]:
+        """Type of the elements on the device."""
+        return np.int8 if self.bits == 8 else np.int16
+
+    @property
+    def c_type(self) -> str:
+        """The same in C."""
+        return f"int{self.bits}_t"
+
+
+@dataclass(frozen=True)
+class FloatNumbers(Quantization):
+    """Numbers of 32 or 16 bits that stay floating-point numbers."""
+
+    @property
+    def floating(self) -> bool:
+        """Whether the device holds floating-point numbers."""
+        return True
+
+    @property
+    def dtype(self) -> type[np.generic]:
+        """Type of the elements on the device."""
+        return np.float32 if self.bits == 32 else np.float16
+
+    @property
+    def c_type(self) -> str:
+        """The same in C."""
+        return f"float{self.bits}_t"
+
+    @property
+    def largest(self) -> float:
+        """Largest finite number."""
+        return float(np.finfo(np.float32 if self.bits == 32 else np.float16).max)
+
+    @property
+    def unit(self) -> float:
+        """Unit roundoff: half the distance from 1 to the next number."""
+        return 2.0**-24 if self.bits == 32 else 2.0**-11
+
+
+FLOAT_NUMBERS = {"f32": FloatNumbers(1.0, 0, 32), "f16": FloatNumbers(1.0, 0, 16)}
+"""Types of functions for floating-point numbers, by the end of their names."""
+
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A quantized tensor, and how it lies in memory."""
+    """A tensor on the device, quantized or of floating-point numbers, and how it lies in memory."""
 
     tensor: str
     """ONNX tensor that it is."""
@@ -181,18 +230,22 @@ class Value:
         """Bytes in memory."""
         return self.count * self.quantization.bits // 8
 
-    def integers(self, array: Elements) -> Elements:
-        """What the device holds for the ONNX tensor: its integers, less 128 for uint8."""
+    def held(self, array: Elements) -> Elements:
+        """What the device holds for the ONNX tensor: its integers, less 128 for uint8, or its floating-point numbers."""
         q = self.quantization
-        kind = np.int8 if q.bits == 8 else np.int16
+        if q.floating:
+            with np.errstate(over="ignore"):
+                return array.astype(q.dtype)
         if self.real:
             steps = np.rint(array / np.float32(q.scale)) + q.zero_point
-            return np.asarray(np.clip(steps, q.lowest, q.highest), kind)
-        return np.asarray(array.astype(np.int32) - 128 if q.unsigned else array, kind)
+            return np.asarray(np.clip(steps, q.lowest, q.highest), q.dtype)
+        return np.asarray(array.astype(np.int32) - 128 if q.unsigned else array, q.dtype)
 
     def onnx(self, integers: Elements) -> Elements:
-        """The ONNX tensor for the integers that the device holds."""
+        """The ONNX tensor for what the device holds."""
         q = self.quantization
+        if q.floating:
+            return integers.astype(np.float32)
         if self.real:
             return np.asarray((integers.astype(np.int32) - q.zero_point) * np.float32(q.scale), np.float32)
         return np.asarray(integers.astype(np.int32) + 128, np.uint8) if q.unsigned else integers
@@ -212,7 +265,7 @@ class Value:
         return np.asarray(flat.reshape([self.shape[axis] for axis in self.order]).transpose(back))
 
 
-_WIDTH = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
+_WIDTH = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8, "float32_t": 4, "float16_t": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +275,7 @@ class Array:
     name: str
     """What it is: `weights`, `bias`, `multipliers`."""
     c_type: str
-    """`int8_t`, `int16_t`, `int32_t`, `int64_t`."""
+    """`int8_t`, `int16_t`, `int32_t`, `int64_t`, `float32_t`, `float16_t`."""
     values: Elements
     """Elements in the order of memory."""
 
@@ -239,6 +292,17 @@ class FilePlan(NamedTuple):
     """Bytes of each scratch buffer; None where the size functions answer when it runs."""
     outcome: Callable[[Target], Plan]
     """What comes of it on a target."""
+
+
+class FloatOperands(NamedTuple):
+    """Constants of a call for f32 or f16, as exact as the device has them."""
+
+    weights: Elements
+    """OHWI, 1HWO, [out_c, depth]; a constant operand; the scale of a normalization."""
+    bias: Elements | None = None
+    """One for each output channel; None for none."""
+    spread: Elements | None = None
+    """For each output channel, the size of what was added up to a bias; None where that is its own size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +335,8 @@ class Step:
     """Bytes that reference code asks for."""
     plan: FilePlan | None = None
     """Of a call that stands in the file with all its numbers: its reference computes the same bits."""
+    operands: FloatOperands | None = None
+    """What a call for f32 or f16 multiplies and adds, in the standard order; None for other calls."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LINES = {
-    "read": 3, "write": 3, "layer": 7, "call": 8, "lost": 2, "done": 0, "fault": 3, "watchdog": 3, "memory": 3,
+    "read": 3, "write": 3, "layer": 8, "call": 8, "lost": 2, "done": 0, "fault": 3, "watchdog": 3, "memory": 3,
 }  # fmt: skip
 """Kind of a line of the firmware to the number of its words, as runtime/host.c, harness.c and trace.c write them."""
 _WORD = re.compile("[0-9a-f]{8}")
@@ -59,6 +59,8 @@ class LayerReport:
     """Guard bytes around scratch that changed."""
     output_damage: int
     """Guard bytes around the output that changed; 0 in a build without guards."""
+    written: int
+    """Bytes of the first scratch buffer up to the last one that changed."""
     calls: dict[int, Call]
     """The tree of calls; empty in a build without trace."""
 
@@ -184,8 +186,7 @@ def _split(data: bytes, values: list[Value], sets: int) -> list[list[np.ndarray]
     for _ in range(sets):
         arrays = []
         for value in values:
-            kind = np.int8 if value.quantization.bits == 8 else np.int16
-            arrays.append(np.frombuffer(data, kind, value.count, start))
+            arrays.append(np.frombuffer(data, value.quantization.dtype, value.count, start))
             start += value.bytes
         outputs.append(arrays)
     return outputs
@@ -213,9 +214,9 @@ def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerRepo
         raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: {_OVERWRITTEN}")
     reports = []
     for number in range(count):
-        status, ticks, first, second, scratch, output = heads[number]
-        report = LayerReport(_signed(status), ticks * board.tick, (first, second), scratch, output, calls[number])
-        reports.append(report)
+        status, ticks, first, second, scratch, output, written = heads[number]
+        status, instructions, asked = _signed(status), ticks * board.tick, (first, second)
+        reports.append(LayerReport(status, instructions, asked, scratch, output, written, calls[number]))
     return tuple(reports)
 
 

@@ -18,6 +18,7 @@ from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.compilers import STOPS, judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
+from firmware_check.float_arithmetic import float_output
 from firmware_check.groups import check_room, groups_of, halves
 from firmware_check.judging import TargetCheck, blamed, damage_of, judge
 from firmware_check.memory import Memory, memory_of, merged
@@ -28,7 +29,15 @@ from firmware_check.quantize import is_float
 from firmware_check.reading.read import BUILDS, advice_on
 from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_output
 from firmware_check.reports import data, pages, text
-from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, Failure, LayerVerdict, compare
+from firmware_check.verdict import (
+    ComparedOutputs,
+    Differences,
+    Disagreement,
+    Failure,
+    LayerVerdict,
+    compare,
+    compare_floats,
+)
 from onnxlint_cmsis.analysis.fit import peak_of
 from onnxlint_cmsis.analysis.memory import activations
 from onnxlint_cmsis.cmsis_nn.library import route
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from firmware_check.boards import Board
+    from firmware_check.float_arithmetic import FloatOutput
     from firmware_check.keep import Kept
     from firmware_check.library import Library
     from firmware_check.program import Program, Step, Value
@@ -71,7 +81,7 @@ def refuse_too_large(path: str, boards: Sequence[Board], options: Options) -> No
         FirmwareError: no board holds the model.
 
     """
-    if format_of(path).interpreter:  # it is laid out as it is, and the linker says whether it fits
+    if format_of(path).interpreter or options.assume:  # it is laid out as it is, and its sizes say whether it fits
         return
     try:
         graph = read_graph(path, options)
@@ -191,16 +201,32 @@ class Uneven:
         self._buffers: set[int] = set()
         self._overrun = False
 
-    def made_by(self, step: Step, traced: np.ndarray, untraced: np.ndarray, overruns: bool = False) -> bool:
+    def made_by(
+        self,
+        step: Step,
+        traced: np.ndarray,
+        untraced: np.ndarray,
+        overruns: bool = False,
+        slack: np.ndarray | None = None,
+    ) -> bool:
         """Whether a layer writes other bytes in one build than in the other although both give it the same inputs.
 
+        With `slack` numbers may differ by so much: compilers fuse products and sums in one build and not in the other.
         Behind a layer that `overruns` its memory nobody knows what the next ones read.
         """
         given = self._overrun or any(value.buffer in self._buffers for value in step.inputs)
         self._overrun |= overruns
         same = np.array_equal(traced, untraced)
         (self._buffers.discard if same else self._buffers.add)(step.output.buffer)
+        if slack is not None and not given:
+            return (compare_floats(traced, untraced.astype(np.float64), slack).strain or 0) > 1
         return not same and not given
+
+
+def _unjudged(value: Value, ours: np.ndarray, expected: list[np.ndarray]) -> Differences:
+    """A model's output against ONNX Runtime's: layers are judged, and what their roundings add up to is shown."""
+    whole = np.stack(expected)
+    return compare_floats(ours, whole.astype(np.float64), None) if value.quantization.floating else compare(ours, whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +252,7 @@ class _Runner:
             for value, output_index in zip(program.outputs, places, strict=True)
         )
         differences = tuple(
-            compare(ours, np.stack([value.integers(tensors[value.tensor]) for tensors in known]))
+            _unjudged(value, ours, [value.held(tensors[value.tensor]) for tensors in known])
             for ours, value in zip(outputs, program.outputs, strict=True)
         )
         result = self._check([ran], False, ())
@@ -288,12 +314,12 @@ class _Runner:
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for part in ran for layer in part.layers), foreign, memory, compiler=label_of(row),
             remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
-            otherwise=self._otherwise(), names=self._names(),
+            otherwise=self._otherwise(), names=self._names(), floating=self.model.assume,
         )  # fmt: skip
 
     def _otherwise(self) -> tuple[str, ...] | None:
         """Layers whose call takes another kernel or has other hazards in the linter's default release."""
-        if self.target.release == DEFAULT_RELEASE:
+        if self.target.release == DEFAULT_RELEASE or self.model.assume:  # it has no function for f32 or f16
             return None
         default = self.target._replace(release=DEFAULT_RELEASE)
         calls = ((step, step.call) for step in self.model.program.steps if step.call is not None)
@@ -312,7 +338,7 @@ class _Runner:
     def _run(self, program: Program, known: list[Arrays], folder: Path) -> _Ran:
         """The traced build on the first set of inputs and the untraced one on all, judged."""
         given = program.given()
-        sets = [[value.to_memory(value.integers(tensors[value.tensor])) for value in given] for tensors in known]
+        sets = [[value.to_memory(value.held(tensors[value.tensor])) for value in given] for tensors in known]
         done = execute(program, self.bench, folder, self.model.path, sets)
         memory = {value.buffer: array for value, array in zip(given, sets[0], strict=True)}
         verdicts, uneven = [], Uneven()
@@ -322,7 +348,7 @@ class _Runner:
             outputs = self._compared(step, memory, output)
             verdict = judge(step, self.bench, done.observed[number], reports, outputs)
             overruns = bool(damage_of(*reports))
-            if uneven.made_by(step, output, done.plain.outputs[0][number], overruns) and not verdict.defects:
+            if uneven.made_by(step, output, done.plain.outputs[0][number], overruns, self._slack(step, memory)) and not verdict.defects:
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
@@ -330,8 +356,40 @@ class _Runner:
         memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)
         return _Ran(tuple(verdicts), done.plain.outputs, done.image, memory_used)
 
+    def _slack(self, step: Step, memory: dict[int, np.ndarray]) -> np.ndarray | None:
+        """By how much two builds may differ: each by what rounding allows; None where they may not."""
+        bound = self._exact(step, memory)
+        return None if bound is None else 2 * bound.allowed
+
+    def _exact(self, step: Step, memory: dict[int, np.ndarray]) -> FloatOutput | None:
+        if not step.output.quantization.floating:
+            return None
+        return float_output(step, [memory[value.buffer] for value in step.inputs])
+
+    def _floats(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
+        """A float layer's output against double precision and ONNX Runtime, which rounds as much once more."""
+        exact = self._exact(step, memory)
+        if step.output.tensor == step.inputs[0].tensor or not step.function:  # it moves what is there
+            expected, allowed = None, np.zeros(output.shape)
+        else:
+            expected, allowed = exact, None if exact is None else 2 * exact.allowed
+        if step.output.tensor == step.inputs[0].tensor:
+            source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
+            ours = step.output.from_memory(output)
+            return ComparedOutputs(compare_floats(ours, np.broadcast_to(source, ours.shape), np.zeros(ours.shape)))
+        inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
+        theirs = step.output.to_memory(self.model.reference.layer(step, inputs)).astype(np.float64)
+        differences = compare_floats(output, theirs, allowed, self.model.reference.runtime)
+        if expected is None:
+            return ComparedOutputs(differences)
+        return ComparedOutputs(
+            differences, compare_floats(output, expected.values, expected.allowed, "double precision")
+        )
+
     def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
         """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""
+        if step.output.quantization.floating:
+            return self._floats(step, memory, output)
         expected = softmax_output(step, memory[step.inputs[0].buffer])
         if expected is None:
             return ComparedOutputs(self._differences(step, memory, output))
@@ -349,7 +407,7 @@ class _Runner:
             source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
             return compare(ours, np.broadcast_to(source, ours.shape), self.model.reference.runtime)
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
-        expected = step.output.integers(self.model.reference.layer(step, inputs))
+        expected = step.output.held(self.model.reference.layer(step, inputs))
         return compare(ours, expected, self.model.reference.runtime)
 
 

@@ -39,12 +39,14 @@ class Differences:
 
     count: int
     """Elements that differ."""
-    largest: int
-    """Largest difference, in units of the output's scale."""
+    largest: float
+    """Largest difference, in units of the output's scale; a number itself where the output is float."""
     total: int
     """Elements compared."""
     runtime: str = "ONNX Runtime"
     """What made the values that they are held against."""
+    strain: float | None = None
+    """Largest difference as a part of what rounding allows there, 1 for all of it; None where nothing is said."""
 
     @property
     def share(self) -> float:
@@ -59,7 +61,8 @@ class ComparedOutputs:
     runtime: Differences | None
     """Against ONNX Runtime or LiteRT; None where it does not run the layer."""
     arithmetic: Differences | None = None
-    """Against the function's arithmetic in plain integers, bit for bit; None where that is not written down."""
+    """Against the function's arithmetic in plain integers, bit for bit, or that of a float layer in double precision;
+    None where that is not written down."""
     remarks: tuple[str, ...] = ()
     """What was not compared, and why."""
 
@@ -99,13 +102,28 @@ class LayerVerdict:
     remarks: tuple[str, ...] = ()
     """What a reader should know of the run."""
     arithmetic: Differences | None = None
-    """Against the function's arithmetic in plain integers; None where that is not written down."""
+    """Against the function's arithmetic in plain integers or double precision; None where that is not written down."""
+    written: int = 0
+    """Bytes of its scratch buffer up to the last one that changed."""
 
 
 def compare(ours: np.ndarray, expected: np.ndarray, runtime: str = "ONNX Runtime") -> Differences:
     """Count the elements that differ."""
     gap = np.abs(ours.astype(np.int64) - expected.astype(np.int64))
     return Differences(int(np.count_nonzero(gap)), int(gap.max(initial=0)), gap.size, runtime)
+
+
+def compare_floats(
+    ours: np.ndarray, expected: np.ndarray, allowed: np.ndarray | None, runtime: str = "ONNX Runtime"
+) -> Differences:
+    """Largest difference, and how much of what rounding allows it takes; what is no number on one side is infinite."""
+    with np.errstate(all="ignore"):
+        gap = np.abs(ours.astype(np.float64) - expected)
+        gap = np.where((ours == expected) | (np.isnan(ours) & np.isnan(expected)), 0.0, gap)
+        gap = np.where(np.isnan(gap), np.inf, gap)
+        strain = None if allowed is None else np.where(gap > 0, gap / allowed, 0.0)
+    most = None if strain is None else float(strain.max(initial=0))
+    return Differences(int(np.count_nonzero(gap)), float(gap.max(initial=0)), gap.size, runtime, most)
 
 
 # A target that a check could not run on.

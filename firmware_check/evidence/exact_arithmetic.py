@@ -56,7 +56,12 @@ def summed(stem: str, call: KernelCall, operands: CallNumbers) -> Elements:
 
 
 def _shifted(operands: CallNumbers) -> Elements:
-    return operands.source.astype(np.int64) - operands.input_zero
+    return _wide(operands.source) - operands.input_zero
+
+
+def _wide(numbers: Elements) -> Elements:
+    """Integers of 64 bits, or floating-point numbers of 64 bits, whose sums and products are exact or nearly so."""
+    return numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
 
 
 def windows(call: KernelCall, data: Elements, outside: int) -> Elements:
@@ -86,13 +91,13 @@ def _convolved(call: KernelCall, operands: CallNumbers) -> Elements:
     for group in range(groups):
         seen = views[..., group * depth : (group + 1) * depth]
         of_group = operands.weights[group * out_c // groups : (group + 1) * out_c // groups]
-        parts.append(np.tensordot(seen, of_group.astype(np.int64), axes=([3, 4, 5], [1, 2, 3])))
+        parts.append(np.tensordot(seen, _wide(of_group), axes=([3, 4, 5], [1, 2, 3])))
     return np.concatenate(parts, axis=-1)
 
 
 def _depthwise(call: KernelCall, operands: CallNumbers) -> Elements:
     views = np.repeat(windows(call, _shifted(operands), 0), call.ch_mult or 1, axis=-1)
-    return np.asarray(np.einsum("nhwklc,klc->nhwc", views, operands.weights[0].astype(np.int64)))
+    return np.asarray(np.einsum("nhwklc,klc->nhwc", views, _wide(operands.weights[0])))
 
 
 def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
@@ -102,10 +107,10 @@ def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
     count, height, width, _ = data.shape
     shape = call.output_dims
     more = max(kernel_h, kernel_w, shape.h or 0, shape.w or 0)
-    whole = np.zeros((count, height * step_h + more * 2, width * step_w + more * 2, out_c), np.int64)
+    whole = np.zeros((count, height * step_h + more * 2, width * step_w + more * 2, out_c), data.dtype)
     for y in range(height):
         for x in range(width):
-            spread = np.tensordot(data[:, y, x, :], operands.weights.astype(np.int64), axes=([1], [3]))
+            spread = np.tensordot(data[:, y, x, :], _wide(operands.weights), axes=([1], [3]))
             part = spread.transpose(0, 2, 3, 1)
             whole[:, y * step_h : y * step_h + kernel_h, x * step_w : x * step_w + kernel_w] += part
     top, left = call.padding.h or 0, call.padding.w or 0
@@ -114,7 +119,7 @@ def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
 
 def _dense(call: KernelCall, operands: CallNumbers) -> Elements:
     rows = _shifted(operands).reshape(call.output_dims.n or 1, -1)
-    return np.asarray(rows @ operands.weights.astype(np.int64).T).reshape(call.output_dims.n or 1, 1, 1, -1)
+    return np.asarray(rows @ _wide(operands.weights).T).reshape(call.output_dims.n or 1, 1, 1, -1)
 
 
 def _pooled(call: KernelCall, operands: CallNumbers, largest: bool) -> Elements:

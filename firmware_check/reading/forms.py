@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firmware_check.program import Array, Step
+from onnxlint_cmsis.cmsis_nn.entry_points import wrapper_of
 from onnxlint_cmsis.lower.layer import REFERENCE_TYPES
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def formed(step: Step, library: Library) -> Step:
         Unsupported: no code computes it.
 
     """
+    if step.output.quantization.floating:
+        return _floating(step, library)
     form, kind = FORMS[step.form], _type(step)
     function = form.function(kind, library)
     reason = step.reason
@@ -161,6 +164,15 @@ def formed(step: Step, library: Library) -> Step:
     if not form.plain or kind not in REFERENCE_TYPES[form.code or step.form]:
         raise Unsupported(reason)
     return replace(step, form=form.plain, reason=reason)
+
+
+def _floating(step: Step, library: Library) -> Step:
+    """The layer with its function for f32 or f16, as the linter's tables name it."""
+    assert step.call is not None
+    function = wrapper_of(step.call.entry).function.replace("[wxyz]", "x")
+    if not library.has(function):
+        raise Unsupported(f"this copy of CMSIS-NN {library.release} has no {function}")
+    return replace(step, function=function)
 
 
 def _type(step: Step) -> str:
@@ -184,7 +196,11 @@ BIAS_TYPE = {8: "int32_t", 16: "int64_t"}
 def refuse_out_of_range(step: Step) -> None:
     """Unsupported where a number that is generated for a layer does not fit its C type."""
     for array in step.arrays:
-        bits = _BITS[array.c_type]
+        bits = _BITS.get(array.c_type)
+        if bits is None:
+            if not np.isfinite(array.values).all():
+                raise Unsupported(f"its {array.name} have a number that is infinite or none in {array.c_type}")
+            continue
         if array.values.size and not -(1 << (bits - 1)) <= int(array.values.min()) <= int(array.values.max()) < 1 << (
             bits - 1
         ):

@@ -69,10 +69,15 @@ def build_copy(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Slice, Resize and Upsample: output of the scale and range of what is copied."""
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
-    places, offset = _slice(space, node, source) if operator_of(node) is SLICE else (_repeated(space, node, source), 0)
+    places, offset = copied_places(space, node, source)
     result = result_of(space, record)
     output = space.new(result.tensor, space.shape(node.outputs[0]), source.order, source.quantization)
     space.keep(copy_step((node.label, node.op_type, reason), source, output, places, offset))
+
+
+def copied_places(space: Workspace, node: Node, source: Value) -> tuple[Places, int]:
+    """The loops of a Slice, Resize or Upsample, and the first element taken."""
+    return _slice(space, node, source) if operator_of(node) is SLICE else (_repeated(space, node, source), 0)
 
 
 def _slice(space: Workspace, node: Node, source: Value) -> tuple[Places, int]:
@@ -156,7 +161,7 @@ def build_extreme(space: Workspace, record: LoweredLayer, reason: str) -> None:
         if position in fixed:
             template = Value(name, -1, whole, order, on_device(of_input(space.graph, node, position)))
             stored = space.stored.array(space.graph.producers[name].inputs[0]).reshape(whole)
-            laid_out = template.to_memory(template.integers(stored))
+            laid_out = template.to_memory(template.held(stored))
             arrays.append(Array("operand", "int8_t", np.ascontiguousarray(laid_out)))
         else:
             values.append(space.ordered(node, reshaped(space.plain(node, space.known(name)), whole), order))
@@ -192,7 +197,7 @@ def _with_constant(space: Workspace, node: Node, position: int) -> tuple[Value, 
     constant = node.inputs[position]
     integers = space.stored.array(space.graph.producers[constant].inputs[0])
     other = space.constant(constant, value, on_device(of_input(space.graph, node, position)))
-    laid_out = other.to_memory(other.integers(np.broadcast_to(integers, value.shape)))
+    laid_out = other.to_memory(other.held(np.broadcast_to(integers, value.shape)))
     return value, other, (Array("operand", "int8_t", np.ascontiguousarray(laid_out)),)
 
 
@@ -425,12 +430,12 @@ BIAS = {8: ("int32_t", 32), 16: ("int64_t", 48)}
 
 def build_convolution(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Conv: OHWI weights, or 1HWO where it is depthwise."""
-    node, layer = record.node, _layer(record)
-    source = _input(space, node, layer)
+    node, layer = record.node, layer_of(record)
+    source = source_of(space, node, layer)
     weights = space.stored.weights(node.inputs[1])
     result = result_of(space, record)
     depthwise = layer.call.function is Function.DEPTHWISE
-    integers = _two_dimensional(weights.integers)
+    integers = two_dimensional(weights.integers)
     laid_out = integers.transpose(2, 3, 1, 0) if depthwise else integers.transpose(0, 2, 3, 1)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[0])
     bias = _bias(space, layer, result, scales)
@@ -443,11 +448,11 @@ def build_convolution(space: Workspace, record: LoweredLayer, reason: str) -> No
 
 def build_transpose(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """ConvTranspose: weights [in_c, out_c, h, w] become OHWI."""
-    node, layer = record.node, _layer(record)
-    source = _input(space, node, layer)
+    node, layer = record.node, layer_of(record)
+    source = source_of(space, node, layer)
     weights = space.stored.weights(node.inputs[1])
     result = result_of(space, record)
-    laid_out = _two_dimensional(weights.integers).transpose(1, 2, 3, 0)
+    laid_out = two_dimensional(weights.integers).transpose(1, 2, 3, 0)
     scales = source.quantization.scale * weights.scales_of(weights.integers.shape[1])
     bias = _bias(space, layer, result, scales)
     arrays = _arrays(weights, laid_out, bias, scales, result)
@@ -462,7 +467,7 @@ def build_transpose(space: Workspace, record: LoweredLayer, reason: str) -> None
 
 def build_dense(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Gemm and MatMul with a constant factor: weights [out_c, depth], columns in the order of the input's memory."""
-    node, layer = record.node, _layer(record)
+    node, layer = record.node, layer_of(record)
     source = space.known(node.inputs[0])
     weights = space.stored.weights(node.inputs[1])
     integers = weights.integers if node.int("transB") else weights.integers.T
@@ -506,13 +511,14 @@ def _factor(node: Node, name: str) -> float:
     return float(value) if isinstance(value, (int, float)) else 1.0
 
 
-def _layer(record: LoweredLayer) -> Layer:
+def layer_of(record: LoweredLayer) -> Layer:
+    """The layer of a record; Unsupported with the record's reason where it is none."""
     if record.layer is None:
         raise Unsupported(record.reason)
     return record.layer
 
 
-def _input(space: Workspace, node: Node, layer: Layer) -> Value:
+def source_of(space: Workspace, node: Node, layer: Layer) -> Value:
     """The activation in channels-last order, from in front of Pad nodes that the call includes."""
     name = node.inputs[0]
     for _ in layer.folded:
@@ -524,7 +530,8 @@ def _input(space: Workspace, node: Node, layer: Layer) -> Value:
     return space.ordered(node, value, channels_last(len(value.shape)))
 
 
-def _two_dimensional(integers: Elements) -> Elements:
+def two_dimensional(integers: Elements) -> Elements:
+    """Weights of a convolution along a line, as those of an image of one row."""
     return integers[:, :, None, :] if integers.ndim == 3 else integers
 
 

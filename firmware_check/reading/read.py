@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
 from firmware_check.errors import FirmwareError
-from firmware_check.program import Program, Quantization, Value
+from firmware_check.program import Program, Value
 from firmware_check.reading.forms import Unsupported
 from firmware_check.reading.layers import (
     CURVES,
@@ -32,7 +32,7 @@ from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Isa, Target, entry_parts
 from onnxlint_cmsis.lower.checks import on_release
-from onnxlint_cmsis.lower.layer import Cause, Verdict, channels_last, reshaped, transposed
+from onnxlint_cmsis.lower.layer import Cause, Verdict, reshaped, transposed
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
 from onnxlint_cmsis.operators.movement import TRANSPOSE
@@ -134,6 +134,22 @@ OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
 # The walk over a model that makes its Program: what each verdict of the linter asks for, and nothing else.
 
 
+def best_program(programs: Iterable[Program]) -> Program:
+    """The program with the fewest transpositions.
+
+    Raises:
+        FirmwareError: none has a layer for CMSIS-NN.
+
+    """
+    best = min(programs, key=lambda program: sum(step.op_type == TRANSPOSE.name for step in program.steps))
+    if not any(step.call is not None for step in best.steps):
+        reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
+        advice = "".join(f"; {text}" for text in advice_on(reason for _, reason in best.foreign))
+        said = f" ({reasons})" if reasons else ""
+        raise FirmwareError(f"no layer that CMSIS-NN can run{said}{advice}")
+    return best
+
+
 def read_program(path: str, graph: Graph, library: Library, bias_of_zeros: bool = False) -> Program:
     """The layers of a quantized model, with the memory order of its inputs that needs the fewest transpositions.
 
@@ -144,21 +160,17 @@ def read_program(path: str, graph: Graph, library: Library, bias_of_zeros: bool 
 
     """
     stored, lowered = StoredNumbers(onnx.load(path), graph), lower(graph)
-    spaces = [Workspace(graph, stored, library, bias_of_zeros) for _ in range(2)]
-    programs = [_Walk(space, lowered, last).program() for space, last in zip(spaces, (True, False), strict=True)]
-    best = min(programs, key=lambda program: sum(step.op_type == TRANSPOSE.name for step in program.steps))
-    if not any(step.call is not None for step in best.steps):
-        reasons = "; ".join(f"{label}: {reason}" for label, reason in best.foreign[:3])
-        advice = "".join(f"; {text}" for text in advice_on(reason for _, reason in best.foreign))
-        said = f" ({reasons})" if reasons else ""
-        raise FirmwareError(f"no layer that CMSIS-NN can run as int8 or int16{said}{advice}")
-    return best
+    spaces = [Workspace(graph, stored, library, last, bias_of_zeros) for last in (True, False)]
+    return best_program(Walk(space, lowered).program() for space in spaces)
 
 
-class _Walk:
+class Walk:
     """One walk over the nodes in file order."""
 
-    def __init__(self, space: Workspace, lowered: Lowered, inputs_channels_last: bool) -> None:
+    builds: Mapping[str, Build] = BUILDS
+    """What builds a layer, by the stem of its entry point or its kind of reference code."""
+
+    def __init__(self, space: Workspace, lowered: Lowered) -> None:
         self._space = space
         self._graph = space.graph
         self._records = {record.node.index: record for record in lowered.records}
@@ -166,8 +178,6 @@ class _Walk:
             node.index for record in lowered.records if record.epilogue for node in record.epilogue.absorbed
         }
         self._target = Target("", Isa.SCALAR, space.library.release)
-        self._inputs_channels_last = inputs_channels_last
-        self._inputs: list[Value] = []
         self._foreign: list[tuple[str, str]] = []
 
     def program(self) -> Program:
@@ -175,7 +185,7 @@ class _Walk:
         for node in self._graph.nodes:
             before = len(self._space.steps)
             try:
-                self._node(node)
+                self.node(node)
             except Unsupported as error:
                 del self._space.steps[before:]  # what only moved its operands
                 self._foreign.append((node.label, str(error)))
@@ -184,11 +194,12 @@ class _Walk:
         lost = [
             (name, "no layer of the firmware makes this output") for name, value in outputs.items() if value is None
         ]
-        return Program(tuple(self._inputs), tuple(self._space.steps), known, (*self._foreign, *lost))
+        return Program(tuple(self._space.inputs), tuple(self._space.steps), known, (*self._foreign, *lost))
 
-    def _node(self, node: Node) -> None:
+    def node(self, node: Node) -> None:
+        """A node: a layer, another way to read memory, or a change of what stands for numbers."""
         record = self._records.get(node.index)
-        if operator_of(node).elements in MOVES and self._moves(node, record):
+        if operator_of(node).elements in MOVES and self.moves(node, record):
             self._move(node)
             if record is not None and record.epilogue is not None and record.epilogue.absorbed:
                 build_moved(self._space, record)
@@ -200,13 +211,13 @@ class _Walk:
             quantization = on_device(of_result(self._graph, node))
             source = self._space.reals.get(node.inputs[0]) or self._quantized_alike(node)
             if source is None:
-                self._space.integers[node.outputs[0]] = self._host_value(node.outputs[0], quantization)
+                self._space.integers[node.outputs[0]] = self._space.host_value(node.outputs[0], quantization)
             else:
                 self._space.integers[node.outputs[0]] = replace(source, tensor=node.outputs[0], real=False)
         elif operator_of(node).dequantizes:
             self._dequantize(node)
 
-    def _moves(self, node: Node, record: LoweredLayer | None) -> bool:
+    def moves(self, node: Node, record: LoweredLayer | None) -> bool:
         """Whether a node is another way to read memory: reference code moves elements where a layer wants an order."""
         known = node.inputs[0] in self._space.integers or node.inputs[0] in self._space.reals
         refused = record is not None and record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE)
@@ -221,7 +232,7 @@ class _Walk:
         if decision is not None and decision.verdict is not Verdict.REFERENCE:
             raise Unsupported(decision.reason)
         entry = record.call.entry if record.call else ""
-        build = BUILDS.get(decision.code if decision else entry_parts(entry)[0])
+        build = self.builds.get(decision.code if decision else entry_parts(entry)[0])
         if build is None:
             raise Unsupported(f"this firmware has no call of arm_{entry}")
         build(self._space, record, decision.reason if decision else "")
@@ -238,17 +249,9 @@ class _Walk:
 
     def _dequantize(self, node: Node) -> None:
         name, quantization = node.inputs[0], on_device(of_input(self._graph, node, 0))
-        value = self._space.integers.get(name) or self._host_value(name, quantization)
+        value = self._space.integers.get(name) or self._space.host_value(name, quantization)
         self._space.integers[name] = value
         self._space.reals[node.outputs[0]] = replace(value, quantization=quantization)
-
-    def _host_value(self, tensor: str, quantization: Quantization) -> Value:
-        """A value that the host writes: an input, or what a node outside the firmware makes."""
-        shape = self._space.shape(tensor)
-        order = channels_last(len(shape)) if self._inputs_channels_last else tuple(range(len(shape)))
-        value = self._space.new(tensor, shape, order, quantization)
-        self._inputs.append(value)
-        return value
 
     def _move(self, node: Node) -> None:
         """Transpose, Reshape and their like, on integers or on reals."""
@@ -257,7 +260,7 @@ class _Walk:
             return
         known = space.reals if name in space.reals else space.integers
         if name not in known:
-            known[name] = self._host_value(name, on_device(of_integers(self._graph, name)))
+            known[name] = self._space.host_value(name, on_device(of_integers(self._graph, name)))
         value = known[name]
         elements = operator_of(node).elements
         if elements is Elements.TRANSPOSED:

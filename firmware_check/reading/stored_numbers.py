@@ -149,11 +149,21 @@ MOST_AXES = 8
 class Workspace:
     """Values known so far and layers made so far."""
 
-    def __init__(self, graph: Graph, stored: StoredNumbers, library: Library, bias_of_zeros: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        stored: StoredNumbers,
+        library: Library,
+        inputs_channels_last: bool,
+        bias_of_zeros: bool = False,
+    ) -> None:
         self.graph = graph
         self.stored = stored
         self.library = library
+        self._inputs_channels_last = inputs_channels_last
         self._bias_of_zeros = bias_of_zeros
+        self.inputs: list[Value] = []
+        """Values that the host writes."""
         self.integers: dict[str, Value] = {}
         """Tensors of integers."""
         self.reals: dict[str, Value] = {}
@@ -180,6 +190,14 @@ class Workspace:
         """A new value with a new buffer."""
         self._buffers += 1
         return Value(tensor, self._buffers - 1, shape, order, quantization)
+
+    def host_value(self, tensor: str, quantization: Quantization) -> Value:
+        """A value that the host writes: an input, or what a node outside the firmware makes."""
+        shape = self.shape(tensor)
+        order = channels_last(len(shape)) if self._inputs_channels_last else tuple(range(len(shape)))
+        value = self.new(tensor, shape, order, quantization)
+        self.inputs.append(value)
+        return value
 
     def constant(self, tensor: str, like: Value, quantization: Quantization) -> Value:
         """A constant with the memory order of another value and no buffer."""

@@ -81,6 +81,7 @@ def _layer(layer: LayerVerdict) -> Data:
             "effective": layer.observed.effective,
             "status": layer.status,
             "scratch": list(layer.scratch),
+            "scratch_written": layer.written,
             "instructions": layer.instructions,
             "calls": [
                 {"function": call.name, "depth": call.depth, "times": call.calls, "status": call.status}
@@ -140,7 +141,8 @@ def _pair(pair: LayerPair) -> Data:
 def _differences(differences: Differences | None) -> Data | None:
     if differences is None:
         return None
-    return {"count": differences.count, "largest": differences.largest, "total": differences.total}
+    said: Data = {"count": differences.count, "largest": differences.largest, "total": differences.total}
+    return said if differences.strain is None else {**said, "share_of_allowed": differences.strain}
 
 
 def _disagreement(disagreement: Disagreement) -> Data:

@@ -152,7 +152,10 @@ def differing(differences: Differences | None) -> str:
     """Count and size of the differences from ONNX Runtime."""
     if differences is None:
         return "-"
-    by = f" by {differences.largest}" if differences.largest else ""
+    if differences.strain is not None:
+        return f"{differences.largest:.1g} ({differences.strain:.0%})"
+    size = differences.largest if isinstance(differences.largest, int) else f"{differences.largest:.2g}"
+    by = f" by {size}" if differences.largest else ""
     return f"{differences.count:,}/{differences.total:,}{by}"
 
 
@@ -168,6 +171,9 @@ def memory_lines(check: TargetCheck) -> list[str]:
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
     lines.append("; ".join(f"{name} {side_by_side(size)}" for name, size in kinds))
+    given = [layer for layer in check.layers if layer.written]
+    if check.floating and memory.scratch.measured:
+        lines[-1] += f", up to {max((layer.written for layer in given), default=0):,} bytes written"
     if check.sizes:
         ram = check.sizes.ram + memory.scratch.measured
         in_ram = {**memory.ram, "scratch": memory.scratch.measured}

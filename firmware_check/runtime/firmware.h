@@ -31,6 +31,9 @@ extern const uint32_t result_count;
 /* Scratch of the size that the library asks for: `size` bytes, guarded; NULL where the size is 0. */
 void *scratch_take(int32_t size);
 
+/* Scratch of another size than the library asks for. */
+void *scratch_give(int32_t asked, int32_t size);
+
 /* Runs one call of the layer with trace and clock on; its value is the call's. */
 #define MEASURED(call)                                                                                                 \
     (__extension__({                                                                                                   \

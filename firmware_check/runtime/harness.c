@@ -20,7 +20,7 @@ enum { WRAP = 1 << 24, MAX_WRAPS = 8 }; /* a layer that takes more is taken for 
 static struct
 {
     uint32_t taken; /* bytes handed out in this layer, guards included */
-    uint32_t sizes[2];
+    uint32_t asked[2], sizes[2]; /* what the size functions answered, and what was handed out */
     uint32_t count;
 } scratch;
 
@@ -92,8 +92,14 @@ void fault(const uint32_t *frame)
 
 void *scratch_take(int32_t size)
 {
+    return scratch_give(size, size);
+}
+
+void *scratch_give(int32_t asked, int32_t size)
+{
     if (scratch.count < 2)
     {
+        scratch.asked[scratch.count] = (uint32_t)asked;
         scratch.sizes[scratch.count++] = (uint32_t)size;
     }
     if (size <= 0)
@@ -138,6 +144,17 @@ static uint32_t scratch_damage(void)
     return count;
 }
 
+/* Bytes of the first buffer up to the last one that changed. */
+static uint32_t scratch_written(void)
+{
+    uint32_t size = scratch.count > 0 && (int32_t)scratch.sizes[0] > 0 ? scratch.sizes[0] : 0;
+    while (size > 0 && __scratch_start[GUARD_BYTES + size - 1] == GUARD_BYTE)
+    {
+        size--;
+    }
+    return size;
+}
+
 static void guard_outputs(const layer *one)
 {
 #ifdef GUARDED
@@ -172,10 +189,11 @@ static void report_layer(uint32_t index, int32_t status, uint32_t ticks)
     report_word(index);
     report_word((uint32_t)status);
     report_word(ticks);
-    report_word(scratch.count > 0 ? scratch.sizes[0] : 0);
-    report_word(scratch.count > 1 ? scratch.sizes[1] : 0);
+    report_word(scratch.count > 0 ? scratch.asked[0] : 0);
+    report_word(scratch.count > 1 ? scratch.asked[1] : 0);
     report_word(scratch_damage());
     report_word(output_damage(&layers[index]));
+    report_word(scratch_written());
     report_end();
 }
 

@@ -147,7 +147,11 @@ class FoldedWeights(NamedTuple):
 
 def folded(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
     """Weights and bias of a layer; None where they are not stored, or what is folded in is not known."""
-    layer = _own(graph, read, record)
+    return with_epilogue(graph, read, record, _own(graph, read, record))
+
+
+def with_epilogue(graph: Graph, read: Read, record: LoweredLayer, layer: FoldedWeights | None) -> FoldedWeights | None:
+    """A layer's weights and bias with what behind it goes into them; None where that is not known."""
     tensor = record.node.outputs[0]
     for node in record.epilogue.absorbed if record.epilogue else ():
         layer = _with(graph, read, node, tensor, layer) if layer else None

@@ -50,8 +50,8 @@ def layers_of(name: str, folder: Path) -> list[CallStep]:
     for number, step in enumerate(model.program.steps):
         if step.function:
             known = model.reference.tensors([value.tensor for value in step.inputs], given)
-            source = step.inputs[0].to_memory(step.inputs[0].integers(known[step.inputs[0].tensor]))
-            outputs = step.output.integers(model.reference.layer(step, known))
+            source = step.inputs[0].to_memory(step.inputs[0].held(known[step.inputs[0].tensor]))
+            outputs = step.output.held(model.reference.layer(step, known))
             calls.append(CallStep(replace(step, label=f"{name} {number}"), source, step.output.to_memory(outputs)))
     return calls
 
