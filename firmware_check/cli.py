@@ -59,14 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--cmsis-nn", default="", metavar="DIR", help="checkout of CMSIS-NN. Default: the 4.0.0 in bakenn.")
     add("--assume", default="", choices=FLOAT.types, help="layers of a float model stay f32 or f16")
-    add("--float-weights", default="standard", choices=("standard", "packed"), help="form of the weights of f32 and f16")
-    add("--float-scratch", default="given", choices=("given", "none"), help="whether f32 and f16 calls get their buffer")
-    add(
-        "--float-build",
-        default="default",
-        choices=("default", "no-specialization"),
-        help="build of CMSIS-NN for f32 and f16",
-    )
+    for name, choices, what in (
+        ("weights", ("standard", "packed"), "form of the weights of f32 and f16"),
+        ("scratch", ("given", "none"), "whether calls for f32 and f16 get their buffer"),
+        ("build", ("default", "no-specialization"), "build of CMSIS-NN for f32 and f16"),
+    ):
+        add(f"--float-{name}", default=choices[0], choices=choices, help=f"{what}. Default: {choices[0]}.")
     add("--per-layer", action="store_true", help="run every layer alone, on inputs from ONNX Runtime")
     add("--compiler", action="append", metavar="NAME", help="gcc or clang; both tell whose a defect is. Default: gcc.")
     add("--jobs", type=count, default=os.cpu_count() or 1, metavar="N", help="processes at a time. Default: all cores.")

@@ -46,11 +46,12 @@ def roundings(operations: int, unit: float) -> float:
 
 def float_output(step: Step, sources: Sequence[Elements]) -> FloatOutput | None:
     """Output for inputs as they lie in memory; None where the arithmetic is not written down."""
-    if step.call is None or not step.function or step.call.function not in _COMPUTED:
+    compute = _COMPUTED.get(Function(step.call.function)) if step.call is not None and step.function else None
+    if compute is None:
         return None
     numbers = cast("FloatNumbers", step.output.quantization)
     with np.errstate(all="ignore"):
-        exact, allowed = _COMPUTED[step.call.function](step, [np.asarray(s, np.float64) for s in sources], numbers)
+        exact, allowed = compute(step, [np.asarray(source, np.float64) for source in sources], numbers)
     low, high = cast("tuple[float, float]", step.numbers.get("limits", (-np.inf, np.inf)))
     values = np.clip(np.asarray(exact, np.float64).reshape(-1), low, high)
     tiny = 2.0**-126 if numbers.bits == 32 else 2.0**-24
@@ -108,7 +109,7 @@ def _average(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> 
 def _largest(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> Computed:
     assert step.call is not None
     lowest = -numbers.largest
-    values = windows(step.call, _images(step, sources[0]), lowest).max(axis=(3, 4))  # type: ignore[arg-type]
+    values = windows(step.call, _images(step, sources[0]), lowest).max(axis=(3, 4))
     return values, np.zeros(1)
 
 
@@ -203,7 +204,7 @@ def _joined(step: Step, sources: Sequence[Elements], _numbers: FloatNumbers) -> 
 
 def _padded(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> Computed:
     size, before, after = (cast("list[int]", step.numbers[name]) for name in ("size", "before", "after"))
-    fill = float(numbers.dtype(step.numbers["fill"]))  # type: ignore[call-arg]
+    fill = float(np.asarray(step.numbers["fill"], numbers.dtype))
     amounts = list(zip(before, after, strict=True))
     return np.pad(sources[0].reshape(size), amounts, constant_values=fill), np.zeros(1)
 

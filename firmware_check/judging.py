@@ -359,10 +359,10 @@ def _dispatch(
         disagreements.append(f"predicted status {predicted.status}, returned {report.status}")
     if step.plan is not None and step.plan.scratch is not None:  # no size function is asked
         return disagreements
-    if step.output.quantization.floating and predicted.used is not None and report.written > max(predicted.used, 0):
-        if not any(hazard.kind == "overrun" for hazard in predicted.hazards):
-            text = f"predicted to write {predicted.used:,} bytes of scratch at most, {report.written:,} were written"
-            disagreements.append(text)
+    overruns = any(hazard.kind == "overrun" for hazard in predicted.hazards)
+    if step.output.quantization.floating and not overruns and report.written > max(predicted.used or 0, 0):
+        text = f"predicted to write {predicted.used or 0:,} bytes of scratch at most, {report.written:,} were written"
+        disagreements.append(text)
     sizes = (predicted.buffer_size, predicted.reverse_buffer_size)
     for size, answered in zip(sizes, report.scratch, strict=True):
         if size is not None and size >= 0 and size != answered:

@@ -45,6 +45,8 @@ Shapes = Mapping[str, tuple[int | None, ...]]
 
 AS_IT_STANDS = Reading()
 """Nothing is read otherwise."""
+AS_IT_ASKS = FloatCall()
+"""Standard weights, and the buffer that a function for f32 or f16 asks for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ class OpenedModel:
     """The model in ONNX Runtime, in LiteRT for a `.tflite` model, in integers for a `.pte` program."""
     assume: str = ""
     """`f32` or `f16` where its layers stay float."""
-    given: FloatCall = FloatCall()
+    given: FloatCall = AS_IT_ASKS
     """What calls for f32 and f16 are given."""
 
     def analysis(self, target: Target) -> ModelAnalysis:
@@ -93,7 +95,7 @@ class Options:
     """What is read in another way than it stands there."""
     assume: str = ""
     """`f32` or `f16` where layers of a float model stay float; empty where it is quantized."""
-    given: FloatCall = FloatCall()
+    given: FloatCall = AS_IT_ASKS
     """What calls for f32 and f16 are given."""
 
 
@@ -135,9 +137,7 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
         if not quantized:
             raise FirmwareError(f"--assume {options.assume} is for float models; this one is quantized")
         floats = read_float_program(source, graph, library, options.assume, options.given)
-        return OpenedModel(
-            path, False, graph, floats, Reference(source, path, graph), options.assume, options.given
-        )
+        return OpenedModel(path, False, graph, floats, Reference(source, path, graph), options.assume, options.given)
     if quantized:
         source = str(quantize(source, graph, options.calibration, options.seed, folder))
         graph = read_graph(source, options)

@@ -231,7 +231,7 @@ class Value:
         return self.count * self.quantization.bits // 8
 
     def held(self, array: Elements) -> Elements:
-        """What the device holds for the ONNX tensor: its integers, less 128 for uint8, or its floating-point numbers."""
+        """What the device holds for the ONNX tensor: its integers, less 128 for uint8, or its floats."""
         q = self.quantization
         if q.floating:
             with np.errstate(over="ignore"):

@@ -348,7 +348,10 @@ class _Runner:
             outputs = self._compared(step, memory, output)
             verdict = judge(step, self.bench, done.observed[number], reports, outputs)
             overruns = bool(damage_of(*reports))
-            if uneven.made_by(step, output, done.plain.outputs[0][number], overruns, self._slack(step, memory)) and not verdict.defects:
+            if (
+                uneven.made_by(step, output, done.plain.outputs[0][number], overruns, self._slack(step, memory))
+                and not verdict.defects
+            ):
                 other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
                 verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
             verdicts.append(verdict)
@@ -368,23 +371,17 @@ class _Runner:
 
     def _floats(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
         """A float layer's output against double precision and ONNX Runtime, which rounds as much once more."""
-        exact = self._exact(step, memory)
-        if step.output.tensor == step.inputs[0].tensor or not step.function:  # it moves what is there
-            expected, allowed = None, np.zeros(output.shape)
-        else:
-            expected, allowed = exact, None if exact is None else 2 * exact.allowed
-        if step.output.tensor == step.inputs[0].tensor:
+        exact, runtime = self._exact(step, memory), self.model.reference.runtime
+        if step.output.tensor == step.inputs[0].tensor:  # no ONNX node makes it: the same tensor lies in another way
             source = step.inputs[0].from_memory(memory[step.inputs[0].buffer])
             ours = step.output.from_memory(output)
             return ComparedOutputs(compare_floats(ours, np.broadcast_to(source, ours.shape), np.zeros(ours.shape)))
         inputs = {value.tensor: value.onnx(value.from_memory(memory[value.buffer])) for value in step.inputs}
         theirs = step.output.to_memory(self.model.reference.layer(step, inputs)).astype(np.float64)
-        differences = compare_floats(output, theirs, allowed, self.model.reference.runtime)
-        if expected is None:
-            return ComparedOutputs(differences)
-        return ComparedOutputs(
-            differences, compare_floats(output, expected.values, expected.allowed, "double precision")
-        )
+        if exact is None:  # reference code moves what is there
+            return ComparedOutputs(compare_floats(output, theirs, np.zeros(output.shape), runtime))
+        unlike = compare_floats(output, exact.values, exact.allowed, "double precision")
+        return ComparedOutputs(compare_floats(output, theirs, 2 * exact.allowed, runtime), unlike)
 
     def _compared(self, step: Step, memory: dict[int, np.ndarray], output: np.ndarray) -> ComparedOutputs:
         """A layer's output against ONNX Runtime's, and against plain integers where a function's are written down."""

@@ -64,7 +64,7 @@ def _wide(numbers: Elements) -> Elements:
     return numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
 
 
-def windows(call: KernelCall, data: Elements, outside: int) -> Elements:
+def windows(call: KernelCall, data: Elements, outside: float) -> Elements:
     """What each output sees: [n, out_h, out_w, kernel_h, kernel_w, c], with `outside` where there is no input."""
     pads = max(*(size or 0 for size in (*call.padding, *call.pad_after)), 0) + 1
     reach_h = _window_positions(call.output_dims.h, call.stride.h, call.filter_dims.h, call.dilation.h) - (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import onnx
@@ -120,7 +121,7 @@ def packed_blocks(weights: Elements, block: int) -> Elements:
     """
     out_c, depth = weights.shape
     filled = np.pad(weights, ((0, -out_c % block), (0, 0)))
-    return filled.reshape(-1, block, depth).transpose(0, 2, 1)
+    return np.asarray(filled.reshape(-1, block, depth).transpose(0, 2, 1))
 
 
 BLOCK = {"f32": 4, "f16": 8}
@@ -160,28 +161,45 @@ def _operands(space: FloatSpace, record: LoweredLayer) -> FoldedWeights:
 def _spread(space: FloatSpace, record: LoweredLayer, bias: Elements) -> Elements:
     """Size of what was added up to each bias: the shift of a normalization may nearly cancel its mean."""
     shifts = [node.inputs[2] for node in (record.epilogue.absorbed if record.epilogue else ()) if _normalizes(node)]
-    return np.abs(bias) + sum((np.abs(space.stored.real(name)).reshape(-1) for name in shifts), np.zeros(bias.shape))
+    sizes: Elements = np.abs(bias)
+    for name in shifts:
+        sizes = sizes + np.abs(space.stored.real(name)).reshape(-1)
+    return sizes
 
 
 def _normalizes(node: Node) -> bool:
     return canonical(node) == "BatchNormalization"
 
 
+def _add(space: FloatSpace, record: LoweredLayer, inputs: tuple[Value, ...], output: Value, given: _Given) -> None:
+    """The layer of a record, by the function of its call."""
+    node, call = record.node, layer_of(record).call
+    numbers = {"limits": limits_of(space, record), **given.numbers}
+    form = str(call.function)
+    step = Step(node.label, node.op_type, form, inputs, output, call, "", given.arrays, numbers)
+    space.add(replace(step, operands=given.operands))
+
+
+class _Given(NamedTuple):
+    """What a call is given beside its activations."""
+
+    numbers: Mapping[str, object] = {}
+    """Numbers of the template's macro."""
+    operands: FloatOperands | None = None
+    """Its constants in double precision."""
+    arrays: tuple[Array, ...] = ()
+    """Its constants as the device holds them."""
+
+
 # Layers with weights.
 
 
-def _weighted(
-    space: FloatSpace, record: LoweredLayer, form: str, source: Value, output: Value, weights: Elements, bias: Elements
-) -> None:
-    """A layer whose weights are in the function's order."""
-    node, call, numbers = record.node, layer_of(record).call, space.numbers
+def _weighted(space: FloatSpace, record: LoweredLayer, weights: Elements, bias: Elements) -> _Given:
+    """What a layer is given whose weights are in the function's order."""
+    call, numbers = layer_of(record).call, space.numbers
     given = held(numbers, bias) if call.bias else None
     operands = FloatOperands(held(numbers, weights), given, _spread(space, record, bias))
-    more: dict[str, object] = {"limits": limits_of(space, record)}
-    arrays = weight_arrays(call, numbers, operands)
-    space.add(
-        Step(node.label, node.op_type, form, (source,), output, call, "", arrays, more, operands=operands)
-    )
+    return _Given(operands=operands, arrays=weight_arrays(call, numbers, operands))
 
 
 def build_convolution(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -195,7 +213,7 @@ def build_convolution(space: Workspace, record: LoweredLayer, _reason: str) -> N
     laid_out = weights.transpose(1, 2, 3, 0) if depthwise else weights.transpose(0, 2, 3, 1)
     shape = space.shape(node.outputs[0])
     output = space.made(record, shape, channels_last(len(shape)))
-    _weighted(space, record, str(layer.call.function), source, output, laid_out, operands.bias)
+    _add(space, record, (source,), output, _weighted(space, record, laid_out, operands.bias))
 
 
 def build_dense(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -209,26 +227,10 @@ def build_dense(space: Workspace, record: LoweredLayer, _reason: str) -> None:
         laid_out = operands.weights
     shape = (*source.shape[:-1], laid_out.shape[0])
     output = space.made(record, shape, tuple(range(len(shape))))
-    _weighted(space, record, "fully_connected", source, output, laid_out, operands.bias)
+    _add(space, record, (source,), output, _weighted(space, record, laid_out, operands.bias))
 
 
 # Layers of activations alone.
-
-
-def _layer(
-    space: FloatSpace,
-    record: LoweredLayer,
-    inputs: tuple[Value, ...],
-    output: Value,
-    more: Mapping[str, object],
-    operands: FloatOperands | None = None,
-    arrays: tuple[Array, ...] = (),
-) -> None:
-    node, call = record.node, layer_of(record).call
-    numbers = {"limits": limits_of(space, record), **more}
-    space.add(
-        Step(node.label, node.op_type, str(call.function), inputs, output, call, "", arrays, numbers, operands=operands)
-    )
 
 
 def build_pool(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -237,7 +239,7 @@ def build_pool(space: Workspace, record: LoweredLayer, _reason: str) -> None:
     source = space.known(record.node.inputs[0])
     order = channels_last(len(source.shape))
     source = space.ordered(record.node, source, order)
-    _layer(space, record, (source,), space.like(record, order), {})
+    _add(space, record, (source,), space.like(record, order), _Given())
 
 
 def build_elementwise(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -248,7 +250,7 @@ def build_elementwise(space: Workspace, record: LoweredLayer, _reason: str) -> N
     if values[0].shape != values[1].shape:
         raise Unsupported(f"its operands have shapes {values[0].shape} and {values[1].shape}")
     first, second = values[0], space.ordered(node, values[1], values[0].order)
-    _layer(space, record, (first, second), space.like(record, first.order), {})
+    _add(space, record, (first, second), space.like(record, first.order), _Given())
 
 
 def build_extreme(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -270,8 +272,8 @@ def build_extreme(space: Workspace, record: LoweredLayer, _reason: str) -> None:
             arrays.append(Array("operand", space.numbers.c_type, constant))
         else:
             values.append(space.ordered(node, reshaped(space.plain(node, space.known(name)), whole), order))
-    more = {"constant": next(iter(fixed), None)}
-    _layer(space, record, tuple(values), space.like(record, order), more, operands, tuple(arrays))
+    given = _Given({"constant": next(iter(fixed), None)}, operands, tuple(arrays))
+    _add(space, record, tuple(values), space.like(record, order), given)
 
 
 def build_softmax(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -283,7 +285,8 @@ def build_softmax(space: Workspace, record: LoweredLayer, _reason: str) -> None:
     order = (*(other for other in range(len(source.shape)) if other not in axes), *axes)
     source = space.ordered(node, source, order)
     row = prod(source.shape[axis] for axis in axes)
-    _layer(space, record, (source,), space.like(record, order), {"rows": source.count // row, "row": row})
+    given = _Given({"rows": source.count // row, "row": row})
+    _add(space, record, (source,), space.like(record, order), given)
 
 
 def build_concat(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -302,7 +305,7 @@ def build_concat(space: Workspace, record: LoweredLayer, _reason: str) -> None:
         "inner": prod(output.shape[size_axis] for size_axis in order[rank + 1 :]),
         "total": output.shape[axis],
     }
-    _layer(space, record, tuple(values), output, numbers)
+    _add(space, record, tuple(values), output, _Given(numbers))
 
 
 def build_pad(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -321,7 +324,7 @@ def build_pad(space: Workspace, record: LoweredLayer, _reason: str) -> None:
         "after": zeros + [pads[axis + rank] for axis in source.order],
         "fill": fill,
     }
-    _layer(space, record, (source,), space.like(record, source.order), numbers)
+    _add(space, record, (source,), space.like(record, source.order), _Given(numbers))
 
 
 def build_transpose(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -332,7 +335,8 @@ def build_transpose(space: Workspace, record: LoweredLayer, _reason: str) -> Non
     plain = tuple(range(len(value.shape)))
     source, output = space.ordered(node, value, plain), space.like(record, plain)
     ones = (1,) * (4 - len(plain))
-    _layer(space, record, (source,), output, {"size": (*source.shape, *ones), "result": (*output.shape, *ones)})
+    given = _Given({"size": (*source.shape, *ones), "result": (*output.shape, *ones)})
+    _add(space, record, (source,), output, given)
 
 
 def build_activation(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -341,7 +345,7 @@ def build_activation(space: Workspace, record: LoweredLayer, _reason: str) -> No
     source = space.plain(record.node, space.known(record.node.inputs[0]))
     slope = record.node.attributes.get("alpha", 0.01)
     number = float(slope) if isinstance(slope, (int, float)) and np.isfinite(slope) else 0.01
-    _layer(space, record, (source,), space.like(record, source.order), {"slope": number})
+    _add(space, record, (source,), space.like(record, source.order), _Given({"slope": number}))
 
 
 def build_normalization(space: Workspace, record: LoweredLayer, _reason: str) -> None:
@@ -354,16 +358,10 @@ def build_normalization(space: Workspace, record: LoweredLayer, _reason: str) ->
     scale, shift, mean, variance = (space.stored.real(name).reshape(-1) for name in node.inputs[1:5])
     epsilon = node.attributes.get("epsilon", 1e-5)
     factor = scale / np.sqrt(variance + cast(float, epsilon))
-    numbers = space.numbers
-    operands = FloatOperands(
-        held(numbers, factor), held(numbers, shift - mean * factor), np.abs(shift) + np.abs(mean * factor)
-    )
-    _layer(space, record, (source,), space.like(record, order), {}, operands, _factors(numbers, operands))
-
-
-def _factors(numbers: FloatNumbers, operands: FloatOperands) -> tuple[Array, ...]:
-    assert operands.bias is not None
-    return Array("scale", numbers.c_type, operands.weights), Array("bias", numbers.c_type, operands.bias)
+    numbers, offset = space.numbers, held(space.numbers, shift - mean * factor)
+    operands = FloatOperands(held(numbers, factor), offset, np.abs(shift) + np.abs(mean * factor))
+    arrays = Array("scale", numbers.c_type, operands.weights), Array("bias", numbers.c_type, offset)
+    _add(space, record, (source,), space.like(record, order), _Given({}, operands, arrays))
 
 
 def build_copy(space: Workspace, record: LoweredLayer, reason: str) -> None:
@@ -383,7 +381,7 @@ def build_product(space: Workspace, record: LoweredLayer, _reason: str) -> None:
     values = [space.known(name) for name in node.inputs[:2]]
     values = [space.ordered(node, value, tuple(range(len(value.shape)))) for value in values]
     shape = space.shape(node.outputs[0])
-    _layer(space, record, tuple(values), space.like(record, tuple(range(len(shape)))), {})
+    _add(space, record, tuple(values), space.like(record, tuple(range(len(shape)))), _Given())
 
 
 FLOAT_BUILDS: dict[str, Build] = {

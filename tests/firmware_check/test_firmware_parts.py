@@ -224,7 +224,7 @@ def test_a_report_that_lacks_a_layer_is_said() -> None:
         layer_reports([LAYER, "done"], BOARDS[0], 2)
 
 
-LAYER = "layer 00000000 00000000 00000001" + 4 * " 00000000"
+LAYER = "layer 00000000 00000000 00000001" + 5 * " 00000000"
 
 
 @pytest.mark.parametrize(
