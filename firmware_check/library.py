@@ -30,6 +30,7 @@ _DEFINITION = re.compile(
 _STATUS = re.compile(r"\barm_(?:cmsis_nn_)?status\s+(arm_\w+)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TABLE = re.compile(r"^const\s+\w+\s+(\w+_table_\w+|arm_\w+_f(?:32|16))\s*\[", re.MULTILINE)
+_BY_MACRO = re.compile(r"^ARM_(TRANSPOSE|CONCATENATION)_DEFINE\(\s*(\w+)", re.MULTILINE)
 _INTERNAL = re.compile(r'^\s*#\s*include\s+"Internal/(\w+\.h)"', re.MULTILINE)
 _INLINE = re.compile(
     r"^[ \t]*__STATIC_(?:FORCE)?INLINE\b[\w \t\*\n]*?\b(arm_\w+)\s*\([^;{}]*\)\s*\{(.*?)^\}", re.MULTILINE | re.DOTALL
@@ -66,7 +67,9 @@ class Library:
     def definitions(self) -> dict[str, Path]:
         """Public function, or table of constants, to the file that defines it."""
         rows = (_DEFINITION, _TABLE)
-        return {name: path for path, text in self.texts.items() for row in rows for name in row.findall(text)}
+        defined = {name: path for path, text in self.texts.items() for row in rows for name in row.findall(text)}
+        by_macro = {name: path for path, text in self.texts.items() for name in _of_macros(text)}
+        return {**defined, **by_macro}
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -121,6 +124,14 @@ class Library:
         """Public functions defined in the files."""
         wanted = set(files)
         return sorted(name for name, path in self.definitions.items() if path in wanted and name not in self.tables)
+
+
+def _of_macros(text: str) -> list[str]:
+    """Functions that a source file defines by a macro of another file."""
+    names = []
+    for kind, argument in _BY_MACRO.findall(text):
+        names += [argument] if kind == "TRANSPOSE" else [f"arm_concatenation_{argument}_{axis}" for axis in "xyzw"]
+    return names
 
 
 def open_library(folder: str) -> Library:
