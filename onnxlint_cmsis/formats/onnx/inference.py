@@ -11,7 +11,7 @@ import onnx
 from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
 from onnxlint_cmsis.formats.onnx.functions import Known, Table, domain_of, imported_versions, operator_of_proto
-from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, hide_dangerous, infer_shapes, slices_below_zero
+from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, hide_dangerous, infer_shapes
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.model.graph import ModelError, Problem, rounded_up
@@ -509,7 +509,7 @@ def _forget_impossible(graph: GraphProto) -> None:
 def _run(model: ModelProto, count: int) -> list[Table] | None:
     """ONNX's inference; None where it fails as a whole."""
     try:
-        inferred = infer_shapes(model.SerializeToString(), apart=slices_below_zero(model))
+        inferred = infer_shapes(model.SerializeToString())
     except OnnxLibraryError:
         return None
     return [_stated(graph) for graph in _graphs(inferred, count)]

@@ -7,12 +7,9 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
-from onnxlint_cmsis.formats.onnx.tensors import tensor_values
-from onnxlint_cmsis.formats.onnx.wire import all_graphs
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.model.graph import Problem
 from onnxlint_cmsis.operators.control import CONSTANT
@@ -21,7 +18,7 @@ from onnxlint_cmsis.operators.movement import SLICE, SPLIT
 if TYPE_CHECKING:
     from typing import Any
 
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
 
 # Inference of onnx before 1.23 may end its process on damaged nodes that `hide_dangerous` does not know of. So these
@@ -78,11 +75,21 @@ def _guarded(_process: int) -> _Guarded:
     return _Guarded()
 
 
-def infer_shapes(model: bytes, *, strict: bool = False, apart: bool = False) -> ModelProto:
+UNCHECKED = ("EyeLike", "RegexFullMatch", "DictVectorizer", "LabelEncoder", "TreeEnsemble")
+"""Operators whose inference uses the type of its input without asking whether it is known."""
+ENDING = ("Slice", "GatherND", *UNCHECKED)
+"""Operators at which onnx 1.23 may end the process: these two at a negative size of what they read.
+
+Windows, numbers in place of sizes, stated types and sums that overflow make such sizes: too many ways to look for.
+"""
+
+
+def infer_shapes(model: bytes, *, strict: bool = False) -> ModelProto:
     """The model with the shapes that inference finds; `strict` makes it fail at nodes without.
 
-    `apart` runs it in a process apart, as for a model in which `slices_below_zero`. Raises OnnxLibraryError.
+    A model that names an operator of ENDING goes to a process apart. Raises OnnxLibraryError.
     """
+    apart = any(name.encode() in model for name in ENDING)
     inferred: ModelProto = _call(OnnxLibrary.infer_shapes, model, strict, apart=apart)
     return inferred
 
@@ -162,8 +169,6 @@ MAX_INT = 2**31 - 1
 DATA_INTS = (CONSTANT, SLICE)
 """Operators whose integer attributes may be any number."""
 EQUATION = rb"[A-Za-z., ]*(->[A-Za-z. ]*)?"
-UNCHECKED = ("EyeLike", "RegexFullMatch", "DictVectorizer", "LabelEncoder", "TreeEnsemble")
-"""Operators whose inference uses the type of its input without asking whether it is known."""
 
 
 def hide_dangerous(graph: GraphProto, versions: dict[str, int]) -> None:
@@ -202,58 +207,3 @@ def _odd_attribute(node: NodeProto) -> bool:
         if node.op_type == "GatherND" and attribute.name == "batch_dims" and attribute.i < 0:
             return True
     return False
-
-
-# A Slice ends the process where the tensor that it reads has a negative size (onnx 1.23, std::clamp in its inference).
-# A window that is larger than what it slides over makes one, and so do negative numbers in place of sizes.
-
-
-SIZED = ("CenterCropPad", "Col2Im", "Expand", "Pad", "Resize", "Upsample")
-"""Operators whose inference takes negative numbers as they are."""
-WINDOWS = ("Conv", "ConvInteger", "ConvTranspose", "DeformConv", "QLinearConv")
-"""Operators that may leave out `kernel_shape`, which their weights tell."""
-FEW = 16
-"""Numbers of the largest constant that may be sizes, scales or padding."""
-
-
-def slices_below_zero(model: ModelProto) -> bool:
-    """Whether a Slice may read a tensor that inference gives a negative size; False for nearly every model in order."""
-    nodes = [node for graph in all_graphs(model.graph) for node in graph.node]
-    if not any(operator_of_proto(node) is SLICE for node in nodes):
-        return False
-    counts = [prod(dim.dim_value for dim in value.type.tensor_type.shape.dim) for value in model.graph.input]
-    if max(counts, default=0) > MAX_INT or any(map(_may_shrink_below_zero, nodes)):  # products of sizes may overflow
-        return True
-    read = {name for node in nodes if node.op_type in SIZED for name in node.input}
-    constants = [tensor for graph in all_graphs(model.graph) for tensor in graph.initializer if tensor.name in read]
-    constants += [
-        a.t
-        for node in nodes
-        if operator_of_proto(node) is CONSTANT and read.intersection(node.output)
-        for a in node.attribute
-    ]
-    return any(map(_has_negative, constants))
-
-
-def _has_negative(tensor: TensorProto) -> bool:
-    if len(tensor.dims) > 1 or prod(tensor.dims) > FEW:
-        return False
-    return any(isinstance(value, (int, float)) and value < 0 for value in tensor_values(tensor) or ())
-
-
-def _may_shrink_below_zero(node: NodeProto) -> bool:
-    """Whether a window may leave less than nothing of what it slides over, however small that is."""
-    ints = {attribute.name: list(attribute.ints) for attribute in node.attribute}
-    kernel = ints.get("kernel_shape")
-    if kernel is None or any(a.name == "auto_pad" and a.s.startswith(b"SAME") for a in node.attribute):
-        return kernel is None and node.op_type in WINDOWS
-    axes = range(len(kernel))
-    fill = {"strides": 1, "dilations": 1, "output_padding": 0}
-    strides, steps, more = (ints.get(name) or [number] * len(kernel) for name, number in fill.items())
-    pads = ints.get("pads") or [0] * 2 * len(kernel)
-    if not len(kernel) == len(strides) == len(steps) == len(more) == len(pads) / 2:
-        return True
-    reach = [(kernel[axis] - 1) * steps[axis] + 1 - pads[axis] - pads[axis + len(kernel)] for axis in axes]
-    if node.op_type in ("ConvTranspose", "MaxUnpool"):
-        return any(reach[axis] + more[axis] < strides[axis] for axis in axes)
-    return any(reach[axis] > strides[axis] for axis in axes)
