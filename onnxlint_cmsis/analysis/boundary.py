@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxlint_cmsis.analysis.coverage import holds_integers
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Stored, Verdict, becomes_image, channels_last, is_image, lies_in, shape_text
@@ -39,7 +40,7 @@ IMAGE_RANK = 4
 """Axes of an image."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
 """Operators of TensorFlow Lite between real numbers and integers."""
-PASSES = MOVES | {Elements.QUANTIZED, Elements.DEQUANTIZED}
+PASSES = MOVES | {Elements.QUANTIZED, Elements.DEQUANTIZED, Elements.REQUANTIZED}
 """Elements of operators between the edge of a model and its first or last layer."""
 INTEGERS = re.compile(r"(u?)int(\d+)")
 
@@ -218,7 +219,9 @@ def _of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryT
             yield _with_numbers(tensor, numbers, Conversion.CONVERTER if judges else Conversion.APPLICATION, node)
         elif assumed and tensor.elem_type.startswith("float"):
             becomes = "int16" if assume in ("s16", "q15") else "int8"
-            yield tensor._replace(elem_type=becomes, integers=becomes, conversion=Conversion.QUANTIZER)
+            tensor = tensor._replace(elem_type=becomes)
+            decided = holds_integers(model)  # its floats are these integers
+            yield tensor if decided else tensor._replace(integers=becomes, conversion=Conversion.QUANTIZER)
         else:
             yield tensor
 

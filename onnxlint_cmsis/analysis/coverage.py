@@ -195,7 +195,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
     kind = ASSUMED.get(assume, assume)
     converted = model.settings.runtime.judges and not model.interpretation
     assumed = bool(model.lowered.assumed) or _is_float(model)
-    if assumed and _holds_integers(model):
+    if assumed and holds_integers(model):
         yield f"as {kind}{', once converted' if converted else ''}"
     elif assumed:
         yield f"as {kind}, once quantized{' and converted' if converted else ''}"
@@ -214,7 +214,7 @@ def _is_float(model: ModelAnalysis) -> bool:
     return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
 
 
-def _holds_integers(model: ModelAnalysis) -> bool:
+def holds_integers(model: ModelAnalysis) -> bool:
     """Whether its floats are integers already, as tools for DORY and Deeploy store them.
 
     They are where it requantizes; else the smallest weights of more than WHOLE numbers decide.

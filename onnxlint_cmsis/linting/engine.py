@@ -195,8 +195,8 @@ def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
 
 
 NOTHING_TO_MEASURE = (
-    "no layer computes in float, so there is nothing to measure: compare its outputs with those of the float model "
-    "that it was made from"
+    "it computes in integers, so there is nothing to measure: compare its outputs with those of the float model that "
+    "it was made from"
 )
 """Said of a quantized model with samples."""
 
@@ -223,11 +223,13 @@ def layers_report(
     layers, errors = layer_reports(model), None
     measured: Measured = {}
     if calibration:
+        from onnxlint_cmsis.analysis.coverage import holds_integers
         from onnxlint_cmsis.fixers.proof.calibration import rounding_errors, samples_of, tensor_ranges
 
         if model.format is not ONNX:
             raise CalibrationError(f"ONNX Runtime measures it, which runs no {model.format.suffix} files: {path}")
-        if not (settings.legacy or any(record.assumed for record in model.lowered.records)):
+        floats = any(record.assumed for record in model.lowered.records) and not holds_integers(model)
+        if not (settings.legacy or floats):
             raise CalibrationError(f"{path}: {NOTHING_TO_MEASURE}")
         beside = None if data is not None else Path(model.path)
         samples = samples_of(model.data, model.settings.input_shapes, calibration, beside)

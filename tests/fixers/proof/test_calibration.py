@@ -181,6 +181,14 @@ def test_a_quantized_model_has_nothing_to_measure(
     told(capsys.readouterr().err)
 
 
+def test_a_model_of_whole_numbers_has_nothing_to_measure(tmp_path: Path) -> None:
+    model = text(POINTWISE.strip().replace("float[1, 3, 4, 4]", "float[1, 64, 4, 4]"))
+    weights = np.arange(-64, 64, dtype=np.float32).reshape(2, 64, 1, 1)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    with pytest.raises(CalibrationError, match="it computes in integers"):
+        report(model, np.ones((1, 64, 4, 4), np.float32), tmp_path)
+
+
 # Samples: a folder, scalars, models whose weights lie in another file.
 
 
