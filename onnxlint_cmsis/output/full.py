@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import lines_of
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
-from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary, fixable_text, summary_lines
 from onnxlint_cmsis.output.plain import (
@@ -71,18 +70,17 @@ def summary(run: Run) -> str:
     touched = sum(bool(file.findings) for file in models)
     fixable = f"; {fixable_text(models)}" if any(file.fixable or file.fixable_unsafely for file in models) else ""
     where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
-    return f"{head}{levels}{where} for {targets}{fixable}{tail}; onnxlint-cmsis rule CODE explains"
+    libraries = {label.partition(", ")[2] for label in run.targets}
+    judged = f" ({libraries.pop()})" if len(libraries) == 1 else f" for {targets}"  # verdicts above name the CPUs
+    return f"{head}{levels}{where}{judged}{fixable}{tail}{'' if run.explain else '; --explain says why'}"
 
 
 def _hidden(findings: tuple[Finding, ...]) -> str:
-    """`; 4 notes not shown, 2 of them about LOCKED channels (--min-level note)`."""
+    """`; 4 more with --min-level note`."""
     if not findings:
         return ""
     lowest = min(finding.level for finding in findings).name.lower()
-    noun = "finding" if any(finding.level > Level.NOTE for finding in findings) else "note"
-    locked = sum(finding.locked for finding in findings)
-    apart = f", {locked} of them about LOCKED channels" if locked else ""
-    return f"; {counted(len(findings), noun)} not shown{apart} (--min-level {lowest})"
+    return f"; {len(findings)} more with --min-level {lowest}"
 
 
 def _verdicts(run: Run) -> str:
