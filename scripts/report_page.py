@@ -25,10 +25,7 @@ from onnxlint_cmsis.analysis.fix_results import (
     TensorChange,
     ValueChange,
 )
-from onnxlint_cmsis.cmsis_nn.library import hazards
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
-from onnxlint_cmsis.fixers.repairs.table import UNREPAIRED
 
 HEAD = """# What does a report tell of a fix?
 
@@ -77,24 +74,10 @@ an output then differs on 200 more inputs, the repair needs `--unsafe-fixes`, an
 
 """
 
-UNREPAIRED_HEAD = """
-## What does no repair answer?
-
-* every hazard of functions for f32 and f16
-* every hazard of functions for q7 and q15: {legacy}
-"""
-
 
 def repairs_section(repairs: Iterable[RepairRow]) -> str:
     """The table of repairs."""
-    left: dict[str, list[str]] = {}
-    legacy = {hazard.id for hazard in hazards(LEGACY)}
-    for name, why in UNREPAIRED.items():
-        if name not in legacy:
-            left.setdefault(why, []).append(f"`{name}`")
-    head = UNREPAIRED_HEAD.replace("{legacy}", UNREPAIRED[min(legacy)])
-    reasons = "".join(f"* {', '.join(names)}: {why}\n" for why, names in left.items())
-    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs) + head + reasons
+    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs)
 
 
 def _repair(row: RepairRow) -> str:

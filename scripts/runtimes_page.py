@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.run_checks import code_of
-from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
 from onnxlint_cmsis.runtimes.runtime import (
-    EXECUTORCH,
     EXECUTORCH_RELEASES,
     REVIEWED,
     STATUS_OF_TFLM,
-    TFLM,
-    ConditionRow,
-    RuntimeVerdict,
-    kind_of,
     runtime_of,
 )
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
@@ -34,6 +27,9 @@ Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files: wit
 for their own and says so, and `memory` refuses. `@` and a commit or a date choose a reviewed revision: `tflm@2026-06`,
 `tflm@90b983c2`; of ExecuTorch also a release, `executorch@1.5.1`. A runtime brings its own CMSIS-NN, which is judged
 unless `--release` names another.
+
+`onnxlint-cmsis layers --runtime tflm model.onnx` says of each layer whether the runtime hands it over, and why not; the
+causes are those of [CNN401](rules/CNN401.md), [CNN402](rules/CNN402.md) and [CNN403](rules/CNN403.md).
 
 ## How do I judge an ONNX model that will be converted?
 
@@ -152,28 +148,14 @@ HOSTS_LAST = """
 Other operators on float may differ in the last bits. What is not named was not measured.
 """
 
-CONDITION_HEAD = """
-## {title}: what becomes of layers of ONNX models?
-
-"""
-FIRST = """For each operator the first cause that holds decides. Where none holds, the function of CMSIS-NN is called.
-`onnxlint-cmsis rule CNN401` explains causes; `--explain` has the source of a finding.
-
-"""
-
 
 def runtimes_page() -> str:
     """The whole page."""
-    sections = {"tvm": tvm_table()}
-    tables = "".join(
-        sections.get(name, "") + _conditions(name, rows)
-        for name, rows in ((name, conditions_of(name)) for name in (TFLM, *REVIEWED))
-    )
     said: dict[str, list[str]] = {}
     for row in STATUS_OF_TFLM:
         said.setdefault(row.text, []).append(f"{', '.join(row.functions)} (`{_short(row.source)}`)")
     uses = "".join(f"* {', '.join(functions)}: {text}.\n" for text, functions in said.items())
-    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{tables}"
+    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{tvm_table()}"
 
 
 def _hosts() -> str:
@@ -216,50 +198,6 @@ def _revisions() -> str:
         f"| `{name}` | {', '.join(revisions)} | {library} | {judged} |\n"
         for (name, library, judged), revisions in lines.items()
     )
-
-
-def _conditions(name: str, rows: tuple[ConditionRow, ...]) -> str:
-    """Lines of operators, each with what becomes of them in the order in which it is asked."""
-    head = CONDITION_HEAD.format(title=runtime_of(name).title) + (FIRST if name == TFLM else "")
-    lines: list[tuple[str, dict[str, None]]] = []
-    for group in _merged(rows):
-        operators = ", ".join(dict.fromkeys(op for row in group for op in row.ops)) or "others"
-        if not lines or lines[-1][0] != operators:
-            lines.append((operators, {}))
-        lines[-1][1][_condition(group[0], whole=name == EXECUTORCH.name)] = None
-    return head + "".join(f"* {operators}: {'; '.join(said)}\n" for operators, said in lines)
-
-
-def _merged(rows: tuple[ConditionRow, ...]) -> list[list[ConditionRow]]:
-    """Rows that say the same together, where no row of the same operator stands between them."""
-    groups: list[list[ConditionRow]] = []
-    for row in rows:
-        said = (row.verdict, row.cause, row.reason, row.since, row.until)
-        for index in range(len(groups) - 1, -1, -1):
-            group = groups[index]
-            first = group[0]
-            alike = said == (first.verdict, first.cause, first.reason, first.since, first.until)
-            if alike and bool(row.ops) == bool(first.ops):
-                group.append(row)
-                break
-            if any(not row.ops or not other.ops or {*row.ops} & {*other.ops} for other in group):
-                groups.append([row])
-                break
-        else:
-            groups.append([row])
-    return groups
-
-
-def _condition(row: ConditionRow, *, whole: bool) -> str:
-    """Cause and days of a row, with the reason where values are wrong; `whole` with every reason."""
-    finding = f"{code_of(kind_of(row.verdict, row.cause))}[{row.cause}]" if row.cause else row.verdict.value
-    days = " ".join(filter(None, (row.since and f"from {row.since}", row.until and f"until {row.until}")))
-    reason = (
-        f"({row.reason.format(op='it')})"
-        if whole or row.verdict in (RuntimeVerdict.WRONG, RuntimeVerdict.CMSIS_NN)
-        else ""
-    )
-    return " ".join(filter(None, (finding, days, reason)))
 
 
 def _short(source: str) -> str:
