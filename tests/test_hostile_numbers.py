@@ -16,6 +16,7 @@ from onnxlint_cmsis.lower.layer import NO_DIMS
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import dequantized
+from support import models
 from support.linter import layered, target_of
 from support.models import read
 
@@ -172,6 +173,26 @@ def test_a_negative_size_has_no_cost_and_no_range(entry: str, sizes: tuple[int, 
         taken = route(call, target)
         assert not predicted(call, target, taken).known
         assert instructions_range(call, target, taken) is None
+
+
+def test_a_cell_of_more_instructions_than_integers_hold_has_no_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its cost was a number of 21 digits, and the search for sizes ended in an OverflowError."""
+    path = tmp_path / "m.onnx"
+    cell = models.text("""
+<ir_version: 8, opset_import: ["" : 14]>
+g (float[10, 1, 6] x) => (float[10, 1, 1, 8] y)
+<float[1, 32, 6] w = {0.5}, float[1, 32, 8] r = {0.5}, float[1, 1, 8] h = {0.25}> {
+    y = LSTM<hidden_size = 2147483648>(x, w, r, , , h)
+}
+""")
+    path.write_bytes(cell.SerializeToString())
+    report = layered(path, targets=["cortex-m4"])
+    assert [row["instructions"] for row in report.rows] == [None]
+    for command in COMMANDS:
+        main([*command, str(path), "--isolated"])
+        assert "internal error" not in capsys.readouterr().err, command
 
 
 @pytest.mark.parametrize("damaged", ["scale", "shift", "mean", "variance"])

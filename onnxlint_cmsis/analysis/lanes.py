@@ -945,7 +945,7 @@ def _contracted_constants(view: LaneView, dimensions: Dimensions) -> set[int]:
     for node in view.graph.nodes:
         if operator_of(node).roles.form is not None and all(view.is_constant(name) for name in node.inputs if name):
             for position, name in enumerate(node.inputs):
-                for axis in dimensions.input_axes(node.index, position) or dimensions.axes(name) or ():
+                for axis in (*(dimensions.input_axes(node.index, position) or ()), *(dimensions.axes(name) or ())):
                     contracted.update(leaves(axis))
     return contracted
 

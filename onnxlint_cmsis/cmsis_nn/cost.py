@@ -164,6 +164,9 @@ def kernel_of(effective: str, isa: Isa, release: str) -> Kernel | None:
 
 UNDECIDED = 0.02
 """Largest share of a prediction that measurements of one image or row leave open for several."""
+MOST_INSTRUCTIONS = 2.0**50
+"""Instructions above which a cost counts as unknown: a core at 1 GHz runs 13 days for them, and the sum over 8,000
+layers still fits int64."""
 
 __all__ = ["Prediction", "cost", "cost_of_route", "counts_of", "predicted"]
 
@@ -214,7 +217,8 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
             total = total + times * instructions
     # Of a piece that runs once for one image it is not known whether it runs once for each of several.
     once = sum(table.get(name, 0.0) * (times == 1) for name, times in counted.of_one.items())
-    return Prediction(total, known & (once * (counted.images - 1) <= UNDECIDED * total))
+    settled = once * (counted.images - 1) <= UNDECIDED * total
+    return Prediction(total, known & settled & (total < MOST_INSTRUCTIONS))
 
 
 def counts_of(call: KernelCall, target: Target, taken: Route) -> Counts | None:

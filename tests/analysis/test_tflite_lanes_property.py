@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onnxlint_cmsis.model.axes import leaves
 from support.linter import analysed
-from support.tflite_steps import random_chain
+from support.tflite_chains import Chain
+from support.tflite_steps import dense_bias, random_chain
 
 interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
 
@@ -71,3 +73,25 @@ def test_constant_lanes_never_change(seed: int, steps: int) -> None:
                 lines = np.moveaxis(run[name], axis, 0).reshape(shape[axis], -1)
                 for lane in np.flatnonzero(~np.isnan(expected)):
                     assert (lines[lane] == expected[lane]).all(), (seed, steps, name, axis, lane)
+
+
+def test_lanes_of_a_bias_that_a_dense_layer_reads_as_data_stay() -> None:
+    """Nothing reads the convolutions, so their lanes may go; those of the bias are needed all the same."""
+    chain = Chain(0)
+    start = data = chain.activation([1, 8, 8, 8])
+    biases = []
+    for _ in range(4):
+        scales = chain.scales(8)
+        weights = chain.constant(chain.weights([8, 3, 3, 8], 0, 3), scales)
+        biases.append(chain.bias(data, scales))
+        options = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
+        inputs, output = [data, weights, biases[-1]], chain.activation([1, 8, 8, 8])
+        data = chain.add("CONV_2D", inputs, output, ("Conv2DOptions", options))
+    dense = [biases[1], chain.constant(chain.weights([10, 8], 0, 1), [0.01]), dense_bias(chain, data, 10)]
+    end = chain.add("FULLY_CONNECTED", dense, chain.activation([1, 10]), ("FullyConnectedOptions", {}))
+    model = analysed(chain.model([start], [end]), "a.tflite")
+    (reader,) = (reader for node, reader in model.lanes().readers.items() if node == 4)
+    (leaf,) = leaves(reader.axis)
+    assert reader.read.any()
+    assert list(model.lanes().classes[leaf].live) == list(range(8))
+    assert not model.lanes().increments({other: [1] for other in model.lanes().classes if other != leaf})
