@@ -210,7 +210,7 @@ approximates.
 
 A constant of half a step makes every sum of a lookup a half. Where the strides of a transposed convolution exceed its
 window, outputs are its bias alone, which is rounded alike in a whole channel."""
-_CURVE_ERROR = 2.0**-23
+CURVE_ERROR = 2.0**-23
 """Absolute error of ONNX Runtime's curves, which are polynomials in float32; more than a step of the least scales."""
 _FEW = 4
 """Outputs that may differ however few there are."""
@@ -281,7 +281,7 @@ def _allowed(step: Step) -> int:
         return 0
     if step.function == "arm_softmax_s16":
         return softmax_wide_steps(cast(int, step.numbers["row"]))
-    curve = int(_CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
+    curve = int(CURVE_ERROR / step.output.quantization.scale) if step.form == "reference_lookup" else 0
     return TOLERANCE[step.output.quantization.bits] + curve
 
 

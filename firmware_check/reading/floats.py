@@ -12,9 +12,9 @@ import onnx
 
 from firmware_check.program import FLOAT_NUMBERS, Array, Elements, FloatNumbers, FloatOperands, Program, Step, Value
 from firmware_check.reading.forms import Unsupported
-from firmware_check.reading.layers import copied_places, layer_of, reordered_columns, source_of, two_dimensional
+from firmware_check.reading.layers import layer_of, reordered_columns, source_of, two_dimensional
 from firmware_check.reading.read import Walk, best_program
-from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, clip_limits, copy_step
+from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, clip_limits
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.checks import softmax_axes
@@ -174,6 +174,10 @@ def _normalizes(node: Node) -> bool:
 def _add(space: FloatSpace, record: LoweredLayer, inputs: tuple[Value, ...], output: Value, given: _Given) -> None:
     """The layer of a record, by the function of its call."""
     node, call = record.node, layer_of(record).call
+    for behind in record.epilogue.absorbed if record.epilogue else ():
+        kind = space.graph.elem_type(behind.outputs[0])
+        if kind not in (*_FLOATS, None):
+            raise Unsupported(f"{behind.op_type} behind it makes {kind}, which cuts off digits")
     numbers = {"limits": limits_of(space, record), **given.numbers}
     form = str(call.function)
     step = Step(node.label, node.op_type, form, inputs, output, call, "", given.arrays, numbers)
@@ -364,16 +368,6 @@ def build_normalization(space: Workspace, record: LoweredLayer, _reason: str) ->
     _add(space, record, (source,), space.like(record, order), _Given({}, operands, arrays))
 
 
-def build_copy(space: Workspace, record: LoweredLayer, reason: str) -> None:
-    """Slice, Resize and Upsample, in reference code."""
-    assert isinstance(space, FloatSpace)
-    node = record.node
-    source = space.plain(node, space.known(node.inputs[0]))
-    places, offset = copied_places(space, node, source)
-    output = space.like(record, source.order)
-    space.keep(copy_step((node.label, node.op_type, reason), source, output, places, offset))
-
-
 def build_product(space: Workspace, record: LoweredLayer, _reason: str) -> None:
     """A product of two activations; both lie in memory as their shapes say."""
     assert isinstance(space, FloatSpace)
@@ -397,6 +391,5 @@ FLOAT_BUILDS: dict[str, Build] = {
     "activation": build_activation,
     "batch_norm": build_normalization,
     "batch_matmul": build_product,
-    "move": build_copy,
 }
-"""Stem of an entry point for f32 and f16, or kind of reference code, to what builds it."""
+"""Stem of an entry point for f32 and f16 to what builds it."""

@@ -69,15 +69,10 @@ def build_copy(space: Workspace, record: LoweredLayer, reason: str) -> None:
     """Slice, Resize and Upsample: output of the scale and range of what is copied."""
     node = record.node
     source = space.plain(node, space.known(node.inputs[0]))
-    places, offset = copied_places(space, node, source)
+    places, offset = _slice(space, node, source) if operator_of(node) is SLICE else (_repeated(space, node, source), 0)
     result = result_of(space, record)
     output = space.new(result.tensor, space.shape(node.outputs[0]), source.order, source.quantization)
     space.keep(copy_step((node.label, node.op_type, reason), source, output, places, offset))
-
-
-def copied_places(space: Workspace, node: Node, source: Value) -> tuple[Places, int]:
-    """The loops of a Slice, Resize or Upsample, and the first element taken."""
-    return _slice(space, node, source) if operator_of(node) is SLICE else (_repeated(space, node, source), 0)
 
 
 def _slice(space: Workspace, node: Node, source: Value) -> tuple[Places, int]:
