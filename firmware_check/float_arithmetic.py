@@ -10,6 +10,7 @@ of its table or polynomial. Functions that move or choose numbers give them bit 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -46,7 +47,7 @@ def roundings(operations: int, unit: float) -> float:
 
 def float_output(step: Step, sources: Sequence[Elements]) -> FloatOutput | None:
     """Output for inputs as they lie in memory; None where the arithmetic is not written down."""
-    compute = _COMPUTED.get(Function(step.call.function)) if step.call is not None and step.function else None
+    compute = _COMPUTED.get(step.call.function) if step.call is not None and step.function else None
     if compute is None:
         return None
     numbers = cast("FloatNumbers", step.output.quantization)
@@ -61,6 +62,7 @@ def float_output(step: Step, sources: Sequence[Elements]) -> FloatOutput | None:
 
 Computed = tuple["Elements", "Elements"]
 """Values, and by how much each may be off."""
+Arithmetic = Callable[["Step", "Sequence[Elements]", "FloatNumbers"], Computed]
 
 
 def _images(step: Step, flat: Elements) -> Elements:
@@ -216,7 +218,7 @@ def _transposed(step: Step, sources: Sequence[Elements], _numbers: FloatNumbers)
     return sources[0].reshape(sizes).transpose(step.call.permutation), np.zeros(1)
 
 
-_COMPUTED = {
+_COMPUTED: Mapping[str, Arithmetic] = {
     **dict.fromkeys(WEIGHTED, _weighted),
     Function.BATCH_MATMUL: _product,
     Function.AVERAGE_POOL: _average,

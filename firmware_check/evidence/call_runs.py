@@ -11,11 +11,12 @@ from firmware_check.compilers import Trouble
 from firmware_check.errors import FirmwareError, LayerEndedError, TooLargeError
 from firmware_check.evidence.exact_arithmetic import CallNumbers, computed
 from firmware_check.execution import execute
+from firmware_check.float_arithmetic import FloatOutput
 from firmware_check.groups import groups_of
 from firmware_check.judging import damage_of, dispatch_of
 from firmware_check.program import Array, Quantization, Step, Value, packed, side_by_side
 from firmware_check.reading.forms import FORMS
-from firmware_check.verdict import compare
+from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.runtimes.host import TOLERANCE, quantize_multiplier
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from firmware_check.execution import Executed, Observed
     from firmware_check.library import Library
     from firmware_check.program import Elements
-    from onnxlint_cmsis.ground.types import KernelCall, Pair
+    from onnxlint_cmsis.ground.types import FloatCall, KernelCall, Pair
 
 
 # A kernel call in a line.
@@ -49,7 +50,18 @@ def call_text(call: KernelCall) -> str:
             parts.append(f"{name} {_x(pair)}")
     if not call.bias:
         parts.append("no bias")
+    if call.initial_state:
+        parts.append("an initial state")
+    parts += _said_of_floats(call.floating) if call.floating else []
     return ", ".join(parts)
+
+
+def _said_of_floats(given: FloatCall) -> list[str]:
+    """What a call for f32 or f16 says that is not usual."""
+    said = ["packed"] if given.packed else []
+    said += ["no buffer"] if given.scratch == 0 else []
+    said += ["adj_y"] if given.adj_y else []
+    return said if tuple(given.padding_offset) == (0, 0) else [*said, f"padding_offsets {_x(given.padding_offset)}"]
 
 
 def _x(sizes: Dims | Pair) -> str:
@@ -75,7 +87,7 @@ class CallStep(NamedTuple):
     """The layer."""
     sources: tuple[Elements, ...]
     """What the host gives it, an array for each input, as they lie in memory."""
-    expected: Elements | None
+    expected: Elements | FloatOutput | None
     """What it has to compute, as it lies in memory; None where the sizes are of no convolution."""
 
 
@@ -217,6 +229,8 @@ class CallRun(NamedTuple):
     """What of kernels, status and scratch is not as predicted."""
     ended: str = ""
     """How the firmware ended in the call, if it did."""
+    off: float = 0.0
+    """Of floats: largest error as a part of the larger of the result and 0.5."""
 
 
 def run_calls(calls: Mapping[str, KernelCall], bench: Bench, folder: Path) -> dict[str, CallRun]:
@@ -258,14 +272,27 @@ def _group(steps: Sequence[CallStep], bench: Bench, folder: Path) -> dict[str, C
 
 def _judged(step: CallStep, done: Executed, number: int, bench: Bench) -> CallRun:
     reports = done.traced.layers[number], done.plain.layers[number]
-    trouble = Trouble(reports[0].status, _wrong(step, done.plain.outputs[0][number]), tuple(damage_of(*reports)))
+    output = done.plain.outputs[0][number]
+    trouble = Trouble(reports[0].status, _wrong(step, output), tuple(damage_of(*reports)))
     unlike = dispatch_of(step.step, bench.target, done.observed[number], reports[0])
-    return CallRun(trouble, done.observed[number], tuple(unlike))
+    return CallRun(trouble, done.observed[number], tuple(unlike), off=_off(step, output))
+
+
+def _off(step: CallStep, output: np.ndarray) -> float:
+    if not isinstance(step.expected, FloatOutput):
+        return 0.0
+    error = np.abs(output.astype(np.float64) - step.expected.values)
+    return float(np.nan_to_num(error / np.maximum(np.abs(step.expected.values), 0.5), nan=np.inf).max(initial=0))
 
 
 def _wrong(step: CallStep, output: np.ndarray) -> tuple[str, ...]:
     if step.expected is None:
         return ()
+    if isinstance(step.expected, FloatOutput):
+        floats = compare_floats(output, step.expected.values, step.expected.allowed)
+        if (floats.strain or 0) <= 1:
+            return ()
+        return (f"values wrong by up to {floats.largest:.2g}, {floats.strain:.2g} times what rounding allows",)
     differences = compare(output, step.expected)
     if differences.largest <= (0 if step.step.form in EXACT else TOLERANCE[step.step.output.quantization.bits]):
         return ()

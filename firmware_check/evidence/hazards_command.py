@@ -15,11 +15,13 @@ from firmware_check.compilers import COMPILERS, compiler_named, label_of
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.call_pool import calls_of, entries_of, is_called, step_of
 from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_text, run_steps, without_buffer
+from firmware_check.evidence.float_calls import LARGE, TWINS, float_step
 from firmware_check.legacy.cmsis_5 import open_any
-from firmware_check.options import CheckParser, board_named, count, say, seconds
-from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, wrapper_for
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, RELEASES, family_of
+from firmware_check.options import CheckParser, board_named, complain, count, say, seconds
+from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
+from onnxlint_cmsis.cmsis_nn.rows import INEXACT
 from onnxlint_cmsis.ground.files import write_text
 from onnxlint_cmsis.output.plain import printable
 
@@ -228,6 +230,41 @@ def _text(step: CallStep) -> str:
     return call_text(step.step.call) if step.step.call else f"{step.step.function} without a buffer"
 
 
+def float_hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
+    """Each hazard of a type on one board: a call that meets it shows it, and its neighbour does not."""
+    kind = bench.floating
+    rows = [row for row in hazards(FLOAT) if row.id.endswith(f"-{kind}") and row.on(bench.target)]
+    steps = []
+    for row in rows:
+        twins = TWINS[row.id.removesuffix(f"-{kind}")]
+        steps.append(float_step(f"{row.id} met", twins.met, kind, twins.data))
+        steps.append(float_step(f"{row.id} beside", twins.beside, kind, twins.beside_data or twins.data))
+    runs = run_steps(steps, bench, folder)
+    return [
+        _twins_seen(row, [step for step in steps if step.step.label.rpartition(" ")[0] == row.id], runs) for row in rows
+    ]
+
+
+def _twins_seen(row: Hazard, steps: list[CallStep], runs: dict[str, CallRun]) -> HazardSeen:
+    """What the two calls of a hazard for f32 or f16 did."""
+    ran = [runs.get(step.step.label) for step in steps]
+    text = _text(steps[0])
+    if ran[0] is None or ran[1] is None:
+        return HazardSeen(row.id, NOT_BUILT, "its call does not fit the board", text)
+    said = [_shown_by_float(row, run) for run in (ran[0], ran[1])]
+    if said[0] and not said[1]:
+        return HazardSeen(row.id, CONFIRMED, f"{said[0]}; its neighbour is right: {_text(steps[1])}", text)
+    instead = f"its neighbour shows it too: {said[1]}" if said[0] else _seen_instead(ran[0])
+    return HazardSeen(row.id, NOT_CONFIRMED, instead, text)
+
+
+def _shown_by_float(row: Hazard, run: CallRun) -> str:
+    if row.kind != INEXACT:
+        return _shown(row, run)
+    limit = LARGE[row.id.rpartition("-")[2]]
+    return f"off by {run.off:.2g} of the larger of a result and 0.5" if run.off > limit else ""
+
+
 def branches_seen(bench: Bench, folder: Path) -> list[BranchSeen]:
     """Each branch of the release's wrappers on one board: calls on both sides of its condition, run."""
     chosen = list(sides(bench.target, routed(bench.target)))
@@ -278,20 +315,35 @@ def main(argv: list[str]) -> int:
     add("--jobs", type=count, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
     add("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="for one run of QEMU. Default: 600.")
     add("--record", default="", metavar="FILE", help="put the results into this JSON file")
+    add("--assume", default="", choices=FLOAT.types, help="functions for f32 or f16 alone")
     args = parser.parse_args(argv)
     library, row = open_any(args.cmsis_nn), compiler_named(args.compiler)
+    floats = [kind for kind in FLOAT.types if library.has(f"arm_convolve_wrapper_{kind}")]
+    if args.assume and not floats:
+        raise FirmwareError(f"{library.label} has no functions for {args.assume}")
     worst = 0
     for name in args.cpu or CPUS:
         bench = Bench(board_named(name), library, args.timeout, row, args.jobs)
+        rows: list[HazardSeen] = []
+        branches: list[BranchSeen] = []
         with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-            hazards = hazards_seen(bench, Path(folder) / "hazards")
-            branches = branches_seen(bench, Path(folder) / "branches")
-        checked(hazards, branches)
-        run = Recorded(
-            library.release, bench.board.cpu, label_of(row), today(), tuple(hazards), tuple(branches)
-        )  # fmt: skip
+            if not args.assume:
+                rows += hazards_seen(bench, Path(folder) / "hazards")
+                branches += branches_seen(bench, Path(folder) / "branches")
+                checked(rows, branches)
+            for kind in [args.assume] if args.assume else floats:
+                of_kind = replace(bench, floating=kind)
+                try:
+                    of_kind.refuse_unlinkable()
+                except FirmwareError as error:
+                    if args.assume:
+                        raise
+                    complain(f"firmware_check hazards: {name}: {error}")
+                else:
+                    rows += float_hazards_seen(of_kind, Path(folder) / kind)
+        run = Recorded(library.release, bench.board.cpu, label_of(row), today(), tuple(rows), tuple(branches))
         say("".join(f"{printable(line)}\n" for line in _lines(run)))
-        unlike = any(row.outcome == NOT_CONFIRMED for row in hazards) or any(branch.unlike for branch in branches)
+        unlike = any(row.outcome == NOT_CONFIRMED for row in rows) or any(branch.unlike for branch in branches)
         worst = max(worst, int(unlike))
         if args.record:
             record(args.record, run)

@@ -99,21 +99,31 @@ def quantized_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto
     return onnx.load(more.quantized(models.residual(folder), folder))
 
 
+@pytest.fixture(scope="module")
+def float_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto:
+    return onnx.load(models.residual(tmp_path_factory.mktemp("floats")))
+
+
 @settings(max_examples=60, deadline=None)
-@given(name=WRITABLE)
-@example(name="*\\ int evil; /*")
-@example(name="*/ int evil; /*")
-@example(name="\\\n")
+@given(name=WRITABLE, assume=st.sampled_from(["", "f32", "f16"]))
+@example(name="*\\ int evil; /*", assume="f32")
+@example(name="*\\ int evil; /*", assume="")
+@example(name="*/ int evil; /*", assume="")
+@example(name="\\\n", assume="f16")
 def test_names_of_an_onnx_model_leave_the_tokens_of_its_c_alone(
-    name: str, quantized_model: onnx.ModelProto, tmp_path_factory: pytest.TempPathFactory
+    name: str,
+    assume: str,
+    quantized_model: onnx.ModelProto,
+    float_model: onnx.ModelProto,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     pytest.importorskip("jinja2")
     folder = tmp_path_factory.mktemp("named")
     texts = []
     for given_name in ("harmless", name):
         path = folder / "model.onnx"
-        onnx.save(renamed(quantized_model, given_name), path)
-        program = open_model(str(path), library(), Options({}), folder).program
+        onnx.save(renamed(float_model if assume else quantized_model, given_name), path)
+        program = open_model(str(path), library(), Options({}, assume=assume), folder).program
         texts.append(c_of(program, f"{given_name}.onnx"))
     assert texts[1].isascii()
     assert tokens(texts[1]) == tokens(texts[0])
