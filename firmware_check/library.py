@@ -25,7 +25,8 @@ _MARKS = (
 """Newest first: release, header, and what that header has from this release on."""
 
 _DEFINITION = re.compile(
-    r"^(?!static\b|__STATIC)(?:[A-Za-z_][\w \t\*]*?\b\n?|(?:arm_status|void)\s+)(arm_\w+)\s*\([^;{}]*\)\s*\{", re.MULTILINE
+    r"^(?!static\b|__STATIC)(?:[A-Za-z_][\w \t\*]*?\b\n?|(?:arm_status|void)\s+)(arm_\w+)\s*\([^;{}]*\)\s*\{",
+    re.MULTILINE,
 )
 _STATUS = re.compile(r"\barm_(?:cmsis_nn_)?status\s+(arm_\w+)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -211,7 +211,9 @@ def float_step(label: str, call: KernelCall, kind: str, data: Data, seed: int = 
     arrays = _arrays(stem, call, numbers, operands)
     if stem in ("lstm_unidirectional", "svdf"):
         arrays = _recurrent(stem, call, numbers, generator, data)
-    values = tuple(_value(f"x{place}", place, source.size + _BEHIND, numbers) for place, source in enumerate(sources))
+    values = tuple(
+        _value(f"x{number}", number, source.size + _BEHIND, numbers) for number, source in enumerate(sources)
+    )
     output = _value("y", len(sources), max(1, prod(size or 0 for size in call.output_dims)), numbers)
     function = wrapper_of(call.entry).function
     limits = (-numbers.largest, numbers.largest)

@@ -68,7 +68,7 @@ class FloatSpace(Workspace):
         """Numbers of a constant; None where the file does not fix them."""
         return self.stored.array(name) if self.stored.fixed(name) else None
 
-    def made(self, record: LoweredLayer, shape: tuple[int, ...], order: tuple[int, ...]) -> Value:
+    def result(self, record: LoweredLayer, shape: tuple[int, ...], order: tuple[int, ...]) -> Value:
         """What a layer writes: so many elements in a memory order, reshaped where its tensor has another shape."""
         tensor = record.epilogue.tensor if record.epilogue else record.node.outputs[0]
         output, final = self.new(tensor, shape, order, self.numbers), self.shape(tensor)
@@ -76,7 +76,7 @@ class FloatSpace(Workspace):
 
     def like(self, record: LoweredLayer, order: tuple[int, ...]) -> Value:
         """What a layer writes in the shape of its node's output."""
-        return self.made(record, self.shape(record.node.outputs[0]), order)
+        return self.result(record, self.shape(record.node.outputs[0]), order)
 
 
 class FloatWalk(Walk):
@@ -216,7 +216,7 @@ def build_convolution(space: Workspace, record: LoweredLayer, _reason: str) -> N
     depthwise = layer.call.function is Function.DEPTHWISE
     laid_out = weights.transpose(1, 2, 3, 0) if depthwise else weights.transpose(0, 2, 3, 1)
     shape = space.shape(node.outputs[0])
-    output = space.made(record, shape, channels_last(len(shape)))
+    output = space.result(record, shape, channels_last(len(shape)))
     _add(space, record, (source,), output, _weighted(space, record, laid_out, operands.bias))
 
 
@@ -230,7 +230,7 @@ def build_dense(space: Workspace, record: LoweredLayer, _reason: str) -> None:
         source = space.ordered(node, source, tuple(range(len(source.shape))))
         laid_out = operands.weights
     shape = (*source.shape[:-1], laid_out.shape[0])
-    output = space.made(record, shape, tuple(range(len(shape))))
+    output = space.result(record, shape, tuple(range(len(shape))))
     _add(space, record, (source,), output, _weighted(space, record, laid_out, operands.bias))
 
 
