@@ -5,7 +5,7 @@ multiplication takes the sum to the result's scale. Both files are read into one
 over its plane, or one element) gets the number of what it computes, written in a form that does not depend on how the
 file says it. Lanes with one number are equal on every input, so nothing has to be known about how a file was changed:
 
-* a sum is a set of (lane, place in the window, weight), without weights of 0 and places that no window meets;
+* a sum is a set of (lane, tap, weight), without weights of 0; a tap is told by the places of the plane that it reads;
 * lanes that are constant go into the bias, or stay as a border where padding meets them;
 * a lane is constant where the least and the greatest sum come out as one number, as requantization is monotone;
 * what only moves elements gives them other places and no other numbers;
@@ -26,9 +26,33 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node, StoredQuantization
-from onnxlint_cmsis.model.roles import Form, Sums
-from onnxlint_cmsis.operators.record import MICROSOFT, Elements
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.roles import Form, Roles, Sums
+from onnxlint_cmsis.operators.integers import (
+    ACTIVATIONS,
+    BITS,
+    CURVES,
+    LONGEST_SUM,
+    OFFSETS,
+    PAIRS,
+    SYMMETRIC,
+    Fixed,
+    NotCoveredError,
+    Quantization,
+    Taps,
+    Window,
+    curve_steps,
+    few,
+    in_steps,
+    pair_steps,
+    quantization,
+    quantized_multiplier,
+    requantized,
+    stored_numbers,
+    taps_of,
+    window_of,
+)
+from onnxlint_cmsis.operators.record import MICROSOFT, Elements, NodeView, moved_input, passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,80 +62,16 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Array = NDArray[Any]
 
-MOST_ELEMENTS = 1 << 20
-"""Elements of the largest tensor whose elements get a number each."""
 MOST_NUMBERS = 1 << 21
 """Numbers that two files may need in all: they take some 300 bytes each."""
-OFFSETS = {"uint4": 8, "uint8": 128, "uint16": 32768}
-"""What unsigned integers are less by on the device, which holds signed ones."""
-BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16}
-"""Bits of the types that tensors are stored in."""
-LONGEST_SUM = {4: 31, 8: 31, 16: 47}
-"""Bits of a sum and its parts: int32; for int16 as MultiplyByQuantizedMultiplier(int64_t) asks (kernels/internal)."""
-
-
-class NotCoveredError(Exception):
-    """An operator, or a use of it, that is not described here."""
-
-
 DAMAGED = (NotCoveredError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
 """Errors that end in "not covered": sizes of a damaged file fit nothing, and what is not covered is not equal."""
-
-
-# Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
-
-
-def away(value: float) -> int:
-    """The nearest whole number; halves go away from 0 (TfLiteRound)."""
-    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
-
-
-def quantized_multiplier(real: float) -> tuple[int, int]:
-    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCoveredError for what is no factor."""
-    if not 0 < real < math.inf:
-        raise NotCoveredError(f"its factor is {real}")
-    fraction, shift = math.frexp(real)
-    multiplier = away(fraction * 2**31)
-    if multiplier == 2**31:
-        multiplier, shift = 2**30, shift + 1
-    if shift > 30:
-        raise NotCoveredError(f"its factor is {real}")
-    return (0, 0) if shift < -31 else (multiplier, shift)
-
-
-def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int, ...]:
-    """A sum times multiplier * 2**(shift - 31), by each way of rounding that a device may be built for.
-
-    Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
-    multiplier of 16 bits. All are monotone in the sum. Raises NotCoveredError where the shift to the left overflows.
-    """
-    left, right = max(shift, 0), max(-shift, 0)
-    if bits == 16:
-        short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + (1 << 15)) >> 16
-        wide = (value * short + (1 << (14 - shift))) >> (15 - shift) if shift < 15 else value * short << (shift - 15)
-        return (wide,)
-    shifted = value << left
-    if not -(2**31) <= shifted < 2**31:
-        raise NotCoveredError("its shift to the left overflows")
-    product = shifted * multiplier
-    nudged = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
-    high = nudged >> 31 if nudged >= 0 else -(-nudged >> 31)
-    mask = (1 << right) - 1
-    twice = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
-    return twice, (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
 
 
 # The table: a number for each thing that a lane may compute.
 
 
 Key = tuple[Any, ...]
-
-
-def few(shape: Sequence[int]) -> int:
-    """Elements of a tensor; NotCoveredError where they are too many to get a number each."""
-    if math.prod(shape) > MOST_ELEMENTS:
-        raise NotCoveredError(f"a tensor has {math.prod(shape):,} elements; {MOST_ELEMENTS:,} are looked at")
-    return math.prod(shape)
 
 
 class Numbers:
@@ -195,31 +155,6 @@ def digest(array: Array) -> bytes:
 # Tensors: what stands in the file, and lanes of numbers.
 
 
-class Fixed(NamedTuple):
-    """A constant of the file, or what only moves its elements."""
-
-    array: Array
-    """As it is stored."""
-    scale: Array | None = None
-    """Scale of each element, where the stored integers stand for real numbers."""
-    zero: Array | None = None
-    """Zero-point of each element."""
-
-    def moved(self, move: Callable[[Array], Array]) -> Fixed:
-        """With its elements at other places."""
-        if self.scale is None or self.zero is None:
-            return Fixed(move(self.array))
-        scale, zero = (move(np.broadcast_to(part, self.array.shape)) for part in (self.scale, self.zero))
-        return Fixed(move(self.array), scale, zero)
-
-    @property
-    def real(self) -> Array:
-        """The real numbers."""
-        if self.scale is None or self.zero is None:
-            return self.array.astype(np.float64)
-        return (self.array.astype(np.float64) - self.zero) * self.scale
-
-
 class Lanes(NamedTuple):
     """A tensor that is computed: integers with or without their scale, or real numbers where `integers` is False."""
 
@@ -242,66 +177,7 @@ class Lanes(NamedTuple):
 Value = Fixed | Lanes
 
 
-class Quantization(NamedTuple):
-    """Scale and zero-point of a tensor of integers."""
-
-    scale: float
-    """One scale."""
-    zero: int
-    """Zero-point, as the device holds it."""
-    bits: int
-    """Bits of the integers."""
-
-    @property
-    def least(self) -> int:
-        """The least integer."""
-        return -(1 << (self.bits - 1))
-
-    def step(self, real: float) -> int:
-        """A bound of an activation in integers, inside what the type holds."""
-        if math.isinf(real):
-            return self.least if real < 0 else -self.least - 1
-        steps = away(float(np.float32(real) / np.float32(self.scale)))
-        return min(max(self.zero + steps, self.least), -self.least - 1)
-
-
-class Window(NamedTuple):
-    """How a window slides along the plane; a number for each spatial axis."""
-
-    kernel: tuple[int, ...]
-    """Sizes."""
-    strides: tuple[int, ...]
-    """Steps."""
-    dilations: tuple[int, ...]
-    """Distances between its places."""
-    before: tuple[int, ...]
-    """Padding in front."""
-    sizes: tuple[int, ...]
-    """Sizes of the plane it slides along."""
-    result_sizes: tuple[int, ...]
-    """Sizes of the result."""
-
-
-ACTIVATIONS = {
-    "Relu": (0.0, math.inf),
-    "RELU": (0.0, math.inf),
-    "RELU6": (0.0, 6.0),
-    "RELU_N1_TO_1": (-1.0, 1.0),
-    "RELU_0_TO_1": (0.0, 1.0),
-}
-"""Bounds of functions that only clamp, and of fused activations."""
-CURVES = frozenset({
-    *("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Log", "Sqrt", "Abs", "Neg", "Erf"),
-    *("Gelu", "Softplus", "Softsign", "Round", "Floor", "Ceil", "Sin", "Cos", "Celu", "Selu", "SQUARE", "RSQRT"),
-})  # fmt: skip
-"""Functions of one element and of attributes alone."""
-PAIRS = frozenset({"Add", "Mul", "Sub", "Div", "Max", "Min", "SQUARED_DIFFERENCE", "PRelu"})
-"""Functions of two elements."""
-SYMMETRIC = ("Add", "Mul", "Max", "Min")
-"""Pairs whose operands may change places."""
-
-
-class Model:
+class Model(NodeView):
     """One file, read into the table; `values` holds what its tensors compute."""
 
     def __init__(self, loaded: LoadedFile, table: Numbers) -> None:
@@ -330,7 +206,7 @@ class Model:
         shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        ids = self.table.elements((*key, elem_type), few(shape), -top, top - 1 if bits else top)
+        ids = self.table.elements((*key, bits or elem_type), few(shape), -top, top - 1 if bits else top)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
@@ -352,13 +228,15 @@ class Model:
 
     def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
         """What the outputs of a described operator hold."""
-        function = FUNCTIONS.get(canonical(node))
+        operator = operator_of(node)
+        function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
         if function is None or node.graph or node.bodies or node.domain not in DOMAINS:
             raise NotCoveredError(f"{node.op_type} is not described")
         results = function(self, node)
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
         for name, value in values.items():
-            if name in self.values or (isinstance(value, Lanes) and value.shape != self.shape(name)):
+            shape = value.shape if isinstance(value, Lanes) else value.array.shape
+            if name in self.values or shape != self.shape(name):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
         return values
 
@@ -380,21 +258,33 @@ class Model:
         told = (node.domain, node.op_type, node.opset, sorted(node.attributes.items()), stored, shapes, operands)
         return hashlib.sha256(repr(told).encode()).digest()
 
-    def exact(self, name: str) -> bytes:
-        """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered."""
+    def exact(self, name: str, *, signed: bool = False) -> bytes:
+        """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered.
+
+        With `signed`, unsigned integers are the signed ones that the device holds.
+        """
         if not name:
             return bytes(32)
-        value = self.value(name)
+        value, elem_type = self.value(name), self.graph.elem_type(name)
         if isinstance(value, Fixed):
             parts = [b"" if part is None else digest(np.asarray(part)) for part in value]
         elif not value.integers and self.table.unsettled.intersection(map(int, value.ids.flat)):
             producer = self.graph.producers[name]
             parts = [self._said(producer), bytes([producer.outputs.index(name)])]
         else:
-            parts = [digest(self.spread(value).ids), *(str(part).encode() for part in value[3:])]
-        return hashlib.sha256(repr((parts, self.graph.elem_type(name))).encode()).digest()
+            parts = [digest(self.over(value, ()).ids), *(str(part).encode() for part in value[3:])]
+            elem_type = "" if signed and value.integers else elem_type
+        return hashlib.sha256(repr((parts, elem_type)).encode()).digest()
 
     # Operands and results, by the three ways to say a scale: nodes around, inputs of the node, or on the tensor.
+
+    def roles(self, node: Node) -> Roles:
+        """What the inputs of a node are for."""
+        return operator_of(node).roles
+
+    def ints(self, node: Node, position: int) -> list[int]:
+        """Whole numbers of a constant input."""
+        return [int(number) for number in self.numbers(node, position).flat]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Sizes of a tensor; NotCoveredError where one is open."""
@@ -433,7 +323,8 @@ class Model:
         for triple in self.triples(node):
             if triple.value == position:
                 scales = self.numbers(node, triple.scale), self.zeros(node, triple.zero_point)
-                return self.scaled(name, *scales, AXES_OF_SCALES.get(canonical(node), 1))
+                rank = len(self.shape(name))
+                return self.scaled(name, *scales, self.roles(node).channel_axis(node, position, rank))
         stored = self.graph.quantization.get(name)
         if stored is None or (isinstance(value, Lanes) and not value.integers) or not stored.scales:
             return value
@@ -462,6 +353,7 @@ class Model:
             raise NotCoveredError("a scale is not above 0")
         if isinstance(value, Fixed):
             rank = value.array.ndim
+            axis = axis if rank != 1 else 0  # converters leave the axis of the weights at a bias
             if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
                 raise NotCoveredError("scales lie along no axis")
             along = [-1 if position == axis % rank else 1 for position in range(rank)] if rank else [-1]
@@ -503,10 +395,10 @@ class Model:
             if fused not in ACTIVATIONS:
                 raise NotCoveredError(f"it ends in {fused}")
             value = self.clipped(value, *ACTIVATIONS[fused])
-        stated = self.stated(node)
+        stated = self.result(node)
         return value if stated is None else self.settled(node, value, stated)
 
-    def stated(self, node: Node) -> Quantization | None:
+    def result(self, node: Node) -> Quantization | None:
         """The quantization of a node's result, where the node or its tensor has it."""
         elem_type = self.graph.elem_type(node.outputs[0])
         for triple in self.triples(node):
@@ -517,71 +409,61 @@ class Model:
 
     def copies(self, node: Node, *positions: int) -> None:
         """Raise NotCoveredError where TensorFlow Lite's kernel takes integers as they are, and the scales differ."""
-        names = (*(node.inputs[position] for position in positions), node.outputs[0])
+        names = (*(node.inputs[position] for position in positions), *filter(None, node.outputs))
         if len({self.graph.quantization.get(name) for name in names}) > 1:
             raise NotCoveredError("it copies integers to another scale")
 
     # Which axes one lane lies over.
-
-    def spread(self, value: Lanes) -> Lanes:
-        """With a number for each element."""
-        if not value.plane:
-            return value
-        sizes = tuple(value.shape[axis] for axis in value.plane)
-        count = math.prod(sizes) if few(value.shape) else 0
-        unique, inverse = np.unique(value.ids, return_inverse=True)
-        rows = np.array(
-            [[self.table.at(int(n), position, count) for position in range(count)] for n in unique], np.int64
-        )
-        kept = [size for axis, size in enumerate(value.shape) if axis not in value.plane]
-        order = [*(axis for axis in range(len(value.shape)) if axis not in value.plane), *value.plane]
-        flat = rows[inverse.reshape(-1)].reshape(*kept, *sizes)
-        return value._replace(ids=flat.transpose(np.argsort(order)), plane=())
 
     def over(self, value: Lanes, axes: Sequence[int]) -> Lanes:
         """With lanes that lie over these axes, as far as these are longer than 1, and over no others."""
         plane = tuple(axis for axis in axes if value.shape[axis] > 1)
         if value.plane == plane:
             return value
-        value = self.spread(value)
-        if not plane:
-            return value
+        if value.plane:
+            few(value.shape)
+            count = math.prod(value.shape[axis] for axis in value.plane)
+            unique, inverse = np.unique(value.ids, return_inverse=True)
+            rows = np.array([[self.table.at(int(n), at, count) for at in range(count)] for n in unique], np.int64)
+            lanes = np.broadcast_to(inverse.reshape(value.ids.shape), value.shape)
+            return self.over(value._replace(ids=rows[lanes, _places(value)], plane=()), plane)
         kept = [axis for axis in range(len(value.shape)) if axis not in plane]
         rows = value.ids.transpose([*kept, *plane]).reshape(-1, math.prod(value.shape[axis] for axis in plane))
         ids = np.array([self.table.stacked(row) for row in rows], np.int64)
         sizes = [1 if axis in plane else size for axis, size in enumerate(value.shape)]
         return value._replace(ids=ids.reshape(sizes), plane=plane)
 
-    def turned(self, value: Value, order: Sequence[int]) -> Value:
-        """With its axes in another order."""
-        return (
-            value.moved(lambda a: a.transpose(order)) if isinstance(value, Fixed) else self.turned_lanes(value, order)
-        )
+    def spread(self, value: Lanes) -> Lanes:
+        """With a number for each element."""
+        return self.over(value, ())
 
-    def turned_lanes(self, value: Lanes, order: Sequence[int]) -> Lanes:
-        """With its axes in another order."""
-        plane = [order.index(axis) for axis in value.plane]
-        if plane != sorted(plane):
-            value, plane = self.spread(value), []
-        shape = tuple(value.shape[axis] for axis in order)
-        return value._replace(ids=value.ids.transpose(order), shape=shape, plane=tuple(plane))
-
-    def regrouped(self, value: Value, shape: tuple[int, ...]) -> Value:
-        """With the same elements in their order, and other sizes."""
+    def moved(self, value: Value, move: Callable[[Array], Array]) -> Value:
+        """With elements at other places; lanes whose elements stay together, in their order, stay lanes."""
         if isinstance(value, Fixed):
-            return value.moved(lambda array: array.reshape(shape))
+            return value.moved(move)
+        few(value.shape)
+        lanes, places = move(np.broadcast_to(value.ids, value.shape)), move(_places(value))
+        plane = tuple(axis for axis in range(places.ndim) if (places != places.take([0], axis)).any())
+        result = value._replace(shape=lanes.shape, plane=plane)
+        kept = lanes[tuple(slice(0, 1 if axis in plane else None) for axis in range(lanes.ndim))]
+        whole = math.prod(value.shape[axis] for axis in value.plane) == math.prod(lanes.shape[axis] for axis in plane)
+        if whole and (lanes == kept).all() and (places == _places(result)).all():
+            return result._replace(ids=kept)
+        return result._replace(ids=move(self.over(value, ()).ids), plane=())
+
+    def shaped(self, value: Lanes, shape: Sequence[int]) -> Lanes:
+        """With the same elements in their order, and other sizes."""
         if math.prod(value.shape) != math.prod(shape):
             raise NotCoveredError(f"{list(value.shape)} does not become {list(shape)}")
-        plane: list[int] = []
-        for old, new in groups(value.shape, shape):
-            long = [axis for axis in old if value.shape[axis] > 1]
-            inside = [axis for axis in long if axis in value.plane]
-            if inside and inside != long:
-                value, plane = self.spread(value), []
-                break
-            plane += [axis for axis in new if shape[axis] > 1] if inside else []
-        sizes = [1 if axis in plane else size for axis, size in enumerate(shape)]
-        return value._replace(ids=value.ids.reshape(sizes), shape=shape, plane=tuple(plane))
+        turned = self.moved(value, lambda array: array.reshape(shape))
+        assert isinstance(turned, Lanes)
+        return turned
+
+    def turned(self, value: Lanes, order: Sequence[int]) -> Lanes:
+        """With its axes in another order."""
+        turned = self.moved(value, lambda array: array.transpose(order))
+        assert isinstance(turned, Lanes)
+        return turned
 
     # Results: functions of lanes, sums over lanes, and what their integers are.
 
@@ -615,8 +497,7 @@ class Model:
         """A function of two real operands, element by element."""
         left, right, table = self.real(left), self.real(right), self.table
         shape = np.broadcast_shapes(left.shape, right.shape)
-        rank = len(shape)
-        left, right = (self._ranked(part, rank) for part in (left, right))
+        left, right = (self.shaped(p, (1,) * (len(shape) - len(p.shape)) + p.shape) for p in (left, right))
         plane = sorted({*left.plane, *right.plane})
         parts = [self.over(part, [axis for axis in plane if part.shape[axis] > 1]) for part in (left, right)]
         for part in parts:
@@ -632,13 +513,6 @@ class Model:
         numbers = [table.number((*key, int(a), int(b)), of=(int(a), int(b))) for a, b in unique]
         ids = np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(first.shape)
         return Lanes(ids, shape, tuple(plane))
-
-    def _ranked(self, value: Lanes, rank: int) -> Lanes:
-        """With axes of size 1 in front."""
-        missing = rank - len(value.shape)
-        plane = tuple(axis + missing for axis in value.plane)
-        shape = (1,) * missing + value.shape
-        return value._replace(ids=value.ids.reshape((1,) * missing + value.ids.shape), shape=shape, plane=plane)
 
     def summed(self, x: Lanes, weights: Fixed, bias: Fixed | None, groups: int, window: Window) -> Lanes:
         """The sum of a layer with weights, before requantization.
@@ -687,9 +561,8 @@ class Model:
         ids = np.array([key[1] if key[0] == "pad" else n for key, n in zip(keys, x.ids.flat, strict=True)], np.int64)
         shape = (*x.shape[:2], *sizes)
         plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
-        moved = tuple(start + more for start, more in zip(window.before, before, strict=True))
         x = x._replace(ids=ids.reshape(x.ids.shape), shape=shape, plane=plane)
-        return x, window._replace(before=moved, sizes=sizes)
+        return x, window._replace(ahead=before, sizes=sizes)
 
     def _sums(
         self, lanes: Ids, factors: Array, biases: Sequence[float], zero_and_bits: tuple[int, int], taps: Taps
@@ -703,118 +576,33 @@ class Model:
         gathered[:, :, ~taps.meets] = 0
         fixed = np.array([table.is_constant(int(number)) for number in unique], bool)
         low, high = (np.array([side[int(n)] for n in unique], np.int64) - zero for side in (table.low, table.high))
-        border = (gathered[:, fixed] * low[fixed][:, None]).sum(axis=1)
-        inside = border[:, taps.always].sum(axis=1).tolist()
-        starts = [start + more for start, more in zip(biases, inside, strict=True)]
-        border[:, taps.always] = 0
+        # constant lanes: what they add everywhere goes into the bias, what the border lacks of it stays apart
+        constant = (gathered[:, fixed] * low[fixed][:, None]).sum(axis=1)
+        added = taps.spread(constant, whole=bool((constant != 0).any()))
+        base = added.min(axis=1)
+        edges = added - base[:, None]
+        # all others: terms of lane, tap and weight, and bounds of what they add
         active, numbers = gathered[:, ~fixed], unique[~fixed]
         ends = active * low[~fixed][:, None], active * high[~fixed][:, None]
-        least, most = np.minimum(*ends), np.maximum(*ends)
-        partly = ~taps.always
-        least[:, :, partly] = np.minimum(least[:, :, partly], 0)
-        most[:, :, partly] = np.maximum(most[:, :, partly], 0)
-        lows = least.sum(axis=(1, 2)) + np.minimum(border, 0).sum(axis=1)
-        highs = most.sum(axis=(1, 2)) + np.maximum(border, 0).sum(axis=1)
-        for position, start in enumerate(starts):
+        lows = taps.spread(constant + np.minimum(*ends).sum(axis=1), whole=False).min(axis=1)
+        highs = taps.spread(constant + np.maximum(*ends).sum(axis=1), whole=False).max(axis=1)
+        names = np.array([table.number(("tap", *name)) for name in taps.names], np.int64)
+        still = table.number(("tap",))
+        for position, bias in enumerate(biases):
             lane, tap = np.nonzero(active[position])
-            edge = np.flatnonzero(border[position])
-            used = np.concatenate([tap, edge])
-            terms = digest(numbers[lane]), digest(taps.offsets[tap]), digest(active[position][lane, tap])
-            edges = digest(taps.offsets[edge]), digest(border[position][edge])
-            key = ("sum", start, zero if used.size else 0, bits, taps.geometry(used), terms, edges)
-            yield table.number(key, math.floor(start) + int(lows[position]), math.ceil(start) + int(highs[position]))
+            order = np.lexsort((names[tap], numbers[lane]))
+            lane, tap = lane[order], tap[order]
+            used = digest(names[tap]) if (names[tap] != still).any() else b""
+            terms = digest(np.stack([numbers[lane], active[position][lane, tap]]))
+            edge = digest(edges[position]) if edges[position].any() else b""
+            key = ("sum", bias + int(base[position]), zero if tap.size else 0, bits, used, terms, edge)
+            yield table.number(key, math.floor(bias) + int(lows[position]), math.ceil(bias) + int(highs[position]))
 
 
-class Taps(NamedTuple):
-    """The places of a window over its plane, axes of size 1 left out."""
-
-    offsets: Array
-    """Place of each, from where the result's first element lies: [places, axes]."""
-    meets: Array
-    """Whether some window has the place inside the plane."""
-    always: Array
-    """Whether all windows have."""
-    covers: bool
-    """Whether each window has some place inside the plane."""
-    plane: Key
-    """Sizes, result's sizes and strides, for each axis that is longer than 1."""
-
-    def geometry(self, used: Array) -> Key:
-        """What a sum over some of the places is, besides them; nothing for a sum at the place of the result."""
-        sizes, result_sizes, strides = self.plane
-        still = not self.offsets[used].any() and sizes == result_sizes and all(stride == 1 for stride in strides)
-        return () if still else self.plane
-
-
-def taps_of(window: Window) -> Taps:
-    """The places of a window, in the order of its weights."""
-    few((*window.kernel, max(window.result_sizes, default=1)))
-    places = np.array(list(np.ndindex(*window.kernel)), np.int64).reshape(math.prod(window.kernel), -1)
-    offsets = places * np.array(window.dilations, np.int64) - np.array(window.before, np.int64)
-    meets, always, covers = np.ones(len(places), bool), np.ones(len(places), bool), True
-    long = [
-        n
-        for n, (size, result_sizes) in enumerate(zip(window.sizes, window.result_sizes, strict=True))
-        if max(size, result_sizes) > 1
-    ]
-    for axis, (size, result_sizes, stride) in enumerate(
-        zip(window.sizes, window.result_sizes, window.strides, strict=True)
-    ):
-        starts = np.arange(result_sizes)[None, :] * stride + offsets[:, axis][:, None]
-        inside = (starts >= 0) & (starts < size)
-        meets &= inside.any(axis=1)
-        always &= inside.all(axis=1)
-        covers &= bool(inside.any(axis=0).all())
-    strides = tuple(1 if window.result_sizes[n] == 1 else window.strides[n] for n in long)
-    plane = tuple(window.sizes[n] for n in long), tuple(window.result_sizes[n] for n in long), strides
-    return Taps(offsets[:, long], meets, always & meets, covers, plane)
-
-
-def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int | float]:
-    """The bias in steps of the sum: whole, but for a real one that lies between two steps."""
-    if bias is None:
-        return [0] * count
-    if bias.array.shape != (count,):
-        raise NotCoveredError(f"its bias is {list(bias.array.shape)}, not [{count}]")
-    if bias.scale is None and bias.array.dtype.kind == "i":
-        return [int(number) for number in bias.array]
-    if bias.scale is not None and bias.zero is not None:
-        near = [abs(scale - step) <= 1e-5 * step for scale, step in zip(bias.scale.flat, steps, strict=True)]
-        if bias.zero.any() or not all(near):
-            raise NotCoveredError("its bias has another scale than its sums")
-        return [int(number) for number in bias.array]
-    real = [float(number) / step for number, step in zip(bias.real, steps, strict=True)]
-    if not all(abs(number) < 2**31 for number in real):
-        raise NotCoveredError("its bias does not fit int32")
-    return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
-
-
-def groups(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Axes of two shapes with the same elements that belong together: the smallest parts with equal products."""
-    first = second = 0
-    while first < len(old) or second < len(new):
-        left, right = [first] if first < len(old) else [], [second] if second < len(new) else []
-        first, second = first + len(left), second + len(right)
-        while (a := math.prod(old[n] for n in left)) != (b := math.prod(new[n] for n in right)):
-            if a < b or second >= len(new):
-                left.append(first)
-                first += 1
-            else:
-                right.append(second)
-                second += 1
-        yield left, right
-
-
-def stored_numbers(stored: StoredQuantization) -> tuple[Array, Array]:
-    """Scales and zero-points that a tensor keeps."""
-    return np.array(stored.scales, np.float32), np.array(stored.zero_points or (0,))
-
-
-def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
-    """One scale and zero-point for a tensor."""
-    if scale.size != 1 or zero.size != 1 or elem_type not in BITS or not 0 < float(scale.item()) < math.inf:
-        raise NotCoveredError("its result has no single scale")
-    return Quantization(float(scale.item()), int(zero.item()) - OFFSETS.get(elem_type, 0), BITS[elem_type])
+def _places(value: Lanes) -> Array:
+    """Place of each element in its lane."""
+    sizes = [size if axis in value.plane else 1 for axis, size in enumerate(value.shape)]
+    return np.broadcast_to(np.arange(math.prod(sizes)).reshape(sizes), value.shape)
 
 
 def settle(table: Numbers, number: int, stated: Quantization) -> int:
@@ -851,7 +639,7 @@ def settle(table: Numbers, number: int, stated: Quantization) -> int:
         raise NotCoveredError("it reads a sum that is never taken to integers")
     else:
         new = ("quantize", number, stated, least, most)
-        steps = pair_steps(table, key, stated)
+        steps = bounds(table, key, stated)
     if steps is None:
         return table.number(new, least, most)
     low, high = (
@@ -861,38 +649,25 @@ def settle(table: Numbers, number: int, stated: Quantization) -> int:
     return table.constant(low) if low == high else table.number(new, low, high)
 
 
-def pair_steps(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int], list[int]] | None:
-    """Least and greatest steps of an Add or Mul of int8, or of an average; None where they are not known.
-
-    tensorflow/lite/kernels/internal/reference/integer_ops/add.h and mul.h; both are monotone in each operand.
-    """
-    operands = [table.key[number] for number in key[-2:]] if key[0] in ("Add", "Mul") else []
-    if key[0] == "average" and table.key[key[1]][0] == "real" and not any(key[-1]):
-        _, inner, scale, zero = table.key[key[1]]
-        if (scale, zero) == (stated.scale, stated.zero):
-            return [int(table.low[inner]) - zero], [int(table.high[inner]) - zero]
-    if len(operands) != 2 or stated.bits != 8 or any(operand[0] != "real" for operand in operands):
-        return None
-    ends = [[int(side[k[1]]) - k[3] for side in (table.low, table.high)] for k in operands]
-    scales = [operand[2] for operand in operands]
-    corners: list[int] = []
+def bounds(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int], list[int]] | None:
+    """Least and greatest steps of a function of integers that is described; None where they are not known."""
+    operands = {"average": key[1:2], "curve": key[-1:], **dict.fromkeys(("Add", "Sub", "Mul"), key[-2:])}
+    inner = [table.key[number] for number in operands.get(key[0], ())]
+    if not inner or any(operand[0] != "real" for operand in inner) or (key[0] == "average" and any(key[-1])):
+        return None  # an average of padding too has another least and greatest element
+    ends = [[int(side[of]) - zero for side in (table.low, table.high)] for _, of, _, zero in inner]
+    scales = [operand[2] for operand in inner]
     try:
-        for left in ends[0]:
-            for right in ends[1]:
-                if key[0] == "Mul":
-                    corners += requantized(left * right, *quantized_multiplier(math.prod(scales) / stated.scale), 8)
-                    continue
-                twice = 2 * max(scales)
-                parts = [
-                    requantized(end << 20, *quantized_multiplier(scale / twice), 8)
-                    for end, scale in zip((left, right), scales, strict=True)
-                ]
-                last = quantized_multiplier(twice / ((1 << 20) * stated.scale))
-                for first, second in zip(*parts, strict=True):
-                    corners += requantized(first + second, *last, 8)
+        if key[0] == "average" and (scales[0], inner[0][3]) == (stated.scale, stated.zero):
+            return ends[0][:1], ends[0][1:]
+        if len(inner) == 1:
+            name, alpha = ("Identity", None) if key[0] == "average" else key[1:3]
+            corners = curve_steps(name, alpha, ends[0], scales[0], stated)
+        else:
+            corners = pair_steps(key[0], [(left, right) for left in ends[0] for right in ends[1]], scales, stated)
     except NotCoveredError:
         return None
-    return [min(corners)], [max(corners)]
+    return corners, corners
 
 
 # Operators: each function gives what a node makes of what its operands hold.
@@ -902,12 +677,8 @@ HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_
 """Operators whose nodes hold more than the graph tells, such as tensors."""
 GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
 """Operators of TensorFlow Lite with scales between their gates, which the graph does not tell."""
-RESHAPES = ("Reshape", "RESHAPE")
-"""Names of the operator in files of both formats: each keeps its record."""
 DOMAINS = ("", MICROSOFT, TFLITE)
 """Domains whose operators are described here, or by names and attributes alone."""
-AXES_OF_SCALES = {"Conv": 0, "ConvTranspose": 1, "MatMul": -1, "Gemm": -1}
-"""Axis of the weights' scales in operators that take scales as inputs."""
 
 
 def dequantized(model: Model, node: Node) -> Value:
@@ -936,112 +707,76 @@ def quantized(model: Model, node: Node) -> Value:
     return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
 
 
-def window_of(node: Node, kernel: Sequence[int], sizes: Sequence[int], result_sizes: Sequence[int]) -> Window:
-    """The window of a convolution or pooling, with its padding in front."""
-    rank, ones, none = len(kernel), (1,) * len(kernel), (0,) * len(kernel)
-    if node.domain == TFLITE:
-        strides: tuple[int, ...] = (node.int("stride_h"), node.int("stride_w"))
-        dilations: tuple[int, ...] = (node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1))
-        pads, same = (*none, *none), node.text("padding") == "SAME"
-    else:
-        strides, dilations = node.ints("strides", ones), node.ints("dilations", ones)
-        pads, same = node.ints("pads") or (*none, *none), False
-        if node.text("auto_pad", "NOTSET") != "NOTSET":
-            raise NotCoveredError("its padding is not written out")
-    spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-    if not len(strides) == len(sizes) == len(result_sizes) == rank or min((1, *strides)) < 1:
-        raise NotCoveredError("its window does not fit its plane")
-    ends = [*zip(sizes, strides, spans, strict=True)]
-    if same:
-        wanted = [-(-size // stride) for size, stride, _ in ends]
-        missing = [(m - 1) * stride + span - size for (size, stride, span), m in zip(ends, wanted, strict=True)]
-        before = tuple(max(number, 0) // 2 for number in missing)
-    else:
-        before, around = pads[:rank], [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
-        wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
-    if wanted != [*result_sizes] and not node.int("ceil_mode"):
-        raise NotCoveredError("its result has another size than its window gives")
-    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(result_sizes))
-
-
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
     """An image with its channels behind the batch, the sizes of the plane of the result, and the way back."""
-    last = operator_of(node).roles.channels_last
+    last = model.roles(node).channels_last
     if node.int("channels_last"):
         raise NotCoveredError("its channels are last")
     rank, shape = len(value.shape), model.shape(node.outputs[0])
     order = [0, rank - 1, *range(1, rank - 1)] if last else [*range(rank)]
-    turned = model.turned_lanes(value, order)
-    return turned, tuple(shape[axis] for axis in order[2:]), [order.index(axis) for axis in range(rank)]
+    return model.turned(value, order), tuple(shape[axis] for axis in order[2:]), [order.index(n) for n in range(rank)]
+
+
+def weighted(model: Model, node: Node) -> tuple[Lanes, Fixed, Fixed | None]:
+    """Data, weights [out_c, channels of a group, ...] and bias of a layer that sums."""
+    roles = model.roles(node)
+    if roles.form is None or roles.sums is Sums.SCALED or node.has(roles.summand) or node.text("activation"):
+        raise NotCoveredError("it does more than add a bias to its sums")
+    value, weights = (model.operand(node, position) for position in (roles.data[0], roles.weights[0]))
+    bias = model.operand(node, roles.bias) if roles.bias >= 0 and node.has(roles.bias) else None
+    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or isinstance(bias, Lanes):
+        raise NotCoveredError("its weights or its bias are computed")
+    rank = weights.array.ndim
+    if rank < 2:
+        raise NotCoveredError(f"its weights are {list(weights.array.shape)}")
+    ends = roles.form.outputs(rank), roles.form.inputs(rank)
+    if roles.form is Form.GEMM and node.int("transB"):
+        ends = ends[::-1]
+    order = [*ends, *(axis for axis in range(rank) if axis not in ends)]
+    return value, weights.moved(lambda array: array.transpose(order)), bias
 
 
 def convolution(model: Model, node: Node) -> Lanes:
-    """Convolutions of all formats, depthwise and in groups."""
-    roles = operator_of(node).roles
-    if roles.form is None or roles.sums is Sums.SCALED:
-        raise NotCoveredError("it scales its sums before the bias")
-    value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
-    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or node.has(roles.summand):
-        raise NotCoveredError("its weights are computed")
+    """Convolutions of all formats, depthwise, in groups and transposed."""
+    value, weights, bias = weighted(model, node)
     x, result_sizes, back = first(model, value, node)
-    rank = weights.array.ndim
-    orders = {"O*I": [0, rank - 1, *range(1, rank - 1)], "1*O": [rank - 1, 0, *range(1, rank - 1)]}
-    order = orders.get(roles.form.order, [*range(rank)])
-    weights = weights.moved(lambda array: array.transpose(order))
-    grouped = node.int("group", 1)
+    form, groups = model.roles(node).form, node.int("group", 1)
+    transposed = form is not None and form.transposed
     if node.domain == TFLITE:
-        grouped = x.shape[1] // max(weights.array.shape[1], 1)
-    if node.text("activation"):
-        raise NotCoveredError("it ends in an activation")
-    window = window_of(node, weights.array.shape[2:], x.shape[2:], result_sizes)
-    result = model.summed(x, weights, bias_of(model, node, roles.bias), grouped, window)
-    return model.finished(node, model.turned_lanes(result, back))
-
-
-def bias_of(model: Model, node: Node, position: int) -> Fixed | None:
-    """The bias of a layer; None where it has none."""
-    if position < 0 or not node.has(position):
-        return None
-    value = model.operand(node, position)
-    if not isinstance(value, Fixed):
-        raise NotCoveredError("its bias is computed")
-    return value
+        groups = x.shape[1] // max(weights.array.shape[1], 1)
+    if transposed:  # the weights have all input channels, and the outputs of one group
+        count, inner, *kernel = weights.array.shape
+        if groups < 1 or inner % groups or node.ints("output_shape"):
+            raise NotCoveredError("its groups or its padding are not written out")
+        parts = count, groups, inner // groups, *kernel
+        weights = weights.moved(
+            lambda array: array.reshape(parts).swapaxes(0, 1).reshape(count * groups, inner // groups, *kernel)
+        )
+    window = window_of(node, weights.array.shape[2:], x.shape[2:], result_sizes, transposed=transposed)
+    result = model.summed(x, weights, bias, groups, window)
+    return model.finished(node, model.turned(result, back))
 
 
 def dense(model: Model, node: Node) -> Lanes:
     """Matrix products with constant weights: a convolution without a plane."""
-    roles = operator_of(node).roles
-    if roles.form is None or roles.sums is Sums.SCALED:
-        raise NotCoveredError("it scales its sums before the bias")
-    value, weights = model.operand(node, roles.data[0]), model.operand(node, roles.weights[0])
-    if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or weights.array.ndim != 2:
-        raise NotCoveredError("it multiplies two computed tensors, or more than a matrix")
-    others = ("transA", "transBatchA", "transBatchB", *(() if roles.form is Form.GEMM else ("transB",)))
+    value, weights, bias = weighted(model, node)
+    form = model.roles(node).form
+    others = ("transA", "transBatchA", "transBatchB", *(() if form is Form.GEMM else ("transB",)))
+    if weights.array.ndim != 2:
+        raise NotCoveredError("it multiplies by more than a matrix")
     if (
         any(map(node.int, others))
         or node.attributes.get("alpha", 1.0) != 1.0
-        or node.text("activation")
         or node.text("weights_format", "DEFAULT") != "DEFAULT"
+        or (bias is not None and node.attributes.get("beta", 1.0) != 1.0)
     ):
         raise NotCoveredError("it does more than multiply by a matrix")
-    if node.attributes.get("beta", 1.0) != 1.0 and node.has(roles.bias):
-        raise NotCoveredError("it scales its bias")
-    if roles.form is not Form.ROWS and not (roles.form is Form.GEMM and node.int("transB")):
-        weights = weights.moved(lambda array: array.T)
-    if node.domain == TFLITE:
-        value = model.regrouped(value, (math.prod(value.shape) // weights.array.shape[1], weights.array.shape[1]))
-        assert isinstance(value, Lanes)
-    bias = bias_of(model, node, roles.bias)
+    columns = weights.array.shape[1] if node.domain == TFLITE else value.shape[-1]
     if bias is not None and bias.array.shape[:-1] == (1,):
         bias = bias.moved(lambda array: array.reshape(-1))
-    rows, columns = math.prod(value.shape[:-1]), value.shape[-1]
-    flat = model.spread(value)
-    flat = flat._replace(ids=flat.ids.reshape(rows, columns), shape=(rows, columns))
+    flat = model.spread(model.shaped(value, (math.prod(value.shape) // columns, columns)))
     result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
-    shape = model.shape(node.outputs[0])
-    if math.prod(shape) != math.prod(result.shape):
-        raise NotCoveredError("its result has another size")
-    return model.finished(node, result._replace(ids=result.ids.reshape(shape), shape=shape))
+    return model.finished(node, model.shaped(result, model.shape(node.outputs[0])))
 
 
 def pair(model: Model, node: Node) -> Value:
@@ -1105,7 +840,8 @@ def curve(model: Model, node: Node) -> Lanes:
     """A function of one element, of which nothing but its name and attributes is known."""
     if len([name for name in node.inputs if name]) != 1 and not model.triples(node):
         raise NotCoveredError("it has further operands")
-    value, table, key = model.real(model.lanes(node, 0)), model.table, ("curve", canonical(node), *said(node))
+    value, table = model.real(model.lanes(node, 0)), model.table
+    key = ("curve", canonical(node), node.attributes.get("alpha", None if node.domain == TFLITE else 0.01), *said(node))
     ids = table.mapped(value.ids, lambda number: table.number((*key, number), of=(number,)))
     return model.finished(node, value._replace(ids=ids))
 
@@ -1122,7 +858,7 @@ def pooling(model: Model, node: Node) -> Lanes:
         raise NotCoveredError("a window lies outside its plane")
     around = (node.int("ceil_mode"), *node.ints("pads")) if node.int("count_include_pad") else ()
     key = ("largest" if canonical(node) == "MaxPool" else "average", window, node.int("ceil_mode"), around)
-    return model.finished(node, model.turned_lanes(pooled(model, x, key, result_sizes), back))
+    return model.finished(node, model.turned(pooled(model, x, key, result_sizes), back))
 
 
 def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> Lanes:
@@ -1152,13 +888,10 @@ def mean(model: Model, node: Node) -> Lanes:
     order = [axis for axis in range(rank) if axis not in axes] + axes
     if len(axes) != rank - 2 or not axes:
         raise NotCoveredError("it takes other axes together than those of a plane")
-    turned = model.turned_lanes(x, order)
+    turned = model.turned(x, order)
     key = ("average", "whole", turned.shape[2:], ())
     result = model.finished(node, pooled(model, turned, key, (1,) * (rank - 2)))
-    shape = model.shape(node.outputs[0])
-    if math.prod(shape) != math.prod(result.shape):
-        raise NotCoveredError("its result has another size")
-    return result._replace(ids=result.ids.reshape(shape), shape=shape, plane=())
+    return model.shaped(result, model.shape(node.outputs[0]))
 
 
 def joined(model: Model, node: Node) -> Value:
@@ -1186,66 +919,32 @@ def axis_of(axis: int, count: int) -> int:
     return axis % count
 
 
-def moved(model: Model, node: Node) -> Value:
-    """Operators that rename or turn axes."""
-    model.copies(node, 0)
-    value, name = model.value(node.inputs[0]), canonical(node)
-    if name == "Identity":
-        return value
-    if name in RESHAPES:
-        sizes, stated = model.shape(node.outputs[0]), [int(n) for n in model.numbers(node, 1).flat]
-        told = [-1 if size == 0 and node.domain != TFLITE else size for size in stated]
-        if len(told) != len(sizes) or any(t not in (-1, size) for t, size in zip(told, sizes, strict=True)):
-            raise NotCoveredError(f"it is to become {stated}, and its result is {list(sizes)}")
-    elif name != "Transpose" and node.domain == TFLITE:
-        raise NotCoveredError("its axes are not read")
-    if name != "Transpose":
-        return model.regrouped(value, model.shape(node.outputs[0]))
-    rank = len(model.shape(node.outputs[0]))
-    order = node.permutation(rank) if node.domain != TFLITE else tuple(int(n) for n in model.numbers(node, 1).flat)
-    if order is None or sorted(order) != [*range(rank)]:
-        raise NotCoveredError("its order of axes is not one")
-    return model.turned(value, order)
-
-
-def picked(model: Model, node: Node) -> list[Lanes] | Lanes:
-    """Split, Slice and Gather of constant places along one axis each."""
-    name = canonical(node)
-    if node.domain == TFLITE:
-        raise NotCoveredError("places of TensorFlow Lite's operators are not read")
-    value = model.value(node.inputs[0])
-    if isinstance(value, Fixed):
-        raise NotCoveredError("it picks from a constant")
-    rank = len(value.shape)
-    if name == "Split":
-        axis, start, parts = axis_of(node.int("axis"), rank), 0, []
-        for output in node.outputs:
-            size = model.shape(output)[axis]
-            parts.append(taken(model, value, axis, range(start, start + size)))
-            start += size
-        return parts
-    if name == "Gather":
-        places = model.numbers(node, 1)
-        if places.ndim != 1:
-            raise NotCoveredError("it picks along several axes")
-        axis = axis_of(node.int("axis"), rank)
-        return taken(model, value, axis, [axis_of(int(n), value.shape[axis]) for n in places])
-    starts, ends = model.numbers(node, 1).tolist(), model.numbers(node, 2).tolist()
-    axes = model.numbers(node, 3).tolist() if node.has(3) else [*range(len(starts))]
-    steps = model.numbers(node, 4).tolist() if node.has(4) else [1] * len(starts)
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        along = axis_of(axis, rank)
-        value = taken(model, value, along, range(*slice(start, end, step).indices(value.shape[along])))
-    return value
-
-
-def taken(model: Model, value: Lanes, axis: int, places: Sequence[int]) -> Lanes:
-    """Some elements along an axis."""
-    if [*places] == [*range(value.shape[axis])]:
-        return value
-    value = model.spread(value) if axis in value.plane else value
-    shape = (*value.shape[:axis], len(places), *value.shape[axis + 1 :])
-    return value._replace(ids=value.ids.take([*places], axis), shape=shape)
+def moved(model: Model, node: Node) -> list[Value]:
+    """Operators that only give elements other places."""
+    operator, position = operator_of(node), moved_input(node, model)
+    model.copies(node, position)
+    value, shapes = model.value(node.inputs[position]), [model.shape(name) for name in node.outputs]
+    if node.int("batch_dims"):
+        raise NotCoveredError("it picks in batches")
+    if operator.roles.sizes:  # a Reshape is told its result
+        told = model.ints(node, operator.roles.sizes[0]) if node.has(1) else [*node.ints("new_shape")]
+        told = [-1 if size == 0 and node.domain != TFLITE else size for size in told]
+        if len(told) != len(shapes[0]) or any(t not in (-1, size) for t, size in zip(told, shapes[0], strict=True)):
+            raise NotCoveredError(f"it is to become {told}, and its result is {list(shapes[0])}")
+    results, count = [], 0
+    for number, shape in enumerate(shapes):
+        way = passage(node, model, number)
+        move = operator.movement(way) if way is not None and operator.movement else None
+        if move is None:
+            raise NotCoveredError("where it takes elements from is not known")
+        results.append(model.moved(value, move.forward))
+        count += math.prod(shape)
+    if operator.canonical == "Split":
+        given = value.shape if isinstance(value, Lanes) else value.array.shape
+        (axis,), stated = model.stated(node, "axis", (0,)) or (0,), model.stated(node, "split", ())
+        if count != math.prod(given) or (stated and [*stated] != [shape[axis] for shape in shapes]):
+            raise NotCoveredError("its parts are not the whole")
+    return results
 
 
 def padded(model: Model, node: Node) -> Lanes:
@@ -1279,17 +978,16 @@ def padded(model: Model, node: Node) -> Lanes:
     return model.finished(node, value._replace(ids=ids, shape=shape))
 
 
-Function = Callable[[Model, Node], "Value | list[Lanes]"]
+Function = Callable[[Model, Node], "Value | list[Value]"]
 FUNCTIONS: Mapping[str, Function] = {
     **dict.fromkeys(CURVES, curve),
     **dict.fromkeys(PAIRS, pair),
     **dict.fromkeys((*ACTIVATIONS, "Clip"), clamp),
-    **dict.fromkeys(("Identity", *RESHAPES, "Flatten", "Squeeze", "Unsqueeze", "Transpose"), moved),
-    **dict.fromkeys(("Split", "Slice", "Gather"), picked),
     **dict.fromkeys(("MaxPool", "AveragePool"), pooling),
     **dict.fromkeys(("GlobalAveragePool", "ReduceMean"), mean),
     **dict.fromkeys(("MatMul", "Gemm"), dense),
-    "Conv": convolution,
+    **dict.fromkeys(("Conv", "ConvTranspose"), convolution),
+    "Identity": lambda model, node: model.value(node.inputs[0]),
     "Concat": joined,
     "Pad": padded,
     "QuantizeLinear": quantized,
@@ -1330,27 +1028,34 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verifi
 
 
 def frame_fault(old: Graph, new: Graph) -> str:
-    """Why inputs or outputs of two files do not correspond; empty where they do."""
+    """Why inputs or outputs of two files do not correspond; empty where they do, be integers signed or not."""
     for what, have, want in (("inputs", new.inputs, old.inputs), ("outputs", new.outputs, old.outputs)):
         if len(have) != len(want):
             return f"the new file has {len(have)} {what}, the old one {len(want)}"
         for name, other in zip(have, want, strict=True):
             if name != other:
                 return f"'{name}' is called '{other}' in the old file"
-            ends = [(g.elem_type(n), g.shape(n), g.quantization.get(n)) for g, n in ((new, name), (old, other))]
-            if ends[0] != ends[1]:
-                return f"'{name}' is {_end(*ends[0])}, in the old file {_end(*ends[1])}"
+            if _end(new, name) != _end(old, other):
+                return f"'{name}' is {_end(new, name)}, in the old file {_end(old, other)}"
     return ""
 
 
-def _end(elem_type: str, shape: tuple[int | None, ...] | None, stored: StoredQuantization | None) -> str:
-    scale = f" in steps of {stored.scales} from {stored.zero_points}" if stored else ""
-    return f"{elem_type or 'of unknown type'} {list(shape or ())}{scale}"
+def _end(graph: Graph, name: str) -> str:
+    """An input or output as the device holds it."""
+    elem_type, stored = graph.elem_type(name), graph.quantization.get(name)
+    offset, shape = OFFSETS.get(elem_type, 0), [*(graph.shape(name) or ("an open shape",))]
+    scale = f" in steps of {stored.scales} from {[zero - offset for zero in stored.zero_points]}" if stored else ""
+    return f"{elem_type.removeprefix('u') if offset else elem_type or 'of unknown type'} {shape}{scale}"
 
 
 def fault(before: Model, after: Model, was: str, name: str) -> str:
     """Why an output is not known to be equal; empty where it is."""
     try:
-        return "" if before.exact(was) == after.exact(name) else "it is not known to compute the same"
+        if before.exact(was, signed=True) != after.exact(name, signed=True):
+            return "it is not known to compute the same"
     except NotCoveredError as error:
         return str(error)
+    graphs = before.graph, after.graph
+    types = {end: [graph.elem_type(end) for graph in graphs] for end in (*graphs[1].inputs, name)}
+    other = [f"'{end}' ({have} for {had})" for end, (had, have) in types.items() if had != have]
+    return f"it is equal for every input but for the offset of {', '.join(other)}" if other else ""

@@ -109,10 +109,11 @@ def test_the_house_is_low() -> None:
 
 
 READ_BY_THE_CHECKER = {
-    "formats.format", "formats.names", "ground.named_tuples", "model.graph", "model.roles", "operators.record",
+    "formats.format", "formats.names", "ground.named_tuples", "model.graph", "model.roles", "operators.integers",
+    "operators.record",
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
-MOST_LINES_OF_THE_CHECKER = 1000
+MOST_LINES_OF_THE_CHECKER = 800
 """Lines of code, without docstrings, comments and blanks: a reader checks them in an afternoon."""
 
 

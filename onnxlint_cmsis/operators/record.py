@@ -166,34 +166,14 @@ class LayerSum(NamedTuple):
     """Input that holds the weights."""
 
 
-class ValueView(ABC):
-    """A reading of the graph: present lanes, or the lanes that resizing adds."""
+class NodeView(ABC):
+    """What stands in a graph: shapes, types and small constants."""
 
     graph: Graph
 
     @abstractmethod
-    def input(self, node: Node, position: int) -> Interval | None:
-        """What an input holds; None where it is omitted or its rank is unknown."""
-
-    @abstractmethod
-    def part(self, node: Node, position: int) -> Interval | None:
-        """Part that an input adds to a concatenation; None for none."""
-
-    @abstractmethod
-    def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:
-        """Parts one after the other along an axis, given the length of each; None where it cannot be said."""
-
-    @abstractmethod
-    def layer_sum(self, node: Node) -> LayerSum | None:
-        """Sum of a layer; None where nothing is known of it."""
-
-    @abstractmethod
     def roles(self, node: Node) -> Roles:
         """What the inputs of a node are for."""
-
-    def inverse(self, _node: Node, _position: int, /) -> Interval | None:
-        """Inverses of a divisor whose elements are known one by one, though not its interval; None elsewhere."""
-        return None
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a tensor, None where its rank is unknown."""
@@ -213,6 +193,40 @@ class ValueView(ABC):
         """Element type of a node's first output."""
         return self.elem_type(node.outputs[0])
 
+    def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> tuple[int, ...] | None:
+        """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
+        return self.roles(node).numbers_of(node, name, lambda position: self.ints(node, position), default)
+
+    def ints(self, node: Node, position: int) -> list[int] | None:
+        """Numbers of an input; None where they are not known."""
+        constant = self.graph.constants.get(node.inputs[position]) if node.has(position) else None
+        values = None if constant is None or constant.overridable else constant.values()
+        return None if values is None else [int(value) for value in values]
+
+
+class ValueView(NodeView):
+    """A reading of the graph: present lanes, or the lanes that resizing adds."""
+
+    @abstractmethod
+    def input(self, node: Node, position: int) -> Interval | None:
+        """What an input holds; None where it is omitted or its rank is unknown."""
+
+    @abstractmethod
+    def part(self, node: Node, position: int) -> Interval | None:
+        """Part that an input adds to a concatenation; None for none."""
+
+    @abstractmethod
+    def join(self, parts: Sequence[Interval | None], where: tuple[int, list[int]] | None, /) -> Interval | None:
+        """Parts one after the other along an axis, given the length of each; None where it cannot be said."""
+
+    @abstractmethod
+    def layer_sum(self, node: Node) -> LayerSum | None:
+        """Sum of a layer; None where nothing is known of it."""
+
+    def inverse(self, _node: Node, _position: int, /) -> Interval | None:
+        """Inverses of a divisor whose elements are known one by one, though not its interval; None elsewhere."""
+        return None
+
     def rounding(self, node: Node) -> float:
         """Relative error of a node's result."""
         return intervals.rounding(self.made_type(node))
@@ -225,16 +239,6 @@ class ValueView(ABC):
         if value is None or value.low.size != 1:
             return unknown(0)
         return value.moved(lambda array: array.reshape(()))
-
-    def stated(self, node: Node, name: str, default: Sequence[int] | None = None) -> tuple[int, ...] | None:
-        """Numbers that a node states under a name of its roles, else `default`; None where they are not known."""
-        return self.roles(node).numbers_of(node, name, lambda position: self.ints(node, position), default)
-
-    def ints(self, node: Node, position: int) -> list[int] | None:
-        """Numbers of an input; None where they are not known."""
-        constant = self.graph.constants.get(node.inputs[position]) if node.has(position) else None
-        values = None if constant is None or constant.overridable else constant.values()
-        return None if values is None else [int(value) for value in values]
 
 
 ValueRule = Callable[["Node", ValueView], "Interval | None"]
@@ -266,7 +270,7 @@ class Passage(NamedTuple):
 
     node: Node
     """The node."""
-    view: ValueView
+    view: NodeView
     """Shapes and constants."""
     before: tuple[Size, ...]
     """Shape of the input."""
@@ -276,7 +280,7 @@ class Passage(NamedTuple):
     """Which output."""
 
 
-def passage(node: Node, view: ValueView, position: int = 0) -> Passage | None:
+def passage(node: Node, view: NodeView, position: int = 0) -> Passage | None:
     """A node between its data and an output; None where a rank is unknown or an array would get too large."""
     before, after = view.input_shape(node, moved_input(node, view)), view.shape(node.outputs[position])
     if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
@@ -284,7 +288,7 @@ def passage(node: Node, view: ValueView, position: int = 0) -> Passage | None:
     return Passage(node, view, before, after, position)
 
 
-def moved_input(node: Node, view: ValueView) -> int:
+def moved_input(node: Node, view: NodeView) -> int:
     """Input whose elements a node moves."""
     data = view.roles(node).data
     return data[0] if data else 0

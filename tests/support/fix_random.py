@@ -14,6 +14,7 @@ from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.ground.types import Freedom
 from support.lanes_checks import Analysed, analysed
+from support.linter import with_plan
 from support.random_models import CHAINS, GEOMETRY, LANES, random_models
 
 
@@ -60,6 +61,27 @@ def planned(draw: st.DrawFn, unsafe: bool = False) -> Planned:
             kept[group.id] = tuple(new)
             removed[group.id] = sorted(gone)
     return Planned(analysis, Plan(kept, analysis.lanes.increments(removed)))
+
+
+def changed_model(model: onnx.ModelProto, seed: int) -> tuple[onnx.ModelProto, onnx.ModelProto] | None:
+    """A model and the same with a plan that a seed draws: lanes go, and up to two come to each class; None for none."""
+    analysis, choices = analysed(model), random.Random(seed)
+    kept: dict[int, tuple[int | None, ...]] = {}
+    removed: dict[int, list[int]] = {}
+    fixed = refused(analysis.graph, analysis.dimensions)
+    for group in analysis.dimensions.classes:
+        if group.freedom is Freedom.LOCKED or group.id in fixed:
+            continue
+        gone = {lane for lane in analysis.lanes.classes[group.id].exact if choices.random() < 0.8}
+        new: list[int | None] = [lane for lane in range(group.size) if lane not in gone]
+        for _ in range(choices.randint(0, 2)):
+            new.insert(choices.randint(0, len(new)), None)
+        if new != [*range(group.size)]:
+            kept[group.id], removed[group.id] = tuple(new), sorted(gone)
+    if not kept:
+        return None
+    plan = Plan(kept, analysis.lanes.increments(removed))
+    return model, with_plan(model, analysis.graph, analysis.dimensions, plan)
 
 
 def share_equal_constants(model: onnx.ModelProto) -> None:

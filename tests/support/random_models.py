@@ -71,6 +71,23 @@ class RandomModel(IntegerSteps, ShapeSteps, CurveSteps):
         return {"x": random.integers(limits.min, limits.max + 1, self.input_shape).astype(self.input_dtype)}
 
 
+class IntegerModel(RandomModel):
+    """Draws a model whose only output is the integers of a layer."""
+
+    def model(self) -> onnx.ModelProto:
+        """Draw all of it."""
+        if not self.integers:
+            self.quantize()
+        for _ in range(self.number(*self.style.length)):
+            self.step(self.style.steps)
+        before = len(self.integers)
+        while len(self.integers) == before:
+            self.step(LAST_LAYERS[len(self.integers[-1].shape)])
+        return self.build.model(self.integers[-1].name)
+
+
+LAST_LAYERS = {4: ("qdq_conv", "qlinear_conv", "integer_flatten"), 2: ("qdq_matmul", "qlinear_matmul", "qgemm")}
+"""What a model of integers may end in, by the rank of its data."""
 INTEGER_CONVOLUTIONS = ("qlinear_conv", "qdq_conv", "conv_integer")
 INTEGER_PRODUCTS = ("qlinear_matmul", "qdq_matmul", "matmul_integer", "qgemm")
 REAL_CONVOLUTIONS = ("conv", "conv", "conv_transpose", "odd_weights", "multiplied")
@@ -122,6 +139,25 @@ EXACT = LANES._replace(
     )
 )
 """Layers whose biases take constants exactly."""
+
+QDQ = LANES._replace(steps=(*4 * ("qdq_conv",), "qdq_matmul", "integer_flatten", "integer_pool"), length=(2, 6))
+"""Integers between DequantizeLinear and QuantizeLinear."""
+QLINEAR = LANES._replace(
+    steps=(
+        *(4 * ("qlinear_conv",)),
+        *(
+            "qlinear_matmul",
+            "qgemm",
+            "integer_flatten",
+            "integer_pool",
+            "qlinear_sum",
+            "qlinear_pool",
+            "qlinear_concat",
+        ),
+    ),
+    length=(2, 6),
+)
+"""Operators that take integers and their scales."""
 
 CHAINS = LANES._replace(steps=("link",), opening="layer", length=(2, 7), plain=True, seeded=True)
 """Many layers, so that many classes are free, and weights in the rarer styles."""

@@ -1,0 +1,358 @@
+"""What quantized operators compute in integers, as TensorFlow Lite specifies it: roundings, windows, biases, pairs.
+
+Facts for whoever proves something of them. What is not described raises NotCoveredError.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import TFLITE, Node, StoredQuantization
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of the largest tensor whose elements are looked at one by one."""
+OFFSETS = {"uint4": 8, "uint8": 128, "uint16": 32768}
+"""What unsigned integers are less by on the device, which holds signed ones."""
+BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16}
+"""Bits of the types that tensors are stored in."""
+LONGEST_SUM = {4: 31, 8: 31, 16: 47}
+"""Bits of a sum and its parts: int32; for int16 as MultiplyByQuantizedMultiplier(int64_t) asks (kernels/internal)."""
+
+
+class NotCoveredError(Exception):
+    """An operator, or a use of it, that is not described."""
+
+
+def few(shape: Sequence[int]) -> int:
+    """Elements of a tensor. Raises NotCoveredError where they are too many to be looked at."""
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise NotCoveredError(f"a tensor has {math.prod(shape):,} elements; {MOST_ELEMENTS:,} are looked at")
+    return math.prod(shape)
+
+
+# Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
+
+
+def away(value: float) -> int:
+    """The nearest whole number; halves go away from 0 (TfLiteRound)."""
+    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
+
+
+def quantized_multiplier(real: float) -> tuple[int, int]:
+    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCoveredError for what is no factor."""
+    if not 0 < real < math.inf:
+        raise NotCoveredError(f"its factor is {real}")
+    fraction, shift = math.frexp(real)
+    multiplier = away(fraction * 2**31)
+    if multiplier == 2**31:
+        multiplier, shift = 2**30, shift + 1
+    if shift > 30:
+        raise NotCoveredError(f"its factor is {real}")
+    return (0, 0) if shift < -31 else (multiplier, shift)
+
+
+def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int, ...]:
+    """A sum times multiplier * 2**(shift - 31), by each way of rounding that a device may be built for.
+
+    Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
+    multiplier of 16 bits. All are monotone in the sum. Raises NotCoveredError where the shift to the left overflows.
+    """
+    left, right = max(shift, 0), max(-shift, 0)
+    if bits == 16:
+        short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + (1 << 15)) >> 16
+        wide = (value * short + (1 << (14 - shift))) >> (15 - shift) if shift < 15 else value * short << (shift - 15)
+        return (wide,)
+    shifted = value << left
+    if not -(2**31) <= shifted < 2**31:
+        raise NotCoveredError("its shift to the left overflows")
+    product = shifted * multiplier
+    nudged = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
+    high = nudged >> 31 if nudged >= 0 else -(-nudged >> 31)
+    mask = (1 << right) - 1
+    twice = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
+    return twice, (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
+
+
+# Numbers with a scale: those of a file, and those of a tensor that is computed.
+
+
+class Fixed(NamedTuple):
+    """A constant of the file, or what only moves its elements."""
+
+    array: Array
+    """As it is stored."""
+    scale: Array | None = None
+    """Scale of each element, where the stored integers stand for real numbers."""
+    zero: Array | None = None
+    """Zero-point of each element."""
+
+    def moved(self, move: Callable[[Array], Array]) -> Fixed:
+        """With its elements at other places."""
+        if self.scale is None or self.zero is None:
+            return Fixed(move(self.array))
+        scale, zero = (move(np.broadcast_to(part, self.array.shape)) for part in (self.scale, self.zero))
+        return Fixed(move(self.array), scale, zero)
+
+    @property
+    def real(self) -> Array:
+        """The real numbers."""
+        if self.scale is None or self.zero is None:
+            return self.array.astype(np.float64)
+        return (self.array.astype(np.float64) - self.zero) * self.scale
+
+
+class Quantization(NamedTuple):
+    """Scale and zero-point of a tensor of integers."""
+
+    scale: float
+    """One scale."""
+    zero: int
+    """Zero-point, as the device holds it."""
+    bits: int
+    """Bits of the integers."""
+
+    @property
+    def least(self) -> int:
+        """The least integer."""
+        return -(1 << (self.bits - 1))
+
+    def step(self, real: float) -> int:
+        """A bound of an activation in integers, inside what the type holds."""
+        if math.isinf(real):
+            return self.least if real < 0 else -self.least - 1
+        steps = away(float(np.float32(real) / np.float32(self.scale)))
+        return min(max(self.zero + steps, self.least), -self.least - 1)
+
+
+def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
+    """One scale and zero-point for a tensor. Raises NotCoveredError."""
+    if scale.size != 1 or zero.size != 1 or elem_type not in BITS or not 0 < float(scale.item()) < math.inf:
+        raise NotCoveredError("its result has no single scale")
+    return Quantization(float(scale.item()), int(zero.item()) - OFFSETS.get(elem_type, 0), BITS[elem_type])
+
+
+def stored_numbers(stored: StoredQuantization) -> tuple[Array, Array]:
+    """Scales and zero-points that a tensor keeps."""
+    return np.array(stored.scales, np.float32), np.array(stored.zero_points or (0,))
+
+
+def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int | float]:
+    """The bias in steps of the sum: whole, but for a real one that lies between two steps. Raises NotCoveredError."""
+    if bias is None:
+        return [0] * count
+    if bias.array.shape != (count,):
+        raise NotCoveredError(f"its bias is {list(bias.array.shape)}, not [{count}]")
+    if bias.scale is None and bias.array.dtype.kind == "i":
+        return [int(number) for number in bias.array]
+    if bias.scale is not None and bias.zero is not None:
+        near = [abs(scale - step) <= 1e-5 * step for scale, step in zip(bias.scale.flat, steps, strict=True)]
+        if bias.zero.any() or not all(near):
+            raise NotCoveredError("its bias has another scale than its sums")
+        return [int(number) for number in bias.array]
+    real = [float(number) / step for number, step in zip(bias.real, steps, strict=True)]
+    if not all(abs(number) < 2**31 for number in real):
+        raise NotCoveredError("its bias does not fit int32")
+    return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
+
+
+# Functions of one element, and of two.
+
+
+ACTIVATIONS = {
+    "Relu": (0.0, math.inf),
+    "RELU": (0.0, math.inf),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU_0_TO_1": (0.0, 1.0),
+}
+"""Bounds of functions that only clamp, and of fused activations."""
+CURVES = frozenset({
+    *("Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "LeakyRelu", "Elu", "Exp", "Log", "Sqrt", "Abs", "Neg", "Erf"),
+    *("Gelu", "Softplus", "Softsign", "Round", "Floor", "Ceil", "Sin", "Cos", "Celu", "Selu", "SQUARE", "RSQRT"),
+})  # fmt: skip
+"""Functions of one element and of attributes alone."""
+PAIRS = frozenset({"Add", "Mul", "Sub", "Div", "Max", "Min", "SQUARED_DIFFERENCE", "PRelu"})
+"""Functions of two elements."""
+SYMMETRIC = ("Add", "Mul", "Max", "Min")
+"""Pairs whose operands may change places."""
+
+
+def pair_steps(name: str, pairs: Sequence[tuple[int, int]], scales: Sequence[float], stated: Quantization) -> list[int]:
+    """What Add, Sub and Mul make of pairs of integers without their zero-points, by each way of rounding, unclamped.
+
+    tensorflow/lite/kernels/internal/reference/add.h, sub.h, integer_ops/mul.h; all are monotone in each operand.
+    Raises NotCoveredError.
+    """
+    steps: list[int] = []
+    if stated.bits not in (8, 16) or (stated.bits == 16 and all(math.frexp(scale)[0] == 0.5 for scale in scales)):
+        raise NotCoveredError("TensorFlow Lite may shift where scales are powers of two")
+    if name == "Mul":
+        factor = quantized_multiplier(math.prod(scales) / stated.scale)
+        return [step for left, right in pairs for step in requantized(left * right, *factor, 8)]
+    twice, fine = 2 * max(scales), 20 if stated.bits == 8 else 15
+    factors = [quantized_multiplier(scale / twice) for scale in scales]
+    last = quantized_multiplier(twice / ((1 << fine) * stated.scale))
+    for pair in pairs:
+        parts = [requantized(end << fine, *factor, 8) for end, factor in zip(pair, factors, strict=True)]
+        for left, right in zip(*parts, strict=True):
+            steps += requantized(left + right if name == "Add" else left - right, *last, 8)
+    return steps
+
+
+NEAR: Mapping[str, Callable[[float], float]] = {
+    "Identity": lambda x: x,
+    "Sigmoid": lambda x: 1 / (1 + math.exp(-x)) if x > -700 else 0.0,
+    "Tanh": math.tanh,
+    "HardSwish": lambda x: x * min(max(x + 3, 0), 6) / 6,
+}
+"""Functions that kernels of int8 look up or compute in fixed-point numbers, and averages in another scale.
+
+0 gives 0 in integers too, but for Sigmoid (logistic.h, tanh.h, mean.h of integer_ops, reference/hard_swish.h). All but
+HardSwish are monotone.
+"""
+OFF = 1.01
+"""Steps that such a kernel may be off the real function, before it rounds and clamps."""
+
+
+def curve_steps(name: str, alpha: object, ends: Sequence[int], scale: float, stated: Quantization) -> list[int]:
+    """What functions make of the least and the greatest integer without its zero-point: bounds, unclamped.
+
+    LEAKY_RELU multiplies by one of two factors (reference/leaky_relu.h). Raises NotCoveredError.
+    """
+    if name == "LeakyRelu" and isinstance(alpha, float) and alpha > 0:
+        slopes = [1.0 if end >= 0 else alpha for end in ends]
+        factors = [quantized_multiplier(scale * slope / stated.scale) for slope in slopes]
+        return [step for end, factor in zip(ends, factors, strict=True) for step in requantized(end, *factor, 8)]
+    if name not in NEAR or stated.bits != 8 or (name == "HardSwish" and ends[0] != ends[1]):
+        raise NotCoveredError(f"{name} is not computed")
+    if name != "Sigmoid" and not any(ends):
+        return [0]
+    real = [NEAR[name](end * scale) / stated.scale for end in ends]
+    return [away(min(real) - OFF), away(max(real) + OFF)]
+
+
+# Windows: which place of the plane each place of the window reads for each place of the result.
+
+
+class Window(NamedTuple):
+    """How a window slides along the plane; a number for each spatial axis."""
+
+    kernel: tuple[int, ...]
+    """Sizes."""
+    strides: tuple[int, ...]
+    """Steps."""
+    dilations: tuple[int, ...]
+    """Distances between its places."""
+    before: tuple[int, ...]
+    """Padding in front."""
+    sizes: tuple[int, ...]
+    """Sizes of the plane it slides along."""
+    result_sizes: tuple[int, ...]
+    """Sizes of the result."""
+    transposed: bool = False
+    """Whether each place of the plane is spread over the result, as a transposed convolution does."""
+    ahead: tuple[int, ...] = ()
+    """Places of padding that a Pad in front has put before the plane; empty for none."""
+
+    def sources(self, axis: int) -> Array:
+        """Place of the plane along an axis, [kernel, result]; -1 where there is none."""
+        stride, result = self.strides[axis], np.arange(self.result_sizes[axis])[None, :]
+        taps = np.arange(self.kernel[axis])[:, None] * self.dilations[axis] - self.before[axis]
+        inside = np.ones((taps.size, result.size), bool)
+        if self.transposed:
+            inside, places = (result - taps) % stride == 0, (result - taps) // stride
+        else:
+            places = result * stride + taps
+        places = places - (self.ahead[axis] if self.ahead else 0)
+        return np.where(inside & (places >= 0) & (places < self.sizes[axis]), places, -1)
+
+
+class Taps(NamedTuple):
+    """The places of a window over its plane."""
+
+    names: list[tuple[Any, ...]]
+    """What each reads for every place of the result: equal names, equal places. `()` for the place of the result."""
+    inside: list[Array]
+    """Whether a place lies inside the plane, for each axis: [kernel, result]."""
+    patterns: list[Array]
+    """The same, each pattern of places once."""
+    meets: Array
+    """Whether some place of the result has the tap inside the plane."""
+
+    @property
+    def covers(self) -> bool:
+        """Whether each place of the result has some tap inside the plane."""
+        return all(bool(part.any(axis=0).all()) for part in self.inside)
+
+    def spread(self, numbers: Array, *, whole: bool) -> Array:
+        """The sum of [rows, taps] over the taps inside the plane: [rows, places of the result], or each once."""
+        parts = self.inside if whole else self.patterns
+        few([len(numbers), *(part.shape[1] for part in parts)])
+        sums = numbers.reshape(len(numbers), *(len(part) for part in parts))
+        for part in parts:
+            sums = np.tensordot(sums, part.astype(np.int64), axes=([1], [0]))
+        return sums.reshape(len(numbers), -1)
+
+
+def taps_of(window: Window) -> Taps:
+    """The places of a window, in the order of its weights. Raises NotCoveredError."""
+    few((*window.kernel, max(window.result_sizes, default=1)))
+    sources = [window.sources(axis) for axis in range(len(window.kernel))]
+    rows = [
+        [(size, row.tobytes()) if size > 1 or row.size > 1 or row.any() else () for row in places]
+        for size, places in zip(window.sizes, sources, strict=True)
+    ]
+    still = [(size, np.arange(size).tobytes()) if size > 1 else () for size in window.sizes]
+    names: list[tuple[Any, ...]] = []
+    for tap in np.ndindex(*window.kernel):
+        read = [rows[axis][position] for axis, position in enumerate(tap)]
+        names.append(() if read == still else tuple(filter(None, read)))
+    inside, meets = [places >= 0 for places in sources], np.ones(1, bool)
+    for part in inside:
+        meets = (meets[:, None] & part.any(axis=1)).reshape(-1)
+    return Taps(names, inside, [np.unique(part, axis=1) for part in inside], meets)
+
+
+def window_of(
+    node: Node, kernel: Sequence[int], sizes: Sequence[int], result_sizes: Sequence[int], *, transposed: bool = False
+) -> Window:
+    """The window of a convolution or pooling; a transposed one pads as the convolution back does.
+
+    Raises NotCoveredError.
+    """
+    rank, ones, none = len(kernel), (1,) * len(kernel), (0,) * len(kernel)
+    if node.domain == TFLITE:
+        strides: tuple[int, ...] = (node.int("stride_h"), node.int("stride_w"))
+        dilations: tuple[int, ...] = (node.int("dilation_h_factor", 1), node.int("dilation_w_factor", 1))
+        pads, same = (*none, *none), node.text("padding") == "SAME"
+    else:
+        strides, dilations = node.ints("strides", ones), node.ints("dilations", ones)
+        pads, auto = node.ints("pads") or (*none, *none), node.text("auto_pad", "NOTSET")
+        same = auto == "SAME_UPPER"
+        if auto not in ("NOTSET", "VALID", "SAME_UPPER") or (transposed and auto != "NOTSET"):
+            raise NotCoveredError(f"its padding is {auto}")
+    spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if not len(strides) == len(sizes) == len(result_sizes) == rank or min((1, *strides, *dilations)) < 1:
+        raise NotCoveredError("its window does not fit its plane")
+    slid, reached = (result_sizes, sizes) if transposed else (sizes, result_sizes)
+    ends = [*zip(slid, strides, spans, strict=True)]
+    if same:
+        wanted = [-(-size // stride) for size, stride, _ in ends]
+        missing = [(m - 1) * stride + span - size for (size, stride, span), m in zip(ends, wanted, strict=True)]
+        before = tuple(max(number, 0) // 2 for number in missing)
+    else:
+        before, around = tuple(pads[:rank]), [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
+        wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
+    if wanted != [*reached] and not node.int("ceil_mode"):
+        raise NotCoveredError("its result has another size than its window gives")
+    return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(result_sizes), transposed)
