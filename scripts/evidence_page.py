@@ -51,12 +51,9 @@ def evidence_page() -> str:
     """The whole page."""
     runs = recorded()
     parts = [HEAD, "| release | compilers | hazards seen | calls of branches as predicted |\n|---|---|---|---|\n"]
-    parts += [_runs(release, [run for run in runs if run.release == release]) for release in _in_order(runs)]
+    releases = dict.fromkeys(run.release for run in runs)
+    parts += [_runs(release, [run for run in runs if run.release == release]) for release in releases]
     return "".join((*parts, _unseen(runs), FLOAT_HEAD, _float(), MODELS))
-
-
-def _in_order(runs: tuple[Recorded, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(run.release for run in runs))
 
 
 def _runs(release: str, runs: list[Recorded]) -> str:

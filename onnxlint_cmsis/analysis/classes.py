@@ -1006,17 +1006,11 @@ def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:
     around them. `fills` gives the new elements of constants; data that layers read counts as finite.
     Dimensions that are pinned already have to be marked so.
     """
-    view = NewLaneView(context)
-    nodes = context.graph.nodes
+    graph, view = context.graph, NewLaneView(context)
     with np.errstate(all="ignore"):
-        for index in sorted(_region(context.graph, view, risks)):
-            _carry(nodes[index], view)
-
-
-def _region(graph: Graph, view: NewLaneView, risks: Iterable[Node]) -> set[int]:
-    """Nodes between two layers, and nodes that compute the layers' constants."""
-    after = _reached([node.index for node in risks], lambda node: _readers(graph, node), graph)
-    return _reached(after, lambda node: _makers(graph, view, node), graph)
+        after = _reached([node.index for node in risks], lambda node: _readers(graph, node), graph)
+        for index in sorted(_reached(after, lambda node: _makers(graph, view, node), graph)):
+            _carry(graph.nodes[index], view)
 
 
 def _reached(start: Iterable[int], around: Callable[[Node], Iterator[Node]], graph: Graph) -> set[int]:

@@ -373,11 +373,14 @@ def ram_need(
     peak = peak_of(uses)
     number = min(max(peak.step, 0), max(len(uses.steps) - 1, 0))
     alive = [buffer for buffer in peak.alive if buffer not in uses.scratch]
+    parts = ("head", arena.head), ("tail", arena.tail)
+    if arena.needed > arena.used:
+        parts = ("while the plan is made", arena.needed), ("later", arena.used)
     return RamNeed(
         target.label,
         room,
         arena.needed,
-        _parts(arena),
+        parts,
         uses.steps[number].label if uses.steps else "",
         tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in alive),
         sum(uses.sizes[buffer] for buffer in peak.alive if buffer in uses.scratch),
@@ -385,13 +388,6 @@ def ram_need(
         places[number] if places else Location(model.path),
         TFLM_BESIDE,
     )
-
-
-def _parts(arena: ArenaLayout) -> tuple[tuple[str, int], ...]:
-    """Head and tail, or what decides while the plan is made."""
-    if arena.needed > arena.used:
-        return (("while the plan is made", arena.needed), ("later", arena.used))
-    return (("head", arena.head), ("tail", arena.tail))
 
 
 def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:

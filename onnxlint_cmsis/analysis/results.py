@@ -118,7 +118,7 @@ def _owned(layers: Sequence[str]) -> dict[str, str]:
     """For each long name the part that it has more often than any other layer: `conv2d_13` of a fused name."""
     counts: dict[str, dict[str, int]] = {}
     for name in layers:
-        for part in _parts(name):
+        for part in (re.sub(_ENDING, "", part) for part in re.split("[;/]", name) if part):
             of_part = counts.setdefault(part, {})
             of_part[name] = of_part.get(name, 0) + 1
     best: dict[str, tuple[int, str]] = {}
@@ -128,10 +128,6 @@ def _owned(layers: Sequence[str]) -> dict[str, str]:
         if alone and len(owner) > LONGEST and of_part[owner] >= best.get(owner, (0, ""))[0]:
             best[owner] = of_part[owner], part
     return {name: part for name, (_, part) in best.items()}
-
-
-def _parts(name: str) -> list[str]:
-    return [re.sub(_ENDING, "", part) for path in name.split(";") for part in path.split("/") if part]
 
 
 def _endings(names: Sequence[str]) -> dict[str, str]:

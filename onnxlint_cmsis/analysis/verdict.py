@@ -168,14 +168,9 @@ def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
     for verdict in given:
         key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time))
         groups.setdefault(key, []).append(verdict)
-    return tuple(
-        sorted((VerdictLine(tuple(group)) for group in groups.values()), key=lambda line: _rank(line.verdicts[0]))
-    )
-
-
-def _rank(verdict: TargetVerdict) -> int:
     words = [*WORDS.values(), WITHOUT, RUNS]
-    return words.index(verdict.word)
+    lines = (VerdictLine(tuple(group)) for group in groups.values())
+    return tuple(sorted(lines, key=lambda line: words.index(line.verdicts[0].word)))
 
 
 def cpu_of(label: str) -> str:

@@ -299,6 +299,8 @@ def _met(entry: str, kernel: str, values: Values, target: Target) -> tuple[tuple
         truth = hazard.meets(values)
         if truth is not False and not hazard.caller and hazard.kind != INEXACT:
             (met if truth else open_).append(hazard)
+    if met:  # what a division by a size of 0 leaves open matters no more
+        open_ = [hazard for hazard in open_ if hazard.unknown(values)]
     return tuple(met), tuple(open_)
 
 

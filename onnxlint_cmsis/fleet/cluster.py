@@ -61,7 +61,9 @@ def on_dask(address: str) -> Doing:
 
     def doing(tasks: deque[Task]) -> Iterator[tuple[Task, Any]]:
         name = f"onnxlint-cmsis-{uuid.uuid4().hex}"
-        with _client(address) as client:
+        with _dask_team_told(address):
+            client = Client(address, timeout=PATIENCE)
+        with client:
             with _dask_team_told(address):
                 client.register_plugin(ModelProcesses(), name)
             try:
@@ -105,11 +107,6 @@ def _answer(client: Any, future: Any) -> Any:
             return future.result()
         except KilledWorker:
             return Ended("with the workers of the cluster that had it, one after the other", frozenset())
-
-
-def _client(address: str) -> Any:
-    with _dask_team_told(address):
-        return Client(address, timeout=PATIENCE)
 
 
 @contextlib.contextmanager

@@ -242,7 +242,9 @@ def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
     size, start, end = context.size(axis), limits.start, limits.end
     if start == 0 and end >= TO_THE_END and limits.step == 1:
         return axis
-    first, last = _range(size, limits)
+    total = size or 0
+    first = start + total if start < 0 else start
+    last = end + total if end < 0 else min(end, total)
     if size is None or limits.step != 1 or not 0 <= first < last or size < end < TO_THE_END:
         context.pin(axis, f"sliced from {start} to {end} by {limits.step}, which is not followed")
         return context.fixed(None, "a slice of a locked axis")
@@ -252,13 +254,6 @@ def slice_axis(context: Context, axis: Dimension, limits: Limits) -> Dimension:
     if end < TO_THE_END:
         context.name("ends", limits.element, *_limit(end, [*before, *taken], after))
     return taken[0]
-
-
-def _range(size: Size, limits: Limits) -> tuple[int, int]:
-    """First element and the one after the last, counted from the front."""
-    total = size or 0
-    first = limits.start + total if limits.start < 0 else limits.start
-    return first, limits.end + total if limits.end < 0 else min(limits.end, total)
 
 
 def _limit(value: int, front: list[Dimension], back: list[Dimension]) -> tuple[list[Dimension], int]:

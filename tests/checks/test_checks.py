@@ -392,6 +392,7 @@ def test_one_channel_taken_as_depthwise_may_become_a_convolution(told: Told) -> 
         ({"group": 4, "pads": [1, 1, 1, 3]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN302"}),
         ({"group": 4, "pads": [1, 1, 1, 2], "strides": [2, 2]}, (4, 1, 3, 3), [1, 4, "H", "W"], {"CNN005"}),
         ({"pads": [1, 1, 1, 1]}, (4, 4, 3, 3), [1, 4, "H", "W"], {"CNN005"}),  # above 65535 it is cut off
+        ({}, (4, 0, 3, 3), [1, 0, 8, 8], set()),  # no size is unknown where one is 0
     ],
 )
 def test_a_hazard_that_symbolic_sizes_leave_open_is_told(

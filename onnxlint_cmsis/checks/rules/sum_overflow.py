@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.cmsis_nn.library import sums_in_32_bits
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
@@ -54,17 +54,12 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     bounds: dict[int, SumBound | None] = {}
     for layer in subject.layers():
         index = layer.layer.node.index
-        if not layer.layer.assumed and layer.route.kernel and _in_32_bits(layer):
+        if not layer.layer.assumed and layer.route.kernel and sums_in_32_bits(layer.layer.call, layer.target):
             if index not in bounds:
                 bounds[index] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed)
             bound = bounds[index]
             if bound is not None:
                 yield replace(layer.say(_text(bound)), targets=(layer.target.label,), remedy=REMEDY)
-
-
-def _in_32_bits(layer: Subject) -> bool:
-    """Whether a layer's kernel keeps some sum in 32 bits to the end."""
-    return sums_in_32_bits(layer.layer.call, layer.target)
 
 
 def _text(bound: SumBound) -> str:

@@ -258,7 +258,9 @@ class _Walk:
         start, size = table.span
         self._add(FlatObject(start, start + size, tuple(at for at, _ in offsets), table.vtable.offset))
         self._add(FlatObject(table.vtable.offset, table.vtable.offset + table.vtable.length))
-        if table.slots() - _known(table.kind):
+        named = SCHEMA.fields(table.kind).values()
+        types = {field.slot - 1 for field in named if field.type in UNIONS}
+        if table.slots() - types - {field.slot for field in named}:
             self.frozen = min(self.frozen, start)
         for at, kind in offsets:
             self.refer(at, kind)
@@ -278,12 +280,6 @@ def _offsets(table: Table) -> Iterator[tuple[int, str]]:
         position = table.position(name)
         if position and field.type not in SCALARS:
             yield position, table.union(name) if field.type in UNIONS else field.type
-
-
-def _known(kind: str) -> set[int]:
-    """Slots of a table that the schema names, with those of unions' types."""
-    named = SCHEMA.fields(kind).values()
-    return {field.slot for field in named} | {field.slot - 1 for field in named if field.type in UNIONS}
 
 
 # A ZIP archive behind a flatbuffer, as TensorFlow Lite's metadata tools append one with labels and vocabularies.

@@ -348,7 +348,8 @@ def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> Tflit
     if index >= len(codes):
         raise SCHEMA.damaged(f"an operator names operator code {index}; the file has {len(codes)}")
     op, custom_code, version = codes[index]
-    options_type, options = _options(operator)
+    name = "builtin_options" if operator.union("builtin_options") != "NONE" else "builtin_options_2"
+    options = operator.table(name)
     return TfliteOperator(
         op=op,
         custom_code=custom_code,
@@ -356,18 +357,11 @@ def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> Tflit
         inputs=operator.ints("inputs"),
         outputs=operator.ints("outputs"),
         intermediates=operator.ints("intermediates"),
-        options_type=options_type,
-        options=options,
+        options_type=operator.union(name),
+        options={field: options.value(field) for field in options.fields} if options else {},
         span=operator.span,
         custom_options=operator.bytes_of("custom_options"),
     )
-
-
-def _options(operator: Table) -> tuple[str, dict[str, Value]]:
-    """Name and values of an operator's options, from whichever union holds them."""
-    name = "builtin_options" if operator.union("builtin_options") != "NONE" else "builtin_options_2"
-    kind, table = operator.union(name), operator.table(name)
-    return kind, {field: table.value(field) for field in table.fields} if table else {}
 
 
 def _signature(signature: Table) -> ModelSignature:

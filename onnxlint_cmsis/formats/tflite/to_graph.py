@@ -131,7 +131,9 @@ class _Builder:
             shape = tuple(None if size < 0 else size for size in tensor.shape)
             self.tensors[key] = Tensor(key, elem_type(tensor), shape)
             if tensor.quantization:
-                self.quantization[key] = _along_its_axes(tensor.quantization, len(shape))
+                # scales of a vector lie along it, whatever axis the file gives: converters write the weights' axis
+                axis = 0 if len(shape) == 1 else tensor.quantization.axis
+                self.quantization[key] = tensor.quantization._replace(axis=axis)
             if self.model.is_constant(tensor):
                 self.constants[key] = constant(self.model, tensor, key)
             if tensor.is_variable:
@@ -197,11 +199,6 @@ def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
         seen |= {name, key}
         keys.append(f"{path}/{key}" if path else key)
     return tuple(keys)
-
-
-def _along_its_axes(stored: StoredQuantization, rank: int) -> StoredQuantization:
-    """Scales of a vector lie along it, whatever axis the file gives: converters write that of the weights there."""
-    return stored._replace(axis=0) if rank == 1 else stored
 
 
 def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:
