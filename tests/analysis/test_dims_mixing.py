@@ -93,11 +93,11 @@ def test_pooling_keeps_the_channels() -> None:
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 
-def test_indices_of_a_pool_count_the_channels() -> None:
+def test_indices_of_a_pool_count_the_channels(told: Told) -> None:
     build, data = stem()
     pooled, indices = build.op("MaxPool", data, kernel_shape=[2, 2], out=["pooled", "indices"], name="pool")
     dimensions = prove(build, head(build, pooled), indices)
-    assert "pool: the indices of MaxPool count elements across all axes" in reasons(dimensions, "stem_0", 1)
+    told(reasons(dimensions, "stem_0", 1))
 
 
 @pytest.mark.parametrize(("opset", "axis", "locked"), [(17, 1, True), (17, 0, False), (11, 0, True), (11, 1, True)])

@@ -288,7 +288,7 @@ def test_a_setting_is_added_by_one_row(tmp_path, told):
     told(copy.python(*program, "--help").stdout)
     shown = copy.python(*program, "--config", "top-speed=7", "--house", "blue", "--show-settings").stdout
     assert "top-speed = 7  # --config\n" in shown
-    assert 'house = "blue"  # command line\n' in shown
+    told(shown)
     (tmp_path / "onnxlint-cmsis.toml").write_text("top-speed = 'fast'\n")
     told(copy.python(*program, "--show-settings").stderr)
     (tmp_path / "onnxlint-cmsis.toml").write_text("")

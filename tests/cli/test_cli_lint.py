@@ -129,11 +129,11 @@ def test_an_internal_error_is_one_line_and_the_other_files_go_on(capsys, told):
     code, out, err = lint(capsys, "boom.onnx", "miss.onnx", "--output-format", "concise")
     assert code == 2
     told(err)
-    assert out.startswith("miss.onnx: CNN102 warning ")
+    told(out)
 
 
-def test_verbose_shows_where_an_internal_error_happened(capsys):
-    assert 'raise RuntimeError("something\\nbroke")' in lint(capsys, "boom.onnx", "-v")[2]
+def test_verbose_shows_where_an_internal_error_happened(capsys, told):
+    told(lint(capsys, "boom.onnx", "-v")[2])
 
 
 def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch, told):
@@ -245,13 +245,13 @@ def test_show_files(fake, capsys):
     assert fake.paths == []
 
 
-def test_show_settings_tells_values_and_origins(fake, capsys, tmp_path):
+def test_show_settings_tells_values_and_origins(fake, capsys, tmp_path, told):
     (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["m4"]\nlevels = {CNN102 = "note"}\n')
     argv = ("clean.onnx", "--show-settings", "--fail-on", "error", "--config", "levels.CNN1=error")
     out = lint(capsys, *argv)[1].splitlines()
     file = str(tmp_path / "onnxlint-cmsis.toml")
     assert f'targets = ["m4"]  # {file}' in out
-    assert 'fail-on = "error"  # command line' in out
+    told(out)
     assert 'release = "7.0.0"  # default' in out
     assert f'levels = {{"CNN102" = "note", "CNN1" = "error"}}  # {file}, --config' in out
     assert fake.paths == []

@@ -65,13 +65,13 @@ def test_folders_are_searched_for_both_formats(run, tmp_path):
     assert run("--show-files", ".")[1].split() == ["a.tflite", "b.onnx"]
 
 
-def test_each_format_has_its_runtime(run, tmp_path):
+def test_each_format_has_its_runtime(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(broadcast())
     shown = run("--show-settings", "a.tflite")[1]
     assert 'release = "main"  # tflm@90b983c2' in shown
     assert 'release = "7.0.0"  # default' in run("--show-settings", "a.onnx")[1]
     assert 'release = "7.0.0"  # command line' in run("--show-settings", "--release", "7.0.0", "a.tflite")[1]
-    assert 'release = "cmsis5-5.9.0"  # tvm@513c2be0' in run("--show-settings", "--runtime", "tvm", "a.onnx")[1]
+    told(run("--show-settings", "--runtime", "tvm", "a.onnx")[1])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_layers_of_a_tflite_file(run, tmp_path, told):
     note, *_, table = text.split("\n\n")
     told(" ".join(note.split()))
     target, head, line = table.splitlines()[:3]
-    assert target == "cortex-m4, CMSIS-NN main, gcc"
+    told(target)
     assert head.split()[:3] == ["layer", "kernel", "input"]
     assert line.split()[:2] == ["CONV_2D#0", row["kernel"]]
     assert row["node"] == "CONV_2D#0"
@@ -217,11 +217,11 @@ def test_an_empty_file_is_called_empty(run, tmp_path, told):
     told(out)
 
 
-def test_compare_pairs_a_tflite_file_with_an_onnx_model_by_cpu(run, tmp_path):
+def test_compare_pairs_a_tflite_file_with_an_onnx_model_by_cpu(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     options = ["--target", "cortex-m4", "a.tflite", "a.onnx"]
-    assert "CMSIS-NN main, gcc -> CMSIS-NN 7.0.0, gcc" in " ".join(run("compare", *options)[1].split())
+    told(" ".join(run("compare", *options)[1].split()))
     report = json.loads(run("compare", "--output-format", "json", *options)[1])
     figures = {
         figure["metric"]: (figure["before"], figure["after"]) for figure in report["figures"] if figure["target"]
@@ -281,7 +281,7 @@ def test_memory_of_an_onnx_model_is_that_of_its_plan(run, tmp_path, told):
     assert {target["basis"] for target in json.loads(text)["targets"]} == {"lower bound"}
 
 
-def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
+def test_memory_of_a_build_without_cmsis_nn(run, tmp_path, told):
     (tmp_path / "a.tflite").write_bytes(write(conv_model()))
     for build, functions in (("SPEED", ["arm_convolve_wrapper_s8"]), ("NONE", [])):
         options = ("--target", "m4", "--config", f"cmsis-nn-build={build}", "--output-format", "json", "a.tflite")
@@ -289,7 +289,7 @@ def test_memory_of_a_build_without_cmsis_nn(run, tmp_path):
         assert json.loads(run("memory", *options)[1])["cmsis_nn_build"] == build
     out = run("-v", "--config", "cmsis-nn-build=NONE", "a.tflite")[1]
     assert "reference code alone" in " ".join(out.split())
-    assert out.startswith("a.tflite: RUNS, without CMSIS-NN on ")
+    told(out)
     assert "CNN4" not in out
 
 

@@ -93,18 +93,18 @@ def test_lfs_pointer(tmp_path):
 
 
 @pytest.mark.parametrize("missing", [1, 30, 1000, 1100])
-def test_truncated(missing):
+def test_truncated(missing, told):
     data = conv_model().SerializeToString()
     error = refuse("m.onnx", data=data[:-missing])
     assert error.kind == "not-a-model"
-    assert "the file is truncated" in error.message
+    told(error.message)
     assert "at byte" in error.message
 
 
-def test_a_field_too_long_for_its_message_is_no_truncation():
+def test_a_field_too_long_for_its_message_is_no_truncation(told):
     inner = b"\x0a\x7f\x00"
     error = refuse("m.onnx", data=length_delimited(0x3A, inner) + b"\x08\x08")
-    assert error.message == "not an ONNX model: a field longer than its message at byte 2"
+    told(error.message)
 
 
 def nested(levels):
