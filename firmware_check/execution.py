@@ -72,12 +72,16 @@ def observe(
     last one lies deepest is the chain, since wrappers and kernels call each other there.
     """
     tree: list[Traced] = []
+    static: set[str] = set()
 
     def descend(parent: int, depth: int, around: str) -> None:
         for number, call in calls.items():
             if call.parent != parent:
                 continue
-            name = names.get(call.address, (f"0x{call.address:08x}", False))[0].split(".", 1)[0]  # a clone has a suffix
+            symbol, public = names.get(call.address, (f"0x{call.address:08x}", False))
+            name, dot, _ = symbol.partition(".")  # a clone has a suffix, and is static whatever it was made of
+            if not public and not dot:
+                static.add(name)
             if name == around or "_get_buffer_size" in name:
                 descend(number, depth, around)
                 continue
@@ -88,7 +92,8 @@ def observe(
     descend(0, 0, "")
     if ways:
         return _by_ways(tuple(tree), ways)
-    chain = tuple(dict.fromkeys(t.name for t in tree if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name)))
+    kernels = (t.name for t in tree if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name))
+    chain = tuple(dict.fromkeys(name for name in kernels if name not in static))
     statics = [t.name for t in tree if t.name in _STATIC_KERNELS]
     return Observed(tuple(tree), chain, statics[-1] if statics else (chain[-1] if chain else ""))
 

@@ -196,6 +196,15 @@ def test_a_function_that_both_sources_of_the_trace_saw_counts_once() -> None:
     assert seen.effective == "depthwise_conv_s8_generic"
 
 
+def test_a_static_function_is_no_kernel_of_the_chain() -> None:
+    """Those of arm_transpose_s8.c are named as kernels are; a clone that the compiler makes of a kernel stays one."""
+    names = {16: ("arm_transpose_s8", True), 32: ("arm_transpose_s8_default", False), 48: ("arm_pad_s8.part.0", False)}
+    calls = {1: Call(0, 16, 1, 1, 0, 0), 2: Call(1, 32, 1, 1, 0, 0), 3: Call(0, 48, 1, 1, 0, 0)}
+    seen = observe(calls, names, frozenset())
+    assert [call.name for call in seen.tree] == ["arm_transpose_s8", "arm_transpose_s8_default", "arm_pad_s8"]
+    assert seen.chain == ("arm_transpose_s8", "arm_pad_s8")
+
+
 @pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "6.0.0", "7.0.0", "main"])
 def test_the_generated_c_follows_the_release(release: str, tmp_path: Path) -> None:
     from firmware_check.boards import BOARDS
