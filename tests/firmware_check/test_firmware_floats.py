@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
+from firmware_check.compilers import CLANG
 from firmware_check.emit import model_source
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.float_calls import TWINS, float_step
@@ -134,6 +135,10 @@ def test_a_library_without_the_functions_is_refused(tmp_path: Path) -> None:
     done = check(network(tmp_path), "--assume", "f32")
     assert done.returncode == 2
     assert "has no functions for f32; --cmsis-nn DIR names a checkout of main" in done.stderr
+
+
+def test_clang_takes_as_few_bytes_for_an_enumeration_as_the_calls_of_gcc() -> None:
+    assert all("-fshort-enums" in flags for flags in (CLANG.flags, CLANG.float_flags))
 
 
 # Packed weights, bounds, ways.
