@@ -1,5 +1,8 @@
 """The first line against what devices did: firmware of TensorFlow Lite Micro, its own build, and functions under QEMU.
 
+84 models of others, 132 made ones, 168 of a converter and 148 of single functions come from a folder `shared`; PyPI's
+tflite-micro runs 276 files that are drawn here.
+
 A device tells one of three: the model stops, it gives wrong values or writes past a buffer, or it is right.
 """
 
@@ -7,8 +10,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -17,8 +22,11 @@ from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.api import lint
 from onnxlint_cmsis.ground.findings import Effect
 from support import paths
+from support.tflm_agreement import held
+from support.tflm_drafts import random_file
 
-pytestmark = pytest.mark.skipif(not paths.SHARED.exists(), reason="needs what devices did in a folder `shared`")
+needs_shared = pytest.mark.skipif(not paths.SHARED.exists(), reason="needs what devices did in a folder `shared`")
+needs_wheel = pytest.mark.skipif(find_spec("tflite_micro") is None, reason="the wheel tflite-micro is not installed")
 STOPS, WRONG, UNKNOWN = (WORDS[effect] for effect in (Effect.STOPS, Effect.WRONG, Effect.UNKNOWN))
 CHECKS = "in builds with checks"
 RIGHT = (RUNS, WITHOUT, WORDS[Effect.REFERENCE])
@@ -57,6 +65,7 @@ def firmware_rows() -> Iterator[tuple[dict[str, Any], str]]:
         yield row, word(f"{folder_of(row['model'])}/{row['model']}", **settings)
 
 
+@needs_shared
 def test_firmware_of_tensorflow_lite_micro() -> None:
     seen = dict.fromkeys(("stops", "wrong", "right", "other build", "own operator", "reference"), 0)
     for row, said in firmware_rows():
@@ -85,6 +94,7 @@ def test_firmware_of_tensorflow_lite_micro() -> None:
     }  # fmt: skip
 
 
+@needs_shared
 @pytest.mark.parametrize("build", ["NONE", "SPEED"])
 def test_files_of_a_stock_converter(build: str) -> None:
     """The truth is that of a build without CMSIS-NN, whose kernels may refuse more, and never less."""
@@ -101,6 +111,7 @@ def test_files_of_a_stock_converter(build: str) -> None:
     assert (len(lines), refused_too) == (168, {"NONE": 0, "SPEED": 6}[build])
 
 
+@needs_shared
 def test_functions_under_qemu() -> None:
     seen = dict.fromkeys(("stops", "wrong", "right"), 0)
     for row in map(json.loads, (DEVICE / "truth.jsonl").read_text(encoding="utf-8").splitlines()):
@@ -110,3 +121,18 @@ def test_functions_under_qemu() -> None:
         assert said in {"stops": (STOPS,), "wrong": (WRONG,), "right": RIGHT}[what], (row, said)
         seen[what] += 1
     assert seen == {"stops": 48, "wrong": 172, "right": 579}
+
+
+@needs_wheel
+def test_files_that_the_wheel_runs() -> None:
+    """The wheel is a build without checks and without CMSIS-NN; where it runs a file, its values are the reference."""
+    seen: Counter[str] = Counter()
+    for file in held(3, seed=1000):
+        (verdict,) = lint(random_file(file.seed, file.op), targets=["cortex-m4"], cmsis_nn_build="NONE").verdicts
+        stops = verdict.word == STOPS and verdict.condition != CHECKS
+        told = verdict.word == UNKNOWN or stops == (file.outcome != "runs")
+        assert told, (file.op, file.seed, file.outcome, file.printed, verdict)
+        seen[f"{verdict.word}{f' {CHECKS}' if verdict.condition == CHECKS else ''}"] += 1
+    assert seen.total() == 276
+    assert seen[UNKNOWN] <= 14
+    assert seen[STOPS] >= 40
