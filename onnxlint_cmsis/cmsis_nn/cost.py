@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import ceil, prod
 
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, table_for
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, spread_of, table_for
+from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, add, sizes_of, without_bias
@@ -208,7 +209,7 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)
-    total, known = 0.0, counted.covered
+    total, known = 0.0, counted.covered and not spread_of(call, target, taken)
     for name, times in counted.counts.items():
         instructions = table.get(name)
         if instructions is None:
@@ -240,6 +241,9 @@ class _Counted(NamedTuple):
 
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     """None where a size is unknown, or the loops of the last kernel of the route."""
+    if call.floating is not None:
+        counted = float_counts(call, target.isa, taken)
+        return None if counted is None else _Counted(counted, True, 1, {})
     sizes = sizes_of(call)
     reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"
     kernel = kernel_of(REVERSED if reversed_ else taken.effective, target.isa, target.release)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from onnxlint_cmsis.cmsis_nn.float.loops import DATA, data_decide, float_counts
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -32,8 +33,23 @@ def table_of(release: str, isa: Isa) -> dict[str, float] | None:
     if not path.exists():
         return None
     read = json.loads(path.read_text(encoding="utf-8"))
-    later: dict[str, float] = read.get("later", {}).get("instructions", {})
-    return {**read["instructions"], **later}
+    parts = (read, read.get("later", {}), read.get("float", {}))
+    return {name: number for part in parts for name, number in part.get("instructions", {}).items()}
+
+
+@cache
+def _spreads(release: str, isa: Isa) -> dict[str, float]:
+    path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
+    spreads: dict[str, float] = json.loads(path.read_text(encoding="utf-8")).get("float", {}).get("within", {})
+    return spreads
+
+
+def spread_of(call: KernelCall, target: Target, taken: Route) -> float:
+    """By what share a call's number may be off where its function has no one number; 0 for others.
+
+    Functions for f32 and f16 whose shapes held apart were off by more than the limits of lab/fit_float.py.
+    """
+    return _spreads(target.release, target.isa).get(taken.kernel, 0.0) if call.floating is not None else 0.0
 
 
 def table_for(target: Target, kernel: str) -> dict[str, float] | None:
@@ -70,11 +86,27 @@ ENDS = ("least", "most")
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
     """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
     table = table_for(target, taken.effective)
+    if call.floating is not None:
+        return _float_range(call, target, taken, table or {})
     ends = ends_of(call, target.isa, taken)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
         return None
     least, most = (round(sum(times * table[name] for name, times in counts.items())) for counts in ends)
     return least, most
+
+
+def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
+    """Least and most of a call for f32 or f16: by its data, or by how far off its number may be."""
+    spread = spread_of(call, target, taken)
+    decided = data_decide(call, target.isa)
+    if not spread and not decided:
+        return None
+    kinds = [float_counts(call, target.isa, taken, data) for data in (DATA if decided else ("",))]
+    known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
+    if len(known) < len(kinds):
+        return None
+    numbers = [sum(times * table[name] for name, times in counts.items()) for counts in known]
+    return round(min(numbers) * (1 - spread)), round(max(numbers) * (1 + spread))
 
 
 def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
@@ -137,11 +169,15 @@ KERNELS = {
     "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
+_FLOAT_ENDS = ("_f32", "_f16")
+_FLOAT_DATA = ("arm_softmax", "arm_nn_softmax", "arm_nn_activation")
 
 
 def range_reason(kernel: str) -> str:
     """What decides between the least and the most instructions of a kernel, as a clause; empty for one number."""
     row = KERNELS.get(kernel)
+    if row is None and kernel.endswith(_FLOAT_ENDS):
+        return _DATA if kernel.startswith(_FLOAT_DATA) else "which its shape alone does not tell closer"
     return row.decides if row else ""
 
 

@@ -268,7 +268,7 @@ _FLOAT_ROUTES = {
     "convolve_1x1": "convolution",
     "convolve_1_x_n": "convolution",
     "convolve": "convolution",
-    "depthwise": "depthwise",
+    "depthwise": "convolution",
     "fully_connected": "others",
     "batch_matmul": "others",
     "max_pool": "others",
@@ -313,9 +313,9 @@ def hazards(family: Family) -> tuple[Hazard, ...]:
 
 @cache
 def _floats() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, others
+    from onnxlint_cmsis.cmsis_nn.float import convolution, others
 
-    return (*convolution.CONVOLUTION_HAZARDS, *depthwise.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
+    return (*convolution.CONVOLUTION_HAZARDS, *convolution.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
 
 
 @cache
@@ -404,9 +404,9 @@ def delegations(family: Family) -> tuple[Delegation, ...]:
     """The rows of a family."""
     if family is not FLOAT:
         return DELEGATIONS
-    from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, others
+    from onnxlint_cmsis.cmsis_nn.float import convolution, others
 
-    return (*convolution.CONVOLUTION_DELEGATIONS, *depthwise.DEPTHWISE_DELEGATIONS, *others.OTHERS_DELEGATIONS)
+    return (*convolution.CONVOLUTION_DELEGATIONS, *convolution.DEPTHWISE_DELEGATIONS, *others.OTHERS_DELEGATIONS)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Convolutions of f32 and f16: routes, scratch, hazards.
+"""Convolutions and depthwise layers of f32 and f16: routes, scratch, hazards.
 
 Read at commit 99f736a6, `main`; the functions came with 91f84c80. Both types have the same code, written twice, but for
 the block of packed weights and the lines. `f32` and `f16` name the rows of each.
@@ -7,6 +7,7 @@ the block of packed weights and the lines. `f32` and `f16` name the rows of each
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.conditions import (
+    CH_MULT,
     COLS,
     CTX_SIZE,
     FILTER_1X1,
@@ -23,12 +24,14 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     OFFSET_W,
     OUT_C,
     OUT_H,
+    OUT_N,
     OUT_W,
     PACKED,
     PAD_H,
     PAD_W,
     STRIDE_H,
     STRIDE_W,
+    TAPS,
     TRUE,
     UNIT_DILATION,
     UNIT_STRIDE,
@@ -45,6 +48,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     minimum,
     named,
     not_,
+    round_up,
     term,
     unequal,
 )
@@ -468,3 +472,172 @@ def _transposed_hazard(kind: FloatType) -> tuple[Hazard, ...]:
 CONVOLUTION_HAZARDS = tuple(
     row for kind in FLOAT_TYPES for row in (*_convolution_hazards(kind), *_transposed_hazard(kind))
 )
+
+
+# Depthwise layers: routes and scratch.
+
+
+_DEPTHWISE = f"{CONVOLUTION}arm_depthwise_conv"
+_MOST_WINDOWS = 4
+"""Rows of a tile: ARM_NN_DW_NT_T_*_TILE_ROWS."""
+_THRESHOLDS = {"gcc": 1, "armclang": 8}
+"""Output channels from which MVE code makes a convolution of one input channel (arm_nnsupportfunctions.h:83-87)."""
+
+_SINGLE = all_of(equal(CH_MULT, 1), UNIT_DILATION)
+_K3 = all_of(
+    equal(IN_N, 1),
+    equal(OUT_N, 1),
+    equal(FILTER_W, 3),
+    equal(FILTER_H, 1),
+    equal(IN_H, 1),
+    equal(OUT_H, 1),
+    _SINGLE,
+    UNIT_STRIDE,
+    NO_PADDING,
+)
+"""arm_depthwise_conv_opt_f32.h:98-100."""
+_2X5 = all_of(
+    equal(FILTER_W, 5), equal(FILTER_H, 2), equal(IN_H, 2), equal(OUT_H, 1), UNIT_DILATION, UNIT_STRIDE, NO_PADDING
+)
+"""arm_depthwise_conv_opt_f16.h:156-158; f32 has no such kernel."""
+_3X3 = all_of(greater(IN_N, 0), equal(IN_N, OUT_N), equal(FILTER_W, 3), equal(FILTER_H, 3), _SINGLE)
+"""arm_depthwise_conv_opt_f32.h:154-155."""
+
+
+def _depthwise_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
+    filter_bytes = round_up(OUT_C, kind.block) * TAPS * kind.bytes
+    as_convolution = {"filter_dims.c": IN_C}
+    to_conv = [
+        row
+        for compiler, threshold in _THRESHOLDS.items()
+        for case in convolution_sizes(kind)
+        for row in sized(
+            filter_bytes + case.size.substitute(as_convolution),
+            kind.size_function("depthwise_conv", (71, 71), MVE_ONLY)._replace(compilers=(compiler,)),
+            all_of(equal(IN_C, 1), at_least(OUT_C, threshold), case.when.substitute(as_convolution)),
+        )
+    ]
+    tile = sized(_MOST_WINDOWS * TAPS * IN_C * kind.bytes, kind.size_function("depthwise_conv", (107, 107)), _SINGLE)
+    return (*to_conv, *tile, ScratchSize(term(0), kind.size_function("depthwise_conv", (97, 97))))
+
+
+def _depthwise_route(kind: FloatType) -> Wrapper:
+    function = "arm_depthwise_conv_nhwc_dispatch"
+    special = kind.at(_DEPTHWISE, function, (757, 623))._replace(specialized=True)
+    filter_bytes = round_up(OUT_C, kind.block) * TAPS * kind.bytes
+    two_rows = (Branch(kind.kernel("nn_depthwise_conv2x5_nhwc"), _2X5, special),) if kind is F16 else ()
+    to_conv = kind.kernel("depthwise_conv_nhwc_to_conv_packed")
+    tiles = kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc_nt_t")
+
+    def origin(f32: int, f16: int) -> Origin:
+        return kind.at(_DEPTHWISE, function, (f32, f16))
+
+    row = TAPS * kind.bytes
+    rows_behind = minimum((CTX_SIZE - filter_bytes) // row, POSITIONS)  # behind the filter in the buffer
+    return Wrapper(
+        entry=f"depthwise_{kind.name}",
+        function=kind.kernel("depthwise_conv_wrapper"),
+        branches=(
+            Branch(kind.kernel("nn_depthwise_conv1d_k3_nhwc"), _K3, special),
+            *two_rows,
+            Branch(kind.kernel("nn_depthwise_conv3x3_nhwc"), _3X3, special),
+            Branch(
+                tiles,
+                all_of(_SINGLE, greater(CTX_SIZE, 0), at_least(CTX_SIZE, TAPS * IN_C * kind.bytes)),
+                origin(775, 641),
+            ),
+            Branch(kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc"), _SINGLE, origin(798, 664)),
+            *(
+                Branch(
+                    to_conv,
+                    all_of(
+                        equal(IN_C, 1),
+                        at_least(OUT_C, threshold),
+                        greater(CTX_SIZE, 0),
+                        at_least(CTX_SIZE, filter_bytes + TAPS * kind.bytes),
+                    ),
+                    kind.at(_DEPTHWISE, function, (821, 687), MVE_ONLY)._replace(compilers=(compiler,)),
+                )
+                for compiler, threshold in _THRESHOLDS.items()
+            ),
+            Branch(f"arm_depthwise_conv_{kind.name}_generic", TRUE, origin(842, 708)),
+        ),
+        sizes=_depthwise_sizes(kind),
+        params="dw_conv_params",
+        absent=ABSENT,
+        uses=(
+            (tiles, tile_bytes(kind, COLS, _MOST_WINDOWS, OUT_W)),
+            (to_conv, filter_bytes + rows_behind * row),
+        ),
+    )
+
+
+DEPTHWISE_F32_ROUTE, DEPTHWISE_F16_ROUTE = map(_depthwise_route, FLOAT_TYPES)
+
+
+def _depthwise_delegations(kind: FloatType) -> tuple[Delegation, ...]:
+    plane = kind.at(f"{SUPPORT}arm_nn_depthwise_conv3x3", "arm_nn_depthwise_conv3x3_nhwc", (294, 294))
+    square = kind.kernel("nn_depthwise_conv3x3_nhwc")
+    tiles, to_conv = "depthwise_conv_nhwc_fast_chmult1_kc_nt_t", "depthwise_conv_nhwc_to_conv_packed"
+    return (
+        Delegation(square, f"depthwise_conv3x3_nhwc_valid_{kind.name}", plane, all_of(UNIT_STRIDE, NO_PADDING)),
+        Delegation(square, f"depthwise_conv3x3_nhwc_generic_{kind.name}", plane),
+        Delegation(
+            kind.kernel(tiles), kind.kernel("nn_depthwise_conv_nt_t"), kind.at(_DEPTHWISE, f"arm_{tiles}", (595, 228))
+        ),
+        Delegation(
+            kind.kernel(to_conv),
+            kind.kernel("nn_mat_mult_nt_n_packed"),
+            kind.at(_DEPTHWISE, f"arm_{to_conv}", (405, 377)),
+        ),
+    )
+
+
+DEPTHWISE_DELEGATIONS = tuple(row for kind in FLOAT_TYPES for row in _depthwise_delegations(kind))
+
+
+# Depthwise kernels that never compare a column or row with the size of the input. Each call returns success.
+
+
+def _depthwise_hazards(kind: FloatType) -> tuple[Hazard, ...]:
+    what = (
+        "The kernel is chosen for its padding in front, which is 0, and never compares a position with the size of the "
+        "input."
+    )
+    brief, way_round = "reads past its input where there is padding behind", "Pad by arm_pad_* in front of the layer."
+    wide, high = greater(OUT_W, IN_W - 2), greater(OUT_H, IN_H - 2)
+    overreads = [
+        ("dw-k3-padding-after", "arm_nn_depthwise_conv1d_k3_nhwc", "arm_nn_depthwise_conv1d_k3", (35, 35), wide),
+        (
+            "dw-3x3-padding-after",
+            "depthwise_conv3x3_nhwc_valid",
+            "arm_nn_depthwise_conv3x3",
+            (139, 139),
+            any_of(wide, high),
+        ),
+    ]
+    if kind is F16:
+        wide = greater(OUT_W, IN_W - 4)
+        overreads.append(
+            ("dw-2x5-padding-after", "arm_nn_depthwise_conv2x5_nhwc", "arm_nn_depthwise_conv2x5", (0, 51), wide)
+        )
+    return typed(
+        kind,
+        *(
+            Hazard(
+                id=name,
+                kind="wrong-result",
+                entries=("depthwise",),
+                origin=kind.at(f"{SUPPORT}{file}", kernel, lines),
+                when=when,
+                brief=brief,
+                what=what,
+                way_round=way_round,
+                seen=BOTH_CPUS,
+            )
+            for name, kernel, file, lines, when in overreads
+        ),
+    )
+
+
+DEPTHWISE_HAZARDS = tuple(row for kind in FLOAT_TYPES for row in _depthwise_hazards(kind))

@@ -1,0 +1,140 @@
+"""Fits the instructions of functions for f32 and f16 to tests/data/cost_float.json.gz, which measure_float.py writes.
+
+`python lab/fit_float.py [--check]` writes the part `float` of `instructions/main-*.json`. Counts are exact, so that a
+least-squares fit leaves what the loops do not tell. Functions whose shapes held apart are off by more than LIMITS keep
+their largest error, and get a range.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fit_later_costs import differs
+from measure_float import FILE, MeasuredCall, calls
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.float.loops import data_decide, float_counts
+from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.loops import Counts
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.ground.types import Function, Isa
+
+RELEASE = "main"
+ISAS = (Isa.DSP, Isa.MVE)
+SCALE = {Isa.DSP: 1.0, Isa.MVE: 1.28}
+"""Numbers for MVE are 1.28 times the instructions, as the clock of the emulated board counts them for integers too."""
+CALLER = {Isa.DSP: 14, Isa.MVE: 20}
+"""Instructions that hand over the arguments: the median by which CMSIS-NN's vectors are above these counts, less 7 that
+reading their clock takes."""
+PRODUCTS = {Function.CONVOLVE, Function.DEPTHWISE, Function.FULLY_CONNECTED, Function.BATCH_MATMUL}
+FEWEST = 8
+"""Rows that a piece has to be part of: of calls with a rarer one nothing is said."""
+LIMITS = {True: 2.0, False: 5.0}
+"""Percent that 95 of 100 shapes held apart may be off: functions that multiply matrices, and others."""
+
+
+class FloatRow(NamedTuple):
+    """One measured call."""
+
+    kernel: str
+    """Function that the entry point calls."""
+    family: str
+    """Rows of one family are fitted together."""
+    counts: Counts
+    """How often each piece runs."""
+    instructions: float
+    """What it costs."""
+    limit: float
+    """Percent that it may be off."""
+
+
+def float_rows(isa: Isa, part: str) -> list[FloatRow]:
+    """The measured calls of a part, `fit` or `apart`, whose loops are known."""
+    numbers = json.loads(gzip.decompress(FILE.read_bytes()))[CPUS[isa]][part]
+    pairs = zip(calls(part), numbers, strict=True)
+    return [row for measured, number in pairs if number is not None and (row := _row(measured, number, isa))]
+
+
+def _row(measured: MeasuredCall, number: int, isa: Isa) -> FloatRow | None:
+    call, target = measured.call, parse_target(CPUS[isa], RELEASE)
+    taken = route(call, target)
+    data = f".{measured.data}" if measured.data and data_decide(call, isa) else ""
+    counts = float_counts(call, isa, taken, data)
+    if counts is None:
+        return None
+    multiplies = call.function in PRODUCTS
+    entry, _, kind = call.entry.rpartition("_")
+    family = kind if multiplies or entry == "max_pool" else call.entry
+    return FloatRow(taken.kernel, family, counts, number * SCALE[isa] + CALLER[isa], LIMITS[multiplies])
+
+
+def fit_float(rows: Iterable[FloatRow]) -> dict[str, float]:
+    """Instructions of one turn of every piece."""
+    families: dict[str, list[FloatRow]] = defaultdict(list)
+    for row in rows:
+        families[row.family].append(row)
+    table: dict[str, float] = {}
+    for every in families.values():
+        seen = Counter(name for row in every for name in row.counts)
+        members = [row for row in every if all(seen[name] >= FEWEST for name in row.counts)]
+        names = sorted({name for row in members for name in row.counts})
+        counts = np.array([[row.counts.get(name, 0) for name in names] for row in members], dtype=np.float64)
+        columns = counts / np.array([row.instructions for row in members])[:, None]
+        norms = np.linalg.norm(columns, axis=0)
+        solved = np.linalg.lstsq(columns / norms, np.ones(len(members)), rcond=1e-9)[0] / norms
+        table |= {name: round(float(value), 4) for name, value in zip(names, solved, strict=True)}
+    return dict(sorted(table.items()))
+
+
+def float_errors(rows: Iterable[FloatRow], table: Mapping[str, float]) -> dict[str, list[tuple[float, float]]]:
+    """Absolute errors and limits in percent, by function; of calls that have a piece no fit saw nothing is said."""
+    errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if row.counts.keys() <= table.keys():
+            total = sum(times * table[name] for name, times in row.counts.items())
+            errors[row.kernel].append((abs(total / row.instructions - 1) * 100, row.limit))
+    return dict(sorted(errors.items()))
+
+
+def float_costs(isa: Isa) -> dict[str, Any]:
+    """The part of a file: rows fitted, errors of the rows held apart, what has a range, instructions."""
+    rows = float_rows(isa, "fit")
+    table = fit_float(rows)
+    told, within = {}, {}
+    for kernel, pairs in float_errors(float_rows(isa, "apart"), table).items():
+        error = [value for value, _ in pairs]
+        p95 = float(np.percentile(error, 95))
+        told[kernel] = {
+            "rows": len(error),
+            "median": round(float(np.median(error)), 2),
+            "p95": round(p95, 2),
+            "max": round(max(error), 2),
+        }
+        if p95 > pairs[0][1]:
+            within[kernel] = ceil(max(error)) / 100
+    return {"rows": len(rows), "apart_error_percent": told, "within": within, "instructions": table}
+
+
+def main(argv: list[str]) -> int:
+    """Write the parts, or say which are stale."""
+    stale = []
+    for isa in ISAS:
+        file = FOLDER / f"{RELEASE}-{isa.value}.json"
+        data, fresh = json.loads(file.read_text(encoding="utf-8")), float_costs(isa)
+        if "--check" in argv:
+            stale += [file.name] * differs(data.get("float", {}), fresh)
+        else:
+            file.write_text(json.dumps({**data, "float": fresh}, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(f"{name} is stale" for name in stale))
+    return len(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

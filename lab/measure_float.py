@@ -1,0 +1,406 @@
+"""Counts the instructions of functions for f32 and f16 under QEMU, for lab/fit_float.py.
+
+`python lab/measure_float.py CMSIS_NN CPU...` builds the library as CMSIS-NN's vectors were (gcc 12.2, -O3 -std=c99) and
+calls it for the shapes that `calls` draws. A plugin of QEMU counts each instruction outside of the caller. Whoever
+changes what is drawn measures all CPUs again. gcc 12.2 does not link code for MVE: two macros are typed by an include.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair
+
+LAB = Path(__file__).parent
+FILE = LAB.parent / "tests" / "data" / "cost_float.json.gz"
+SEEDS = {"fit": 1, "apart": 2}
+RELEASE = "main"
+PART = 2000
+"""Calls of one program: what fits into the flash of the emulated boards."""
+SIGMOID, TANH, ACTIVATIONS = 33, 34, range(32, 39)
+"""Numbers of arm_nn_activation_type_flt."""
+
+
+class Board(NamedTuple):
+    """An emulated board."""
+
+    machine: str
+    """QEMU's name."""
+    flags: tuple[str, ...]
+    """Flags of gcc."""
+    flash: int
+    """Where the program starts."""
+    ram: int
+    """Where its memory starts."""
+
+
+_HALF = ("-mfloat-abi=hard", "-mfp16-format=ieee")
+BOARDS = {
+    "cortex-m4": Board("mps2-an386", ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", *_HALF), 0, 0x21000000),
+    "cortex-m7": Board("mps2-an500", ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", *_HALF), 0, 0x21000000),
+    "cortex-m33": Board("mps2-an505", ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", *_HALF), 0x10000000, 0x38000000),
+    "cortex-m55": Board("mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 0, 0x70000000),
+}
+DATA = {"": 0, "near": 1, "below": 2, "above": 3}
+"""Data of a call: random between -2 and 2; all the same; far below one another; far above 0."""
+FUNCTIONS = (
+    "convolve", "depthwise", "transpose_conv", "fully_connected", "batch_matmul", "max_pool", "avgpool",
+    "elementwise_add", "elementwise_mul", "softmax", "activation", "batch_norm", "maximum", "minimum", "pad",
+)  # fmt: skip
+"""Entry points by the number that measure_float.c gives them."""
+NO_DIMS = Dims(1, 1, 1, 1)
+
+
+class MeasuredCall(NamedTuple):
+    """What is measured."""
+
+    call: KernelCall
+    """The call."""
+    data: str
+    """Its data, a key of DATA."""
+
+
+class Window(NamedTuple):
+    """What is chosen of a layer with windows; the rest is drawn."""
+
+    taps: tuple[int, int]
+    """Height and width."""
+    dilation: int = 1
+    """Dilation of both axes."""
+    stride: int = 0
+    """Stride of both axes, 0 for any."""
+    pad: int = -1
+    """Padding of both axes, -1 for any."""
+    scratch: int = AS_ASKED
+    """Bytes of its buffer."""
+    packed: bool = False
+    """Whether its weights are packed."""
+    inputs: int = 0
+    """Input channels, 0 for any."""
+    outputs: int = 0
+    """Output channels, 0 for any."""
+    multiplier: int = 0
+    """Channel multiplier of a depthwise layer; 0 for a convolution."""
+    flat: bool = False
+    """Whether the image has one row."""
+    images: int = 0
+    """Images, 0 for any."""
+
+
+class Draw:
+    """Draws the calls of one type."""
+
+    def __init__(self, kind: str, seed: int) -> None:
+        self.kind = kind
+        self.chance = random.Random(f"{kind} {seed}")
+        self.size, self.pick = self.chance.randint, self.chance.choice
+
+    def channels(self, most: int = 48) -> int:
+        """Channels: any number, a small one, or a multiple of the lanes."""
+        return self.pick([self.size(1, most), self.size(1, 12), self.pick([4, 8, 16, 24, 32, most])])
+
+    def axis(self, taps: int, most: int, stride: int, pad: int, dilation: int) -> tuple[int, int, int, int]:
+        """Input size, output size, stride and padding along an axis; -1 draws a padding, 0 a stride."""
+        reach = (taps - 1) * dilation + 1
+        stride = stride or self.pick([1, 1, 2])
+        inputs = self.size(reach, max(most, reach + 2))
+        pad = self.size(0, min(taps - 1, 2)) if pad < 0 else pad
+        return inputs, (inputs + 2 * pad - reach) // stride + 1, stride, pad
+
+    def window(self, entry: str, window: Window) -> KernelCall:
+        """A layer with windows."""
+        dilation, multiplier, flat = window.dilation, window.multiplier, window.flat
+        most = 24 if flat else 12
+        high = (1, 1, 1, 0) if flat else self.axis(window.taps[0], most, window.stride, window.pad, dilation)
+        wide = self.axis(window.taps[1], most, window.stride, window.pad, dilation)
+        inputs, images = window.inputs or self.channels(40), window.images or self.pick([1, 1, 2])
+        outputs = inputs * multiplier if multiplier else window.outputs or self.channels()
+        filters = Dims(1, *window.taps, outputs) if multiplier else Dims(outputs, *window.taps, inputs)
+        return KernelCall(
+            f"{entry}_{self.kind}", Dims(images, high[0], wide[0], inputs), filters,
+            Dims(images, high[1], wide[1], outputs), Pair(high[2], wide[2]), Pair(high[3], wide[3]),
+            dilation=Pair(dilation, dilation), ch_mult=multiplier, bias=self.pick([True, True, False]),
+            floating=FloatCall(window.packed, window.scratch, clamped=self.pick([True, False])),
+        )  # fmt: skip
+
+    def transposed(self) -> KernelCall:
+        """A transposed convolution."""
+        taps, sizes = (self.size(1, 4), self.size(1, 4)), (self.size(1, 6), self.size(1, 6))
+        strides, dilation = (self.pick([1, 2, 3]), self.pick([1, 2])), self.pick([1, 1, 1, 2])
+        pads = self.size(0, taps[0] // 2), self.size(0, taps[1] // 2)
+        out = [
+            max(1, (size - 1) * stride + (tap - 1) * dilation + 1 - 2 * pad)
+            for size, stride, tap, pad in zip(sizes, strides, taps, pads, strict=True)
+        ]
+        inputs, outputs = self.channels(12), self.channels(20)
+        return KernelCall(
+            f"transpose_conv_{self.kind}", Dims(1, *sizes, inputs), Dims(outputs, *taps, inputs),
+            Dims(1, out[0], out[1], outputs), Pair(*strides), Pair(*pads), dilation=Pair(dilation, dilation),
+            bias=self.pick([True, True, False]), floating=FloatCall(clamped=self.pick([True, False])),
+        )  # fmt: skip
+
+    def dense(self) -> KernelCall:
+        """A fully connected layer."""
+        depth, outputs = self.pick([self.size(1, 300), self.size(1, 40)]), self.channels(40)
+        rows = self.pick([1, 1, 2, 4, 5, 8])
+        return KernelCall(
+            f"fully_connected_{self.kind}", Dims(rows, 1, 1, depth), Dims(depth, 1, 1, outputs),
+            Dims(rows, 1, 1, outputs), bias=self.pick([True, True, False]),
+            floating=FloatCall(self.pick([True, False]), clamped=self.pick([True, False])),
+        )  # fmt: skip
+
+    def product(self, *, adjoint: bool) -> KernelCall:
+        """A product of two activations."""
+        rows, columns, depth = self.size(1, 12), self.size(1, 24), self.pick([self.size(1, 40), self.size(1, 9)])
+        outer = self.size(1, 2), self.size(1, 3)
+        x, y = self.pick([(False, True), (False, True), (True, False), (True, True)]) if adjoint else (False, False)
+        packed = not adjoint and self.pick([True, False])
+        return KernelCall(
+            f"batch_matmul_{self.kind}", Dims(*outer, depth, rows), Dims(*outer, depth, columns),
+            Dims(*outer, columns, rows), bias=False,
+            floating=FloatCall(packed, clamped=self.pick([True, False]), adj_x=x, adj_y=y),
+        )  # fmt: skip
+
+    def pool(self, entry: str) -> KernelCall:
+        """A pool with windows of a plane."""
+        call = self.window(entry, Window((self.size(1, 4), self.size(1, 4)), pad=0))
+        channels = call.input_dims.c
+        return call._replace(
+            filter_dims=call.filter_dims._replace(n=1, c=1), output_dims=call.output_dims._replace(c=channels),
+            padding=Pair(0, 0), bias=False,
+        )  # fmt: skip
+
+    def row_pool(self) -> KernelCall:
+        """A maximum of 2 or 3 columns that follow each other."""
+        taps, width, channels, images = self.pick([2, 2, 3]), self.size(1, 12), self.channels(40), self.pick([1, 2])
+        return KernelCall(
+            f"max_pool_{self.kind}", Dims(images, 1, width * taps, channels), Dims(1, 1, taps, 1),
+            Dims(images, 1, width, channels), Pair(1, taps), bias=False,
+            floating=FloatCall(clamped=taps == 2 and self.pick([True, False, False])),
+        )  # fmt: skip
+
+    def flat(self, entry: str, most: int = 3000, activation: int = 0) -> KernelCall:
+        """A function of so many numbers."""
+        numbers = Dims(1, 1, 1, self.pick([self.size(1, 64), self.size(64, most)]))
+        clamped = activation == 0 and self.pick([True, False])
+        return KernelCall(
+            f"{entry}_{self.kind}", numbers, numbers, numbers, bias=False,
+            floating=FloatCall(clamped=clamped, activation=activation),
+        )  # fmt: skip
+
+    def softmax(self, longest: int) -> KernelCall:
+        """A softmax of rows."""
+        rows = Dims(self.size(1, 8), 1, 1, self.pick([2, self.size(1, 20), self.size(1, longest)]))
+        return KernelCall(f"softmax_{self.kind}", rows, NO_DIMS, rows, bias=False, floating=FloatCall())
+
+    def image(self, channels: int = 30) -> Dims:
+        """An image."""
+        return Dims(self.size(1, 2), self.size(1, 6), self.size(1, 6), self.channels(channels))
+
+    def extreme(self, entry: str) -> KernelCall:
+        """The larger or smaller of two operands, of which axes may be repeated."""
+        result = self.image(20)
+        how = self.pick(["alike", "number", "repeated", "repeated"])
+        first = second = result
+        if how == "number":
+            first, second = self.pick([(result, NO_DIMS), (NO_DIMS, result)])
+        elif how == "repeated":
+            first = Dims(*(self.pick([size, size, 1]) for size in result))
+            pairs = zip(first, result, strict=True)
+            second = Dims(*(self.pick([size, 1]) if own == size else size for own, size in pairs))
+            result = Dims(*(max(a or 0, b or 0) for a, b in zip(first, second, strict=True)))
+        return KernelCall(f"{entry}_{self.kind}", first, second, result, bias=False, floating=FloatCall())
+
+    def pad(self) -> KernelCall:
+        """Zeros around an image."""
+        image = self.image()
+        front, behind = (Dims(*(self.pick([0, 0, self.size(0, 3)]) for _ in range(4))) for _ in range(2))
+        sums = zip(image, front, behind, strict=True)
+        result = Dims(*((own or 0) + (before or 0) + (after or 0) for own, before, after in sums))
+        return KernelCall(f"pad_{self.kind}", image, NO_DIMS, result, pad_front=front, bias=False, floating=FloatCall())
+
+    def calls(self) -> Iterator[MeasuredCall]:
+        """All calls of a type."""
+        pick, size = self.pick, self.size
+
+        def conv(taps: tuple[int, int], **choice: Any) -> KernelCall:
+            return self.window("convolve", Window(taps, **choice))
+
+        def dw(taps: tuple[int, int], **choice: Any) -> KernelCall:
+            return self.window("depthwise", Window(taps, **choice))
+
+        plan: tuple[tuple[int, Callable[[], KernelCall]], ...] = (
+            (130, lambda: conv((1, 1), stride=1, pad=0, packed=pick([True, False]))),
+            (130, lambda: conv((1, 1), stride=2, pad=0, packed=pick([True, False]), inputs=size(16, 48),
+                               outputs=size(8, 48), scratch=pick([AS_ASKED, AS_ASKED, 0]))),
+            (130, lambda: conv((size(1, 4), size(2, 4)), dilation=pick([1, 1, 1, 2]), packed=pick([True, False]),
+                               inputs=size(4, 24), outputs=size(8, 32))),
+            (90, lambda: conv((size(1, 4), size(2, 4)), dilation=pick([1, 1, 1, 2]), scratch=0,
+                              inputs=self.channels(20), outputs=self.channels(20))),
+            (170, lambda: conv((1, pick([2, 3, 4, 5, 6, 7, 9])), flat=True, inputs=self.channels(20),
+                               outputs=self.channels(32), images=pick([1, 2]))),
+            (140, lambda: conv((1, 3), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
+                               inputs=pick([self.channels(32), 4, 16]))),
+            (160, lambda: conv((1, 5), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
+                               inputs=pick([self.channels(32), 4, 16]))),
+            (180, lambda: dw((3, 3), multiplier=1)),
+            (60, lambda: dw((3, 3), multiplier=1, stride=1, pad=0)),
+            (100, lambda: dw((1, 3), multiplier=1, flat=True, stride=1, pad=0, images=1)),
+            (380, lambda: dw((pick([1, 2, 4, 5]), size(1, 5)), multiplier=1)),
+            (260, lambda: dw((pick([1, 2, 4, 5]), size(1, 5)), multiplier=1, scratch=0)),
+            (90, lambda: dw((size(1, 3), size(2, 4)), multiplier=size(2, 4), dilation=pick([1, 1, 2]),
+                            inputs=size(2, 12))),
+            (40, lambda: dw((size(1, 3), size(2, 4)), multiplier=1, dilation=2, inputs=size(2, 12))),
+            (40, lambda: dw((size(1, 3), size(2, 4)), multiplier=size(2, 20), dilation=pick([1, 2]), inputs=1,
+                            scratch=0)),
+            (300, lambda: dw((size(1, 4), size(1, 4)), multiplier=size(1, 40), dilation=pick([1, 1, 2]), inputs=1)),
+            (120, self.transposed),
+            (240, self.dense),
+            (130, lambda: self.product(adjoint=False)),
+            (100, lambda: self.product(adjoint=True)),
+            (60, lambda: self.pool("max_pool")),
+            (60, lambda: self.pool("avgpool")),
+            (90, self.row_pool),
+            (60, lambda: self.flat("elementwise_add")),
+            (60, lambda: self.flat("elementwise_mul")),
+            (60, lambda: self.softmax(300)),
+            (60, lambda: KernelCall(f"batch_norm_{self.kind}", image := self.image(40), NO_DIMS, image,
+                                    floating=FloatCall())),
+            (130, lambda: self.extreme("maximum")),
+            (130, lambda: self.extreme("minimum")),
+            (60, self.pad),
+        )  # fmt: skip
+        for times, drawn in plan:
+            yield from (MeasuredCall(drawn(), "") for _ in range(times))
+        if self.kind == "f16":
+            yield from (MeasuredCall(dw((2, 5), multiplier=pick([1, 1, 2, 3, 8, 9]), stride=1, pad=0), "")
+                        for _ in range(60))  # fmt: skip
+        for number in ACTIVATIONS:
+            yield from (MeasuredCall(self.flat("activation", 1500, number), "") for _ in range(20))
+        decided = [self.softmax(60) for _ in range(120)]
+        decided += [self.flat("activation", 1500, number) for number in (SIGMOID, TANH) for _ in range(40)]
+        yield from (MeasuredCall(call, data) for data in list(DATA)[1:] for call in decided)
+
+
+def calls(part: str) -> list[MeasuredCall]:
+    """The calls that a fit sees, or those held apart. Depthwise windows of 2x5 stand on images of two rows."""
+    drawn = [measured for kind in ("f32", "f16") for measured in Draw(kind, SEEDS[part]).calls()]
+    return [MeasuredCall(_two_rows(call), data) for call, data in drawn]
+
+
+def _two_rows(call: KernelCall) -> KernelCall:
+    if call.entry != "depthwise_f16" or call.filter_dims[1:3] != (2, 5) or call.padding != Pair(0, 0):
+        return call
+    return call._replace(input_dims=call.input_dims._replace(h=2), output_dims=call.output_dims._replace(h=1))
+
+
+def _in_c(measured: MeasuredCall, cpu: str) -> str:
+    call, floating = measured.call, measured.call.floating or FloatCall()
+    target = parse_target(cpu, RELEASE)
+    entry = call.entry.rpartition("_")[0]
+    scratch = max(route(call, target).buffer_size or 0, 0) if floating.scratch == AS_ASKED else floating.scratch
+    image, filters, result = call.input_dims, call.filter_dims, call.output_dims
+    if entry == "pad":
+        filters = Dims(*call.pad_front)
+        sums = zip(result, image, filters, strict=True)
+        result = Dims(*((out or 0) - (own or 0) - (front or 0) for out, own, front in sums))
+    groups = (image, filters, result, call.stride, call.padding, call.dilation)
+    numbers = [f"{{{', '.join(map(str, group))}}}" for group in groups]
+    flags = (floating.packed, call.bias, floating.clamped, floating.adj_x, floating.adj_y)
+    head = (FUNCTIONS.index(entry), int(call.types == "f16"), DATA[measured.data])
+    rest = (call.ch_mult, *map(int, flags), floating.activation, scratch)
+    return f"{{{', '.join(map(str, (*head, *numbers, *rest)))}}},\n"
+
+
+# Programs and their runs.
+
+
+TYPED = """#include <arm_mve.h>
+#undef vaddq
+#define vaddq(a, b) _Generic((a), \\
+    float32x4_t: _Generic((b), float32x4_t: __arm_vaddq_f32, default: __arm_vaddq_n_f32), \\
+    float16x8_t: _Generic((b), float16x8_t: __arm_vaddq_f16, default: __arm_vaddq_n_f16), \\
+    int32x4_t: _Generic((b), int32x4_t: __arm_vaddq_s32, default: __arm_vaddq_n_s32), \\
+    int16x8_t: _Generic((b), int16x8_t: __arm_vaddq_s16, default: __arm_vaddq_n_s16), \\
+    uint32x4_t: _Generic((b), uint32x4_t: __arm_vaddq_u32, default: __arm_vaddq_n_u32), \\
+    uint16x8_t: _Generic((b), uint16x8_t: __arm_vaddq_u16, default: __arm_vaddq_n_u16))(a, b)
+#undef vcmpltq
+#define vcmpltq(a, b) _Generic((a), \\
+    float32x4_t: _Generic((b), float32x4_t: __arm_vcmpltq_f32, default: __arm_vcmpltq_n_f32), \\
+    float16x8_t: _Generic((b), float16x8_t: __arm_vcmpltq_f16, default: __arm_vcmpltq_n_f16), \\
+    int32x4_t: _Generic((b), int32x4_t: __arm_vcmpltq_s32, default: __arm_vcmpltq_n_s32), \\
+    int16x8_t: _Generic((b), int16x8_t: __arm_vcmpltq_s16, default: __arm_vcmpltq_n_s16))(a, b)
+"""
+LINKED = """MEMORY {{ FLASH (rx) : ORIGIN = {flash}, LENGTH = 512K RAM (rwx) : ORIGIN = {ram}, LENGTH = 4M }}
+ENTRY(start)
+SECTIONS {{
+ .text : {{ KEEP(*(.vectors)) caller_begin = .; *measure_float.o(.text*) caller_end = .;
+           *(.text*) *(.rodata*) *(.data*) }} > FLASH
+ .ARM.exidx : {{ *(.ARM.exidx*) }} > FLASH
+ .bss (NOLOAD) : {{ *(.bss*) *(COMMON) }} > RAM
+ stack_top = ORIGIN(RAM) + LENGTH(RAM);
+}}
+"""
+SWITCHES = ("-DARM_NN_ENABLE_F32=1", "-DARM_NN_ENABLE_F16=1")
+
+
+def instructions_of(library: Path, cpu: str, measured: list[MeasuredCall], folder: Path) -> Iterator[int | None]:
+    """Instructions of each call; None where it cannot run. Compiles what `folder` lacks."""
+    board, folder = BOARDS[cpu], folder / cpu
+    folder.mkdir(exist_ok=True)
+    flags = [*board.flags, "-mthumb", "-w", *SWITCHES, f"-I{library / 'Include'}", f"-I{folder}"]
+    (folder / "typed.h").write_text(TYPED)
+    (folder / "linked.ld").write_text(LINKED.format(flash=board.flash, ram=board.ram))
+    flags += ["-include", "typed.h"] * (cpu == "cortex-m55")
+    sources = [path for end in ("f32", "f16", "flt") for path in sorted(library.glob(f"Source/*/*_{end}.c"))]
+    for source in sources:
+        if not (folder / f"{source.stem}.o").exists():
+            _run("arm-none-eabi-gcc", "-O3", "-std=c99", *flags, "-c", source, "-o", folder / f"{source.stem}.o")
+    _run("gcc", "-O2", "-shared", "-fPIC", LAB / "count_instructions.c", "-o", folder / "count.so")
+    for begin in range(0, len(measured), PART):
+        # gas 2.40 encodes vcvtb for MVE wrongly: softmax for f16 stops with a fault
+        runs = [cpu != "cortex-m55" or asked.call.entry != "softmax_f16" for asked in measured[begin : begin + PART]]
+        rows = [_in_c(asked, cpu) for asked, able in zip(measured[begin:], runs, strict=False) if able]
+        (folder / "rows.h").write_text(f"static const row ROWS[] = {{\n{''.join(rows)}}};\n")
+        object_file = folder / "measure_float.o"
+        _run("arm-none-eabi-gcc", "-O1", "-std=gnu11", *flags, "-c", LAB / "measure_float.c", "-o", object_file)
+        image = folder / "image.elf"
+        objects = [*(folder / f"{source.stem}.o" for source in sources), object_file]
+        _run("arm-none-eabi-gcc", *flags, "-nostartfiles", "-T", folder / "linked.ld", *objects, "-lm", "-o", image)
+        symbols = {line.split()[-1]: line.split()[0] for line in _run("arm-none-eabi-nm", image).splitlines()}
+        counts = folder / "counts.txt"
+        plugin = f"{folder / 'count.so'},mark={symbols['mark']},begin={symbols['caller_begin']}"
+        plugin += f",end={symbols['caller_end']},out={counts}"
+        options = ("-nographic", "-semihosting-config", "enable=on,target=native", "-plugin", plugin)
+        _run("qemu-system-arm", "-M", board.machine, *options, "-kernel", image)
+        numbers = iter(counts.read_text().split()[1::2])
+        yield from (int(next(numbers)) if able else None for able in runs)
+
+
+def _run(*command: object) -> str:
+    done = subprocess.run(list(map(str, command)), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    return done.stdout.decode()
+
+
+def main(argv: list[str]) -> None:
+    """Measure on the CPUs given, and keep what the file has of others."""
+    library, *cpus = argv
+    kept = json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for cpu in cpus:
+            kept[cpu] = {part: list(instructions_of(Path(library), cpu, calls(part), Path(folder))) for part in SEEDS}
+    FILE.write_bytes(gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

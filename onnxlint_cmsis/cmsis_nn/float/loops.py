@@ -1,0 +1,568 @@
+"""How often the loops of functions for f32 and f16 run.
+
+Pieces bear the type at the end of their first word: `nt_t_f32.k`. A piece runs on one instruction set, or on all;
+Cortex-M4, M7 and M33 run the same C code. Nothing is said of calls whose channel counts are arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
+from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, library_block, sizes_of, up
+from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.ground.types import FloatCall, Function, Isa, KernelCall
+
+WIDEST = 65535
+"""Largest distance of the lanes of a gather for f16 (arm_nn_math_types.h:104-108)."""
+
+
+class FloatLoops:
+    """The counts of one call, added up piece by piece."""
+
+    def __init__(self, call: KernelCall, sizes: LoopSizes, taken: Route, data: str) -> None:
+        self.kind: FloatType = next(kind for kind in FLOAT_TYPES if kind.name == call.types)
+        self.call, self.floating, self.sizes = call, call.floating or FloatCall(), sizes
+        self.taken, self.data = taken, data
+        self.mve = False
+        self.buffer = taken.seen.get("ctx.size") or 0
+        self.counts: Counts = {}
+
+    def add(self, piece: str, times: int, **inner: int) -> None:
+        """A piece by its name without the type, and pieces inside it: `add("nt_t", 2, k=8)`."""
+        name = f"{piece}_{self.kind.name}"
+        for part, number in ((name, times), *((f"{name}.{word}", count) for word, count in inner.items())):
+            self.counts[part] = self.counts.get(part, 0) + number
+
+    def ran(self, name: str) -> bool:
+        """Whether the route names a function, by its name without `arm_` and the type."""
+        return self.kind.kernel(name) in self.taken.chain
+
+    @property
+    def lanes(self) -> int:
+        """Numbers in an MVE register; 1 for C code."""
+        return self.kind.block if self.mve else 1
+
+    def vectors(self, numbers: int) -> int:
+        """Turns of a loop over numbers, one or a register full at a time."""
+        return up(numbers, self.lanes)
+
+    def loop(self, piece: str, times: int, turns: int) -> None:
+        """A loop: how often it is reached, how often it is entered, and its turns."""
+        self.add(piece, times, enter=times * (turns > 0), turn=times * turns)
+
+    def moved(self, piece: str, times: int, numbers: int) -> None:
+        """Memcpy or memset of so many numbers."""
+        if self.mve:
+            self.loop(piece, times, up(numbers, self.lanes))
+            return
+        for name, count in library_block(f"{piece}_{self.kind.name}", times, numbers * self.kind.bytes).items():
+            self.counts[name] = self.counts.get(name, 0) + count
+
+    def elements(self, piece: str, times: int, numbers: int) -> None:
+        """A loop over numbers, one or a register full at a time."""
+        self.loop(piece, times, self.vectors(numbers))
+        if self.mve:
+            self.add(piece, 0, part=times * (numbers % self.lanes > 0), several=times * (numbers > self.lanes))
+
+    def started(self, piece: str, times: int) -> None:
+        """Sums that start from the bias, or from 0 without one."""
+        self.add(f"{piece}.{'biased' if self.call.bias else 'unbiased'}", times)
+
+    def begun(self, piece: str, times: int, numbers: int) -> None:
+        """Numbers that start as the bias, or as 0 without one; gcc makes calls of memcpy and memset of some loops."""
+        name = f"{piece}.{'biased' if self.call.bias else 'unbiased'}"
+        self.elements(name, times, numbers)
+        if not self.mve:
+            self.moved(f"{name}.block", times, numbers)
+
+    def product(self, calls: int, rows: int, columns: int, depth: int) -> None:
+        """Calls of one of the two functions that multiply matrices."""
+        if self.ran("nn_mat_mult_nt_n_packed"):
+            self.packed_product(calls, rows, columns, depth)
+        else:
+            self.plain_product("nt_t", calls, rows, columns, depth)
+
+    def plain_product(self, name: str, calls: int, rows: int, columns: int, depth: int) -> None:
+        """arm_nn_mat_mult_nt_t_*, and the copy of it that arm_convolve_1_x_n_* has for rows that overlap."""
+        every = calls * rows
+        self.add(name, calls, row=every)
+        if not self.mve:
+            self.add(name, 0, k=every * columns * depth)
+            self.started(name, every * columns)
+            return
+        half = self.kind.bytes == 2
+        left = columns
+        widths = ((16, WIDEST // 15), (8, WIDEST // 7), (4, WIDEST // 7)) if half else ((8, depth), (4, depth))
+        for width, deepest in widths:
+            if depth > deepest:
+                continue
+            blocks, left = divmod(left, width)
+            self.loop(f"{name}.by_{width}", every, blocks)
+            self.started(f"{name}.by_{width}", every * blocks)
+            self.add(f"{name}.by_{width}", 0, k=every * blocks * depth)
+        whole, tail = divmod(depth, self.lanes)
+        columns = every * left
+        self.loop(f"{name}.by_1", every, left)
+        self.started(f"{name}.by_1", columns)
+        self.loop(f"{name}.by_1.vector", columns, whole)
+        self.loop(f"{name}.by_1.tail", columns, tail)
+
+    def packed_product(self, calls: int, rows: int, columns: int, depth: int) -> None:
+        """arm_nn_mat_mult_nt_n_packed_*."""
+        whole, some = columns // self.kind.block, columns % self.kind.block > 0
+        self.add("packed", calls)
+        if not self.mve:
+            every = calls * rows
+            self.add("packed", 0, row=every, block=every * (whole + some), k=every * columns * depth)
+            self.started("packed", every * columns)
+            return
+        for word, times in (("four", rows // 4), ("one", rows % 4)):
+            self.loop(f"packed.{word}", calls, times)
+            for part, blocks in (("whole", whole), ("part", some)):
+                every = calls * times * blocks
+                self.started(f"packed.{word}.{part}", every)
+                self.add(f"packed.{word}.{part}", 0, k=every * depth)
+
+    def gathered(self, images: int) -> None:
+        """Windows that arm_nn_pack_conv_patch_* gathers, tap by tap."""
+        size, plane = self.sizes, self.sizes.plane
+        taps = size.pixels * size.taps
+        rows = plane.h.inside * size.out_w
+        self.add("patch", images * size.pixels, row=images * size.pixels * size.filter_h, inside=images * rows)
+        self.moved("patch.copy", images * plane.inside, size.in_c)
+        self.moved("patch.fill", images * (taps - plane.inside), size.in_c)
+        self.elements("patch.zero", images * (taps - plane.inside), size.in_c)
+
+    def tiles(self, depth: int, most: int) -> tuple[tuple[int, int], ...]:
+        """Tiles of the positions of one image: how many, and the rows of each."""
+        rows = min(most, self.buffer // (depth * self.kind.bytes))
+        whole, rest = divmod(self.sizes.pixels, rows)
+        return tuple((times, size) for times, size in ((whole, rows), (1, rest)) if times and size)
+
+
+Counter = Callable[[FloatLoops], None]
+"""Adds the loops of a function."""
+
+
+def _pointwise(loops: FloatLoops) -> None:
+    size = loops.sizes
+    if loops.ran("convolve_1x1_nhwc_patch_gemm"):
+        loops.add("pointwise.tiles", 1, image=size.n)
+        for times, rows in loops.tiles(size.in_c, 8):
+            loops.add("pointwise.tile", size.n * times, row=size.n * times * rows)
+            loops.moved("pointwise.copy", size.n * times * rows, size.in_c)
+            loops.product(size.n * times, rows, size.out_c, size.in_c)
+    elif size.stride_h == size.stride_w == 1 and (size.in_h, size.in_w) == (size.out_h, size.out_w):
+        loops.add("pointwise.plane", 1, image=size.n)
+        loops.product(size.n, size.in_h * size.in_w, size.out_c, size.in_c)
+    else:
+        loops.add("pointwise.each", 1, image=size.n, row=size.n * size.out_h, pixel=size.n * size.pixels)
+        loops.product(size.n * size.pixels, 1, size.out_c, size.in_c)
+
+
+def _conv1d(loops: FloatLoops) -> None:
+    size, taps = loops.sizes, loops.sizes.filter_w
+    packed = loops.taken.kernel.rpartition("_")[0].endswith("packed")
+    name = f"conv1d_k{taps}{'_packed' if packed else ''}"
+    columns, outputs, depth = size.out_w, size.out_c, size.in_c
+    loops.add(name, 1)
+    if not loops.mve:
+        every = columns * outputs
+        loops.add(name, 0, column=columns, k=every * depth)
+        loops.started(name, every)
+    elif packed:
+        pairs, odd = divmod(columns, 2)
+        whole, some = divmod(outputs, loops.kind.block)
+        tail = 1 * (some > 0)
+        loops.loop(f"{name}.pairs", 1, pairs)
+        loops.add(f"{name}.pairs", 0, none=pairs * (whole == 0), k=pairs * whole * depth)
+        loops.started(f"{name}.pairs", pairs * whole)
+        if loops.kind.bytes == 2:
+            loops.add(f"{name}.part", 0, k=pairs * tail * depth)
+            loops.started(f"{name}.part", pairs * tail)
+        loops.add(f"{name}.odd", odd, k=odd * (whole + tail) * depth)
+        loops.started(f"{name}.odd", odd * (whole + tail))
+    else:
+        step = 2 if loops.kind.bytes == 4 else 4
+        loops.add(name, 0, column=columns)
+        if taps == 5 and loops.kind.bytes == 4 and depth == 4:
+            loops.loop(f"{name}.four_inputs", columns, outputs // 4)
+            loops.started(f"{name}.four_inputs", columns * (outputs // 4))
+            outputs %= 4
+        elif taps == 5 and loops.kind.bytes == 2 and depth == 16 and loops.call.bias:
+            loops.loop(f"{name}.sixteen_inputs", columns, outputs // 16)
+            outputs %= 16
+        groups, single = divmod(outputs, step)
+        turns = loops.vectors(depth)
+        for word, number in (("group", groups), ("single", single)):
+            loops.loop(f"{name}.{word}", columns, number)
+            loops.started(f"{name}.{word}", columns * number)
+            loops.add(f"{name}.{word}", 0, k=columns * number * turns)
+    loops.elements("clamp", 1, columns * size.out_c)
+
+
+def _row_kernel(loops: FloatLoops) -> None:
+    size, depth = loops.sizes, loops.sizes.filter_w * loops.sizes.in_c
+    starts = [position * size.stride_w - size.pad_w for position in range(size.out_w)]
+    inside = [position for position, start in enumerate(starts) if start >= 0 and start + size.filter_w <= size.in_w]
+    first = inside[0] if inside else size.out_w
+    last = inside[-1] if inside else first - 1
+    rows = loops.buffer // (depth * loops.kind.bytes)
+    negative = sum(start < 0 for start in starts[:first])
+    loops.add("row", 1, image=size.n, before=negative, between=first - negative, behind=size.out_w - 1 - last)
+    for word, side in (("left", range(first)), ("right", range(last + 1, size.out_w))):
+        loops.add(f"row.{word}", size.n * (len(side) > 0))
+        for at in range(0, len(side), rows):
+            part = side[at : at + rows]
+            loops.add(f"row.{word}.tile", size.n)
+            for position in part:
+                start = starts[position]
+                before = max(0, -start)
+                valid = max(min(start + size.filter_w, size.in_w) - max(start, 0), 0)
+                after = size.filter_w - before - valid
+                loops.add(
+                    "row.window", size.n, cut=size.n * (start + size.filter_w > size.in_w), low=size.n * (start < 0)
+                )
+                for what, number in (("before", before), ("copy", valid), ("after", after)):
+                    if number > 0:
+                        loops.moved(f"row.{what}", size.n, number * size.in_c)
+            loops.plain_product("nt_t", size.n, len(part), size.out_c, depth)
+    if inside:
+        loops.plain_product("row.strided", size.n, last + 1 - first, size.out_c, depth)
+
+
+def _gathered_convolution(loops: FloatLoops) -> None:
+    size = loops.sizes
+    loops.add("gathered", 1, image=size.n)
+    loops.gathered(size.n)
+    for times, rows in loops.tiles(size.depth, 8):
+        loops.add("gathered.tile", size.n * times)
+        loops.product(size.n * times, rows, size.out_c, size.depth)
+
+
+def _direct(loops: FloatLoops) -> None:
+    """One output after the other; the dot product of a tap over the input channels."""
+    size, plane = loops.sizes, loops.sizes.plane
+    outputs = size.n * size.pixels * size.out_c
+    rows = size.n * size.out_c * plane.h.inside * size.out_w
+    taps = size.n * size.out_c * plane.inside
+    loops.add("direct", 1, pixel=size.n * size.pixels, output=outputs, filter_row=outputs * size.filter_h)
+    loops.add("direct", 0, row_inside=rows, tap=rows * size.filter_w, inside=taps)
+    loops.add("direct", 0, k=taps * loops.vectors(size.in_c))
+
+
+def _channels_3x3(loops: FloatLoops) -> None:
+    size, plane = loops.sizes, loops.sizes.plane
+    pixels = size.n * size.pixels
+    name = "dw_3x3_valid" if f"depthwise_conv3x3_nhwc_valid_{loops.kind.name}" in loops.taken.chain else "dw_3x3"
+    loops.add(name, 1, image=size.n, row=size.n * size.out_h, pixel=pixels)
+    loops.begun(name, pixels, size.in_c)
+    loops.add(name, 0, filter_row=size.n * plane.h.inside * size.out_w)
+    loops.elements(f"{name}.tap", size.n * plane.inside, size.in_c)
+    loops.elements(f"{name}.clamp", pixels, size.in_c)
+
+
+def _channels_k3(loops: FloatLoops) -> None:
+    size = loops.sizes
+    loops.add("dw_k3", 1, column=size.out_w)
+    loops.elements(f"dw_k3.{'biased' if loops.call.bias else 'unbiased'}", size.out_w, size.in_c)
+    loops.elements("clamp", 1, size.out_w * size.in_c)
+
+
+def _channels_2x5(loops: FloatLoops) -> None:
+    size = loops.sizes
+    channels = size.n * size.out_w * size.in_c
+    loops.add("dw_2x5", 1, column=size.n * size.out_w, channel=channels, k=channels * loops.vectors(size.ch_mult))
+
+
+def _channels_tiled(loops: FloatLoops) -> None:
+    """Windows of up to four columns of a row are gathered, then multiplied channel by channel."""
+    size, plane = loops.sizes, loops.sizes.plane
+    most = min(4, loops.buffer // (size.depth * loops.kind.bytes))
+    pixels, rows = size.n * size.pixels, size.n * size.out_h
+    loops.add("dw_tiles", 1, image=size.n, row=rows, pixel=pixels, filter_row=pixels * size.filter_h)
+    high = size.n * plane.h.inside * size.out_w
+    loops.add("dw_tiles", 0, row_inside=high, tap_inside=high * size.filter_w, single=pixels * (size.filter_w == 1))
+    loops.moved("dw_tiles.copy", size.n * plane.inside, size.in_c)
+    loops.moved("dw_tiles.fill", pixels * size.taps - size.n * plane.inside, size.in_c)
+    whole, rest = divmod(size.out_w, most)
+    for columns, times in ((most, rows * whole), (rest, rows)):
+        if not columns:
+            continue
+        loops.add("dw_nt_t", times)
+        if not loops.mve:
+            outputs = times * columns * size.in_c
+            loops.add("dw_nt_t", 0, row=times * columns, k=outputs * size.taps)
+            loops.started("dw_nt_t", outputs)
+            continue
+        name = f"dw_nt_t.of_{columns}"
+        whole_blocks, part = size.in_c // loops.lanes, 1 * (size.in_c % loops.lanes > 0)
+        loops.add(name, times)
+        for word, blocks in (("whole", whole_blocks), ("part", part)):
+            loops.started(f"{name}.{word}", times * blocks)
+            loops.add(f"{name}.{word}", 0, k=times * blocks * size.taps, single=times * blocks * (size.taps == 1))
+
+
+def _channels_fast(loops: FloatLoops) -> None:
+    """Windows that lie wholly on the input have a loop of their own, on rows of which some do."""
+    size, plane = loops.sizes, loops.sizes.plane
+    pixels, columns = size.n * size.pixels, plane.w.whole
+    rows = plane.h.whole * (columns > 0)
+    whole = size.n * rows * columns
+    first = min(size.out_w, up(max(size.pad_w, 0), size.stride_w))
+    left = size.n * rows * first
+    taps_left = sum(
+        min(size.filter_w, size.in_w - start) + min(start, 0)
+        for start in range(-size.pad_w, first * size.stride_w - size.pad_w, size.stride_w)
+    )
+    loops.add("dw_fast", 1, image=size.n, row=size.n * size.out_h, split=size.n * rows)
+    loops.add("dw_fast", 0, searched=size.out_h - plane.h.whole + size.out_w - columns)
+    filter_rows = size.n * plane.h.inside * size.out_w
+    for word, number, filter_row, taps in (
+        ("inner", whole, whole * size.filter_h, whole * size.taps),
+        ("left", left, left * size.filter_h, size.n * rows * size.filter_h * taps_left),
+        (
+            "other",
+            pixels - whole - left,
+            filter_rows - (whole + left) * size.filter_h,
+            size.n * plane.inside - whole * size.taps - size.n * rows * size.filter_h * taps_left,
+        ),
+    ):
+        loops.add(f"dw_fast.{word}", number, filter_row=filter_row)
+        loops.begun(f"dw_fast.{word}", number, size.in_c)
+        loops.elements(f"dw_fast.{word}.tap", taps, size.in_c)
+        loops.elements(f"dw_fast.{word}.clamp", number, size.in_c)
+
+
+def _channels_generic(loops: FloatLoops) -> None:
+    size, plane = loops.sizes, loops.sizes.plane
+    outputs = size.n * size.pixels * size.out_c
+    loops.add("dw_generic", 1, row=size.n * size.out_h, pixel=size.n * size.pixels)
+    loops.add("dw_generic", 0, channel=size.n * size.pixels * size.in_c, output=outputs)
+    loops.add("dw_generic", 0, dilated_h=outputs * (size.dilation_h > 1), dilated_w=outputs * (size.dilation_w > 1))
+    loops.add("dw_generic", 0, filter_row=size.n * plane.h.inside * size.out_w * size.out_c)
+    loops.add("dw_generic", 0, tap=size.n * plane.inside * size.out_c)
+
+
+def _channels_as_convolution(loops: FloatLoops) -> None:
+    size, block = loops.sizes, loops.kind.block
+    whole, rest = divmod(size.out_c, block)
+    filter_bytes = up(size.out_c, block) * block * size.taps * loops.kind.bytes
+    rows = (loops.buffer - filter_bytes) // (size.taps * loops.kind.bytes)
+    pixels = size.n * size.pixels
+    loops.add("to_conv", 1, image=size.n, block=whole, block_tap=whole * size.taps)
+    loops.add(f"to_conv.rest_{rest}", 1 * (rest > 0), tap=(rest > 0) * size.taps)
+    loops.add("to_conv.window", pixels, row=pixels * size.filter_h, tap=pixels * size.taps)
+    loops.add("to_conv.window", 0, row_inside=size.n * size.plane.h.inside * size.out_w * size.filter_w)
+    loops.add("to_conv.window", 0, inside=size.n * size.plane.inside)
+    fours, single = divmod(size.filter_w, 4)
+    rows_of = pixels * size.filter_h
+    loops.loop("to_conv.window.four", rows_of, fours)
+    loops.add(f"to_conv.window.rest_{single}", rows_of)
+    for times, tile in ((size.pixels // rows, rows), (1, size.pixels % rows)):
+        if times and tile:
+            loops.add("to_conv.tile", size.n * times)
+            loops.packed_product(size.n * times, tile, size.out_c, size.taps)
+
+
+def _transposed(loops: FloatLoops) -> None:
+    """Inputs other than zero are spread over the output tap by tap."""
+    size = loops.sizes
+    pixels, inputs = size.n * size.pixels, size.n * size.in_h * size.in_w * size.in_c
+
+    def hits(outputs: int, axis: tuple[tuple[int, int, int, int], int]) -> int:
+        (stride, pad, taps, dilation), inputs = axis
+        places = (at * stride - pad + tap * dilation for at in range(inputs) for tap in range(taps))
+        return sum(0 <= position < outputs for position in places)
+
+    high = hits(size.out_h, ((size.stride_h, size.pad_h, size.filter_h, size.dilation_h), size.in_h))
+    wide = hits(size.out_w, ((size.stride_w, size.pad_w, size.filter_w, size.dilation_w), size.in_w))
+    images = size.n * size.in_c
+    loops.add("tconv", 1, image=size.n, row=size.n * size.out_h, pixel=pixels, input=inputs)
+    loops.add("tconv", 0, input_row=size.n * size.in_h, input_pixel=size.n * size.in_h * size.in_w)
+    loops.add("tconv", 0, filter_row=inputs * size.filter_h, row_inside=images * high * size.in_w)
+    loops.add("tconv", 0, tap=images * high * size.in_w * size.filter_w)
+    loops.elements("tconv.inside", images * high * wide, size.out_c)
+    loops.begun("tconv", pixels, size.out_c)
+    loops.elements("tconv.clamp", pixels, size.out_c)
+
+
+def _dense(loops: FloatLoops) -> None:
+    loops.add("dense", 1)
+    loops.product(1, loops.sizes.n, loops.sizes.out_c, loops.call.filter_dims.n or 0)
+
+
+def _batch_product(loops: FloatLoops) -> None:
+    left, right, result = loops.call.input_dims, loops.call.filter_dims, loops.call.output_dims
+    rows, columns, depth = left.c or 0, right.c or 0, right.w or 0
+    calls = (result.n or 0) * (result.h or 0)
+    loops.add("bmm", 1, matrix=calls)
+    if not loops.floating.adj_x and not loops.floating.adj_y:
+        loops.product(calls, rows, columns, depth)
+        return
+    both = loops.floating.adj_x and loops.floating.adj_y
+    name = f"bmm.{'both' if both else 'left' if loops.floating.adj_x else 'right'}"
+    every = calls * rows
+    loops.add(name, calls, row=every, output=every * columns, k=every * columns * loops.vectors(depth))
+
+
+def _pool(loops: FloatLoops) -> None:
+    size, plane = loops.sizes, loops.sizes.plane
+    name = "avg" if loops.call.function is Function.AVERAGE_POOL else "max"
+    kernel = loops.taken.kernel.removeprefix("arm_nn_").rpartition("_")[0]
+    if kernel.startswith("maxpool1d"):
+        loops.add(kernel, 1, image=size.n)
+        loops.elements(f"{kernel}.column", size.n * size.out_w, size.in_c)
+        if kernel == "maxpool1d_k2s2_nhwc":
+            loops.elements(f"{kernel}.clamp", size.n, size.out_w * size.in_c)
+        return
+    turns = loops.vectors(size.in_c)
+    every = size.n * size.pixels
+    loops.add(name, 1, image=size.n, row=size.n * size.out_h, pixel=every, channel=every * turns)
+    loops.add(name, 0, filter_row=size.n * plane.h.inside * size.out_w * turns, tap=size.n * plane.inside * turns)
+
+
+def _flat(name: str) -> Counter:
+    def count(loops: FloatLoops) -> None:
+        loops.elements(name, 1, prod(loops.sizes.image))
+
+    return count
+
+
+def _batch_norm(loops: FloatLoops) -> None:
+    size = loops.sizes
+    loops.add("batch_norm", 1, image=size.n, row=size.n * size.in_h)
+    loops.elements("batch_norm.pixel", size.n * size.in_h * size.in_w, size.in_c)
+
+
+def _softmax(loops: FloatLoops) -> None:
+    size = loops.sizes
+    rows = size.n * size.in_h * size.in_w
+    if "1x2" in loops.taken.kernel:
+        loops.add(f"softmax_1x2{loops.data}", 1)
+        return
+    loops.add("softmax", 1)
+    loops.elements(f"softmax{loops.data}.row", rows, size.in_c)
+
+
+def _activation(loops: FloatLoops) -> None:
+    """MVE code has four curves; sigmoid and leaky ReLU are computed one by one."""
+    curve, numbers = loops.floating.activation, prod(loops.sizes.image)
+    turns = numbers if curve in (32, SIGMOID, LEAKY_RELU) else loops.vectors(numbers)
+    loops.add(f"activation.{curve}{loops.data}", 1, turn=turns)
+
+
+def _pad(loops: FloatLoops) -> None:
+    """Fills and copies in the order of memory; a pad of channels copies pixel by pixel, any other row by row."""
+    image, front, result = loops.call.input_dims, loops.sizes.pad_front, loops.call.output_dims
+    n, h, w, c = (size or 0 for size in image)
+    out_n, out_h, out_w, out_c = (size or 0 for size in result)
+    loops.add("pad", 1, image=n, row=n * h)
+    fills = [(1, out_h * out_w * out_c, front.n, out_n - n), (n, out_w * out_c, front.h, out_h - h)]
+    fills.append((n * h, out_c, front.w, out_w - w))
+    if c == out_c:
+        loops.moved("pad.row_copy", n * h, w * c)
+    else:
+        loops.add("pad.pixel", n * h * w)
+        loops.moved("pad.copy", n * h * w, c)
+        fills.append((n * h * w, 1, front.c, out_c - c))
+    for times, numbers, before, both in fills:
+        for amount in (before, both - before):
+            loops.elements("pad.fill", times, numbers * amount)
+
+
+def _larger_or_smaller(loops: FloatLoops) -> None:
+    """Operands are compared flat as far as they agree; an axis in which they differ is a loop around that."""
+    name = "max2" if loops.call.function is Function.MAXIMUM else "min2"
+    first, second = (tuple(size or 0 for size in dims) for dims in (loops.call.input_dims, loops.call.filter_dims))
+    loops.add(name, 1)
+    loops.add(f"{name}.apart", 1 * (first != second))
+    for axis in range(4):
+        outer = prod(max(pair) for pair in zip(first[:axis], second[:axis], strict=True))
+        rest = first[axis:], second[axis:]
+        numbers = [prod(sizes) for sizes in rest]
+        if rest[0] == rest[1]:
+            loops.elements(f"{name}.alike_{axis}", outer, numbers[0])
+            return
+        if 1 in numbers:
+            loops.elements(f"{name}.single_{axis}_{numbers.index(1)}", outer, max(numbers))
+            return
+        loops.add(f"{name}.axis_{axis}", outer)
+
+
+COUNTERS: dict[str, Counter] = {
+    "convolve_1x1_nhwc": _pointwise,
+    **{f"nn_conv1d_k{taps}_{form}": _conv1d for taps in (3, 5) for form in ("nhwc", "packed")},
+    "convolve_1_x_n_nhwc": _row_kernel,
+    "convolve_nhwc_patch_gemm": _gathered_convolution,
+    "convolve_nhwc": _direct,
+    "nn_depthwise_conv3x3_nhwc": _channels_3x3,
+    "nn_depthwise_conv1d_k3_nhwc": _channels_k3,
+    "nn_depthwise_conv2x5_nhwc": _channels_2x5,
+    "depthwise_conv_nhwc_fast_chmult1_kc_nt_t": _channels_tiled,
+    "depthwise_conv_nhwc_fast_chmult1_kc": _channels_fast,
+    "depthwise_conv_nhwc_to_conv_packed": _channels_as_convolution,
+    "transpose_conv_wrapper": _transposed,
+    "fully_connected_nhwc": _dense,
+    "batch_matmul": _batch_product,
+    **dict.fromkeys(("avg_pool", "max_pool"), _pool),
+    **{f"nn_maxpool1d_{form}": _pool for form in ("k2s2_nhwc_noclip", "k2s2_nhwc", "k3s3_nhwc")},
+    "elementwise_add": _flat("add"),
+    "elementwise_mul": _flat("mul"),
+    "batch_norm": _batch_norm,
+    **dict.fromkeys(("softmax", "nn_softmax_1x2"), _softmax),
+    "nn_activation": _activation,
+    "pad": _pad,
+    **dict.fromkeys(("maximum", "minimum"), _larger_or_smaller),
+}
+"""Function that an entry point calls, without `arm_` and the type, to its loops."""
+
+
+SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
+"""Numbers of arm_nn_activation_type_flt."""
+DATA = (".near", ".below", ".above")
+"""Data that decide: all the same, far below one another, far above 0."""
+
+
+def data_decide(call: KernelCall, isa: Isa) -> bool:
+    """Whether a call skips exponentials of numbers that are far off: C code does, and sigmoid on all cores."""
+    if call.floating is None:
+        return False
+    return call.floating.activation == SIGMOID or (
+        isa is not Isa.MVE and (call.floating.activation == TANH or call.function is Function.SOFTMAX)
+    )
+
+
+def _measured(call: KernelCall, size: LoopSizes) -> bool:
+    """Whether a call is of the kind that was measured: each window touches the input, pools have no padding."""
+    if call.entry.rpartition("_")[0] in ("convolve_1x1", "convolve_1_x_n"):
+        return False
+    if call.function in (Function.AVERAGE_POOL, Function.MAX_POOL):
+        plane = size.plane.inside == size.pixels * size.taps
+        return plane and size.pad_h == size.pad_w == 0
+    if call.function not in (Function.CONVOLVE, Function.DEPTHWISE):
+        return True
+    first = size.pad_h <= (size.filter_h - 1) * size.dilation_h and size.pad_w <= (size.filter_w - 1) * size.dilation_w
+    below, beside = (size.out_h - 1) * size.stride_h - size.pad_h, (size.out_w - 1) * size.stride_w - size.pad_w
+    return first and below < size.in_h and beside < size.in_w
+
+
+def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Counts | None:
+    """How often each piece of a call runs; None where a size is unknown, or the loops are not known.
+
+    `data`: one of DATA for a call where they decide; for others empty.
+    """
+    sizes = sizes_of(call)
+    if sizes is None or call.floating is None or taken.status != 0 or not isinstance(sizes.in_c * sizes.out_c, int):
+        return None
+    generic = f"arm_depthwise_conv_{call.types}_generic"
+    name = taken.kernel.removeprefix("arm_").removesuffix(f"_{call.types}")
+    counter = _channels_generic if taken.kernel == generic else COUNTERS.get(name)
+    if counter is None or bool(data) != data_decide(call, isa) or not _measured(call, sizes):
+        return None
+    loops = FloatLoops(call, sizes, taken, data)
+    loops.mve = isa is Isa.MVE
+    counter(loops)
+    return {piece: times for piece, times in loops.counts.items() if times}

@@ -1,0 +1,123 @@
+"""Predicted instructions of functions for f32 and f16 against measurements, and what is left unknown."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fit_float
+from measure_float import calls
+from onnxlint_cmsis.cmsis_nn.library import cost, cost_of_route, instructions_range, route
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.ground.types import Dims, FloatCall, Isa, KernelCall, Pair
+from support import paths
+from support.float_vectors import call_of, rows, target_of
+
+SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
+VECTORS = [
+    pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
+    pytest.param(
+        SHARED,
+        id="all",
+        marks=pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project"),
+    ),
+]
+CLOCK = 7
+"""Instructions of a vector's row that read its clock."""
+SHORT = 1000
+"""Instructions below which the clock of the vectors, of 40 instructions, makes more than 1 %."""
+STRANGE = 4.0
+"""Percent: the vectors have shapes with one output, other windows along each axis and paddings that no model has."""
+PRODUCTS = ("arm_convolve", "arm_depthwise", "arm_fully_connected", "arm_batch_matmul")
+CONV = KernelCall(
+    "convolve_f32", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1), floating=FloatCall()
+)
+
+
+def published(isa: Isa) -> dict[str, Any]:
+    parts: dict[str, Any] = json.loads((fit_float.FOLDER / f"main-{isa.value}.json").read_text())["float"]
+    return parts
+
+
+@pytest.mark.parametrize("isa", fit_float.ISAS)
+def test_functions_without_a_range_are_predicted_to_their_limit(isa: Isa) -> None:
+    part = published(isa)
+    limits = {row.kernel: row.limit for row in fit_float.float_rows(isa, "apart")[::3]}
+    assert len(limits) >= 40
+    for kernel, error in part["apart_error_percent"].items():
+        if kernel in limits:
+            assert (error["p95"] > limits[kernel]) == (kernel in part["within"]), (kernel, error)
+            assert error["max"] <= 100 * part["within"].get(kernel, 1), kernel
+
+
+@pytest.mark.parametrize("isa", fit_float.ISAS)
+def test_some_shapes_held_apart_are_predicted_as_published(isa: Isa) -> None:
+    errors = fit_float.float_errors(fit_float.float_rows(isa, "apart"), published(isa)["instructions"])
+    told = published(isa)["apart_error_percent"]
+    assert {kernel: len(pairs) for kernel, pairs in errors.items()} == {
+        kernel: error["rows"] for kernel, error in told.items()
+    }
+    for kernel, pairs in errors.items():
+        assert max(error for error, _ in pairs) == pytest.approx(told[kernel]["max"], abs=0.01), kernel
+
+
+@pytest.mark.parametrize("path", VECTORS)
+def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
+    errors: dict[tuple[str, str], list[float]] = defaultdict(list)
+    ranges: list[bool] = []
+    for row in rows(path):
+        measured = float(row["instructions"] or 0) - CLOCK
+        if row["status"] != "0" or row["specialization"] == "off" or measured < SHORT:
+            continue
+        call, target = call_of(row), target_of(row)
+        taken = route(call, target)
+        number, ends = cost_of_route(call, target, taken), instructions_range(call, target, taken)
+        if ends is not None and number is None:
+            ranges.append(0.97 * ends[0] <= measured <= 1.03 * ends[1])
+        elif number is not None:
+            errors[row["function"], row["cpu"]].append(abs(number / measured - 1) * 100)
+    assert len(ranges) > 3
+    assert sum(ranges) >= 0.97 * len(ranges)
+    assert sum(map(len, errors.values())) > 100
+    for (function, cpu), values in errors.items():
+        if len(values) >= 20:
+            limit = STRANGE if function.startswith(PRODUCTS) else 5.0
+            assert np.percentile(values, 95) <= limit, (function, cpu, len(values), max(values))
+
+
+def test_a_call_without_measurements_has_no_cost() -> None:
+    assert cost(CONV, parse_target("cortex-m4", "main"))
+    assert cost(CONV, parse_target("cortex-m3", "main")) is None  # numbers of software have their own cost
+    assert cost(CONV, parse_target("cortex-m4", "main")._replace(compiler="armclang")) is None
+    recurrent = KernelCall(
+        "lstm_unidirectional_f32", Dims(1, 1, 4, 8), Dims(8, 1, 1, 8), Dims(1, 1, 4, 8), floating=FloatCall()
+    )
+    assert cost(recurrent, parse_target("cortex-m4", "main")) is None
+
+
+def test_data_decide_what_a_softmax_takes_where_it_skips_exponentials() -> None:
+    call = KernelCall("softmax_f32", Dims(4, 1, 1, 50), Dims(1, 1, 1, 1), Dims(4, 1, 1, 50), floating=FloatCall())
+    scalar, vectors = parse_target("cortex-m4", "main"), parse_target("cortex-m55", "main")
+    least, most = instructions_range(call, scalar, route(call, scalar)) or (0, 0)
+    assert 0 < 1.5 * least < most
+    assert cost(call, scalar) is None
+    assert instructions_range(call, vectors, route(call, vectors)) is None
+    assert cost(call, vectors)
+
+
+def test_a_function_that_is_off_by_more_has_its_largest_error_as_range() -> None:
+    checked = 0
+    for measured in calls("apart")[:3000:7]:
+        target = parse_target("cortex-m55", "main")
+        taken = route(measured.call, target)
+        spread = published(Isa.MVE)["within"].get(taken.kernel)
+        if spread:
+            least, most = instructions_range(measured.call, target, taken) or (0, 0)
+            assert least == pytest.approx(most * (1 - spread) / (1 + spread), rel=0.02)
+            assert cost(measured.call, target) is None
+            checked += 1
+    assert checked > 20
