@@ -772,8 +772,8 @@ def dense(model: Model, node: Node) -> Lanes:
     ):
         raise NotCoveredError("it does more than multiply by a matrix")
     columns = weights.array.shape[1] if node.domain == TFLITE else value.shape[-1]
-    if bias is not None and bias.array.shape[:-1] == (1,):
-        bias = bias.moved(lambda array: array.reshape(-1))
+    if bias is not None and bias.array.shape[:-1] in ((), (1,)) and node.domain != TFLITE:
+        bias = bias.moved(lambda array: np.broadcast_to(array.reshape(-1), (weights.array.shape[0],)))
     flat = model.spread(model.shaped(value, (math.prod(value.shape) // columns, columns)))
     result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
     return model.finished(node, model.shaped(result, model.shape(node.outputs[0])))

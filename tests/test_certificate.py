@@ -115,6 +115,14 @@ def test_plans_of_onnx_models_are_equal_for_every_input(style: Style) -> None:
     assert sum(onnx_equal(*pair) for pair in changed_) >= SAID * len(changed_)
 
 
+def test_one_bias_for_all_lanes_is_broadcast() -> None:
+    """A QGemm of one lane, with a bias of one number, gets a second lane."""
+    pair = changed_model(IntegerModel(QLINEAR, seed=111).model(), 111)
+    assert pair is not None
+    assert any(node.op_type == "QGemm" for node in pair[0].graph.node)
+    assert onnx_equal(*pair)
+
+
 VARIED = (5, 8, 11, 14, 15, 25, 29, 33)
 """Random models whose outputs are not the same for every input."""
 
