@@ -105,7 +105,7 @@ def _weights(call: ProgramCall) -> tuple[int, int, int, int]:
     bias = call.tensor("bias")
     if bias is not None and bias.elem_type != "int32":
         raise NotRunError(f"its bias is {bias.elem_type}; the kernel takes int32")
-    first, second, third, fourth = weights.shape
+    first, second, third, fourth = weights.sizes
     return first, second, third, fourth
 
 
@@ -240,6 +240,8 @@ def _sum(entry: str) -> Callable[[ProgramCall], KernelCall]:
     def run(call: ProgramCall) -> KernelCall:
         first, second, result = _tensor(call, "self"), _tensor(call, "other"), _result(call)
         _all_int8((first, second, result))
+        for name in ("self", "other", "output"):
+            _in_register(call, name)
         if not is_channel_broadcast(first, second) and not first.sizes == second.sizes == result.sizes:
             text = f"its operands have sizes {list(first.sizes)} and {list(second.sizes)}"
             raise NotRunError(f"{text}; the kernel takes equal ones, or one number for each channel", aborts=True)
@@ -254,9 +256,27 @@ def _extreme(entry: str) -> Callable[[ProgramCall], KernelCall]:
     def run(call: ProgramCall) -> KernelCall:
         first, second, result = _tensor(call, "self"), _tensor(call, "other"), _result(call)
         _all_int8((first, second, result))
+        if broadcast_sizes(first.sizes, second.sizes) != result.sizes:
+            text = f"its operands have sizes {list(first.sizes)} and {list(second.sizes)}, its result"
+            raise NotRunError(f"{text} {list(result.sizes)}")
         return KernelCall(entry, _four(first.sizes), _four(second.sizes), _four(result.sizes))
 
     return run
+
+
+def broadcast_sizes(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes of what two tensors give element by element; empty where they do not fit."""
+    rank = max(len(first), len(second))
+    pairs = [*zip(*((1,) * (rank - len(sizes)) + sizes for sizes in (first, second)), strict=True)]
+    fits = all(ours == theirs or 1 in (ours, theirs) for ours, theirs in pairs)
+    return tuple(theirs if ours == 1 else ours for ours, theirs in pairs) if fits else ()
+
+
+def _in_register(call: ProgramCall, name: str) -> None:
+    """Look at a shift as the kernels do (cortex_m_ops_common.h: validate_single_quant_params)."""
+    shift = call.number_of(f"{name}_shift")
+    if not -31 <= shift <= 31:
+        raise NotRunError(f"its {name}_shift is {shift}; the kernel takes -31 to 31", aborts=True)
 
 
 def _all_int8(tensors: tuple[PteTensor, ...]) -> None:
@@ -275,6 +295,7 @@ def _softmax(call: ProgramCall) -> KernelCall:
         raise NotRunError(f"it runs over axis {axis} of {rank}; the kernel takes the last one")
     if call.number_of("output_zero_point") != -128:
         raise NotRunError(f"its result has zero-point {call.number_of('output_zero_point')}; the kernel takes -128")
+    _in_register(call, "input")
     rows = Dims(prod(source.sizes[:-1]), 1, 1, source.sizes[-1])
     return KernelCall("softmax_s8", rows, NO_DIMS, rows)
 
@@ -342,13 +363,17 @@ class Kernel(NamedTuple):
     """The call that its arguments make. Raises NotRunError."""
     scratch: tuple[str, ...] = ()
     """Arguments that are planned scratch."""
+    in_order: tuple[str, ...] = ()
+    """Tensors that it reads and writes in the order of their sizes, and of which it does not ask how they lie."""
 
 
+RESULT = "result"
+"""Word for the tensor that a call writes, which is no argument by name."""
 _IMAGE_KERNELS: Mapping[str, Kernel] = {
-    "quantized_conv2d": Kernel("arm_convolve_wrapper_s8", _convolution, ("scratch",)),
-    "quantized_depthwise_conv2d": Kernel("arm_depthwise_conv_wrapper_s8", _depthwise, ("scratch",)),
+    "quantized_conv2d": Kernel("arm_convolve_wrapper_s8", _convolution, ("scratch",), ("weight",)),
+    "quantized_depthwise_conv2d": Kernel("arm_depthwise_conv_wrapper_s8", _depthwise, ("scratch",), ("weight",)),
     "quantized_transpose_conv2d": Kernel(
-        "arm_transpose_conv_wrapper_s8", _transpose_convolution, ("scratch", "output_scratch")
+        "arm_transpose_conv_wrapper_s8", _transpose_convolution, ("scratch", "output_scratch"), ("weight",)
     ),
     "quantized_avg_pool2d": Kernel("arm_avgpool_s8", _average_pool, ("scratch",)),
     "quantized_max_pool2d": Kernel("arm_max_pool_s8", _max_pool),
@@ -356,16 +381,21 @@ _IMAGE_KERNELS: Mapping[str, Kernel] = {
 LINEAR = f"{BACKEND}quantized_linear"
 KERNELS: Mapping[str, Kernel] = {
     **{f"{BACKEND}{name}": kernel for name, kernel in _IMAGE_KERNELS.items()},
-    **{f"{BACKEND}{name}{NHWC}": kernel for name, kernel in _IMAGE_KERNELS.items()},
-    LINEAR: Kernel("arm_fully_connected_s8", _linear),
+    **{
+        f"{BACKEND}{name}{NHWC}": kernel._replace(in_order=("input", *kernel.in_order, RESULT))
+        for name, kernel in _IMAGE_KERNELS.items()
+    },
+    LINEAR: Kernel("arm_fully_connected_s8", _linear, in_order=("input", "weights", RESULT)),
     f"{BACKEND}quantized_add": Kernel("arm_elementwise_add_s8", _sum("elementwise_add_s8")),
     f"{BACKEND}quantized_mul": Kernel("arm_elementwise_mul_s8", _sum("elementwise_mul_s8")),
     f"{BACKEND}minimum": Kernel("arm_minimum_s8", _extreme("minimum_s8")),
     f"{BACKEND}maximum": Kernel("arm_maximum_s8", _extreme("maximum_s8")),
-    f"{BACKEND}softmax": Kernel("arm_softmax_s8", _softmax),
-    f"{BACKEND}transpose": Kernel("arm_transpose_s8", _transpose),
+    f"{BACKEND}softmax": Kernel("arm_softmax_s8", _softmax, in_order=("input", RESULT)),
+    f"{BACKEND}transpose": Kernel("arm_transpose_s8", _transpose, in_order=("input", RESULT)),
     f"{BACKEND}pad": Kernel("arm_pad_s8", _pad),
-    f"{BACKEND}quantized_batch_matmul": Kernel("arm_batch_matmul_s8", _batch_matmul, ("scratch",)),
+    f"{BACKEND}quantized_batch_matmul": Kernel(
+        "arm_batch_matmul_s8", _batch_matmul, ("scratch",), ("lhs", "rhs_transposed", RESULT)
+    ),
 }
 """By operator."""
 OWN: Mapping[str, str] = {
@@ -415,6 +445,10 @@ class Plan(NamedTuple):
     """What becomes of the call for it; None where it does."""
     reason: str = ""
     """Why, as a clause."""
+    behind: int = 0
+    """Bytes that are overwritten behind the scratch."""
+    low: tuple[int, int] = (0, 0)
+    """First address that is written for want of scratch, and one behind the last; equal where none is."""
 
     @property
     def cause(self) -> str:
@@ -441,6 +475,19 @@ def needed(call: ProgramCall, kernel_call: KernelCall, taken: Route) -> tuple[in
     return (max(taken.buffer_size or 0, 0),) if call.op == LINEAR or KERNELS[call.op].scratch else ()
 
 
+def exported(call: ProgramCall, kernel_call: KernelCall, isa: Isa, runtime: Runtime) -> tuple[int, ...]:
+    """Bytes that an exporter plans for an instruction set.
+
+    It asks functions of CMSIS-NN that were compiled for a desktop, and shows them the weights of a depthwise
+    convolution as those of a convolution with one input channel (passes/scratch_buffer_sizes.py of 1.5.1).
+    """
+    shown = kernel_call
+    if kernel_call.function is Function.DEPTHWISE:
+        shown = kernel_call._replace(filter_dims=kernel_call.filter_dims._replace(n=kernel_call.filter_dims.c, c=1))
+    target = Target("", isa, runtime.release)
+    return needed(call, kernel_call, route(shown, runtime.library(kernel_call.entry, target)))
+
+
 def written(kernel_call: KernelCall, taken: Route, isa: Isa) -> int | None:
     """Bytes from the first to the last that a kernel writes to its scratch; None where that is not known.
 
@@ -465,6 +512,8 @@ def written(kernel_call: KernelCall, taken: Route, isa: Isa) -> int | None:
     return None
 
 
+WITHOUT_SCRATCH = ("arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast")
+"""Kernels that run without scratch. The second asks for some with armclang (arm_convolve_1x1_s8_fast.c:76)."""
 LOST_BIAS = {
     Isa.SCALAR: "its bias is in the kernel sums alone, which only MVE reads: the result lacks the bias",
     Isa.MVE: "its kernel sums do not hold its bias, and MVE reads these alone: the result lacks the bias",
@@ -485,20 +534,33 @@ def plan_of(call: ProgramCall, kernel_call: KernelCall, taken: Route, target: Ta
         return plan
     have, want = short
     if not have:
-        near_zero = kernel_call.function is Function.DEPTHWISE and taken.kernel != "arm_depthwise_conv_s8_opt"
-        verdict = RuntimeVerdict.HALTS if near_zero else RuntimeVerdict.REFUSED
-        what = "kernel sums" if call.op == LINEAR else "scratch"
-        then = f"{taken.kernel} returns an error"
-        if near_zero:
-            then = "the weights are written near address 0, over vectors or code"
-        text = f"the file has no {what} for it, where this target needs {want:,} bytes: {then}"
-        return plan._replace(verdict=verdict, reason=text)
+        return _without_scratch(plan, kernel_call, taken, want)
     text = f"the file has {have:,} bytes of scratch for it, and {taken.kernel}"
     if size is None:
         text = f"{text} asks for {want:,} on this target: it may write up to {want - have:,} bytes behind its scratch"
         return plan._replace(verdict=RuntimeVerdict.UNDECIDED, reason=text)
     text = f"{text} writes {size:,} on this target: {size - have:,} bytes behind its scratch are overwritten"
-    return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text)
+    return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text, behind=size - have)
+
+
+def _without_scratch(plan: Plan, kernel_call: KernelCall, taken: Route, want: int) -> Plan:
+    """What comes of a call that asks for `want` bytes where the file has none.
+
+    arm_depthwise_conv_wrapper_s8.c:45-82 writes the weights of a layer with one input channel behind the scratch of the
+    convolution that it calls, and does not ask whether there is any.
+    """
+    what = "kernel sums" if kernel_call.function is Function.FULLY_CONNECTED else "scratch"
+    text = f"the file has no {what} for it, where this target needs {want:,} bytes"
+    ends = taken.kernel not in WITHOUT_SCRATCH
+    if kernel_call.function is not Function.DEPTHWISE or taken.kernel == "arm_depthwise_conv_s8_opt":
+        reason = f"{text}: {taken.kernel} returns an error"
+        return plan._replace(verdict=RuntimeVerdict.REFUSED, reason=reason) if ends else plan
+    low = (want - prod(size or 0 for size in kernel_call.filter_dims), want)
+    text = f"{text}: its weights are written to addresses {low[0]:,} to {low[1] - 1:,}, over vectors or code"
+    if not ends:
+        return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text, low=low)
+    reason = f"{text}, and {taken.kernel} returns an error"
+    return plan._replace(verdict=RuntimeVerdict.REFUSED, reason=reason, low=low)
 
 
 def lost_bias(loaded: LoadedProgram, call: ProgramCall) -> Isa | None:
@@ -693,19 +755,14 @@ class Interpretation:
         """Instruction sets for which every plan of the program is what an exporter writes; none for no one plan."""
         fits = []
         for isa in Isa:
-            target = self.targets[0]._replace(isa=isa)
             pairs = zip(self.loaded.calls, self._kernel_calls, strict=True)
             if all(
-                self._fits(call, kernel_call, target)
+                planned(call) in ((), exported(call, kernel_call, isa, self._runtime))
                 for call, kernel_call in pairs
                 if isinstance(kernel_call, KernelCall)
             ):
                 fits.append(isa)
         return tuple(fits)
-
-    def _fits(self, call: ProgramCall, kernel_call: KernelCall, target: Target) -> bool:
-        given, wanted = planned(call), needed(call, kernel_call, self._route(kernel_call, target))
-        return not given or given == wanted
 
     @cached_property
     def plan_text(self) -> str:
@@ -818,11 +875,14 @@ class Interpretation:
 
 def export_for(target: Target) -> str:
     """How a program is exported for a target, as a sentence (backends/cortex_m/target_config.py)."""
-    cpu = target.cpu.partition("+")[0].removeprefix("cortex-").upper()
+    cpu = target.cpu.removeprefix("cortex-").partition("+no")[0].upper()
+    cpu = EXPORTED_AS.get(cpu, cpu)
     config = f"CortexMTargetConfig(CortexM.{cpu}, isa=cmsis_nn.Backend.{target.isa.value.upper()})"
     return f"Export it again with CortexMPassManager(program, target_config={config})."
 
 
+EXPORTED_AS = {"M0+": "M0PLUS", "M52": "M55"}
+"""CPUs that an exporter names otherwise, or has another name for with the same instruction sets (target_config.py)."""
 PLANNED = "the buffers that the file plans; the method allocator and temporary memory come on top"
 """What the figures of an arena are."""
 PHRASES = {
@@ -864,27 +924,59 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str]) -> ProgramRow:
 
 def _wrong(call: ProgramCall) -> str:
     """What a kernel does not look at and gets wrong, as a clause; empty where it is right."""
+    tensors = {name: call.tensor(name) for name in KERNELS[call.op].in_order if name != RESULT} | {RESULT: call.written}
+    turned = [
+        name for name, tensor in tensors.items() if name in KERNELS[call.op].in_order and tensor and _axes(tensor)
+    ]
+    if turned:
+        return (
+            f"its {turned[0]} lies in another order of memory than that of its sizes, which the kernel does not look at"
+        )
     if call.op == LINEAR:
-        return _wrong_weights(call)
+        return _wrong_dense(call)
+    if "convolve" in KERNELS[call.op].function:
+        weights = _tensor(call, "weight").sizes[0]
+        channels = call.written.sizes[-1 if call.op.endswith(NHWC) else 1] if call.written else weights
+        return "" if weights == channels else f"its weights are for {weights} channels, and its result has {channels}"
+    return _wrong_pair(call)
+
+
+def _axes(tensor: PteTensor) -> tuple[int, ...]:
+    """Axes of more than one element from the slowest to the fastest; none where that is the order of the sizes."""
+    axes = tuple(axis for axis in tensor.order if tensor.sizes[axis] != 1)
+    return () if axes == tuple(sorted(axes)) else axes
+
+
+def _wrong_pair(call: ProgramCall) -> str:
+    """What of two operands a kernel does not look at, as a clause."""
     first, second, result = call.tensor("self"), call.tensor("other"), call.written
     if first is None or second is None or result is None:
         return ""
-    if call.op in (f"{BACKEND}minimum", f"{BACKEND}maximum"):
-        long = any(prod(tensor.sizes[:-4]) > 1 for tensor in (first, second, result))
-        return "it has more than four axes, and the kernel takes the last four alone (op_minimum.cpp)" if long else ""
-    if is_channel_broadcast(first, second) and first.sizes != second.sizes:
+    extreme = call.op in (f"{BACKEND}minimum", f"{BACKEND}maximum")
+    if extreme and any(prod(tensor.sizes[:-4]) > 1 for tensor in (first, second, result)):
+        return "it has more than four axes, and the kernel takes the last four alone (op_minimum.cpp)"
+    if extreme and first.sizes != second.sizes and min(prod(first.sizes), prod(second.sizes)) > 1:
+        several = any(map(_axes, (first, second, result)))
+    elif extreme:
+        several = len({_axes(tensor) for tensor in (first, second, result) if prod(tensor.sizes) > 1}) > 1
+    elif is_channel_broadcast(first, second) and first.sizes != second.sizes:
         large = max((first, second), key=lambda tensor: prod(tensor.sizes))
         last = is_channels_last(large) and is_channels_last(result)
         return "" if last else "it takes one number for each channel, and its image does not have its channels last"
-    orders = {tuple(axis for axis in tensor.order if tensor.sizes[axis] != 1) for tensor in (first, second, result)}
-    several = len(orders) > 1
+    else:
+        several = len({*map(_axes, (first, second, result))}) > 1
     return "its operands lie in different orders of memory, which the kernel does not look at" if several else ""
 
 
-def _wrong_weights(call: ProgramCall) -> str:
-    """Whether a dense layer reads its weights as a matrix of other sizes, as a clause."""
+def _wrong_dense(call: ProgramCall) -> str:
+    """What of its tensors a dense layer does not look at, as a clause (op_quantized_linear.cpp looks at none)."""
     source, weights, result = call.tensor("input"), call.tensor("weights"), call.written
     if source is None or weights is None or result is None:
         return ""
+    kinds = {"input": source, "weights": weights, "bias": call.tensor("bias"), "kernel_sum": call.tensor("kernel_sum")}
+    for name, tensor in {**kinds, RESULT: result}.items():
+        read = "int32" if name in ("bias", "kernel_sum") else "int8"
+        if tensor is not None and tensor.elem_type != read:
+            return f"its {name} is {tensor.elem_type}, which the kernel takes as {read}"
     taken = (*result.sizes[-1:], *source.sizes[-1:])
     return "" if weights.sizes == taken else f"its weights are {list(weights.sizes)}, which it takes as {list(taken)}"

@@ -9,11 +9,12 @@ import pytest
 from onnxlint_cmsis import api
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
-from onnxlint_cmsis.runtimes.executorch import Interpretation, written
+from onnxlint_cmsis.runtimes.executorch import Interpretation, export_for, written
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, runtime_of
 from support.goldens import Told
-from support.pte_writer import PteWriter
+from support.pte_writer import NHWC, PteWriter
 
 PLANNED = {"mve": "cortex-m55", "dsp": "cortex-m4", "scalar": "cortex-m3"}
 TARGETS = tuple(Target(cpu, Isa(isa), "main") for isa, cpu in PLANNED.items())
@@ -146,6 +147,143 @@ def test_the_bytes_behind_scratch_are_told(told: Told) -> None:
 )
 def test_what_a_program_was_planned_for(writer: PteWriter, sets: set[Isa]) -> None:
     assert {*interpreted(writer).planned_for} == sets
+
+
+def one_channel(kernel: int, outputs: int, scratch: int) -> PteWriter:
+    """A depthwise convolution of one channel, which MVE computes as a convolution of transposed weights."""
+    writer = PteWriter()
+    source = writer.image(1, 1, 8, 8)
+    writer.inputs.append(source)
+    sizes = (1, 1, 8, 8), (1, outputs, 8, 8)
+    writer.outputs.append(writer.depthwise(source, *sizes, kernel, scratch))
+    return writer
+
+
+def test_an_exporter_plans_more_for_one_channel_than_its_kernel_asks_for() -> None:
+    """It shows the weights as those of a convolution of one input channel, so that no kernel for 1x1 is found."""
+    assert interpreted(one_channel(1, 16, 80)).planned_for == (Isa.MVE,)
+    assert verdicts(one_channel(1, 16, 80)) == [CMSIS_NN] * 3
+    assert interpreted(one_channel(1, 16, 16)).planned_for == ()
+    assert interpreted(one_channel(5, 16, 528)).planned_for == (Isa.MVE,)
+
+
+def test_what_a_program_was_planned_for_depends_on_no_target() -> None:
+    writer = one_channel(3, 4, 100)
+    armclang = TARGETS[0]._replace(release="7.0.0", compiler="armclang")
+    settings = AnalysisSettings((armclang,), runtime=runtime_of("executorch"))
+    interpretation = ModelAnalysis("m.pte", settings, writer.data()).interpretation
+    assert isinstance(interpretation, Interpretation)
+    assert interpretation.planned_for == (Isa.MVE,)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "verdict", "low"), [(3, REFUSED, (64, 208)), (1, WRONG, (0, 16))], ids=["3x3", "1x1"]
+)
+def test_weights_of_one_channel_are_written_near_address_0_without_scratch(
+    kernel: int, verdict: RuntimeVerdict, low: tuple[int, int], told: Told
+) -> None:
+    interpretation = interpreted(one_channel(kernel, 16, 0))
+    (row,), plan = interpretation.rows(TARGETS[0]), interpretation.plan(0, TARGETS[0])
+    assert (row.verdict, plan.low) == (verdict, low)
+    told(row.reason)
+
+
+def test_a_kernel_that_falls_back_needs_no_scratch() -> None:
+    """arm_convolve_1x1_s8_fast asks for a buffer with armclang, and runs without."""
+    writer = PteWriter()
+    source = writer.image(1, 16, 5, 5)
+    writer.outputs.append(writer.convolution(source, (1, 16, 5, 5), (1, 8, 5, 5), 1, 0))
+    report = api.lint(writer.data(), targets=["cortex-m4"], compiler="armclang")
+    assert not [finding for finding in report.findings if finding.cause == "plan"]
+
+
+NHWC_WEIGHTS = (0, 3, 1, 2)
+
+
+@pytest.mark.parametrize(("channels", "verdict"), [(1, CMSIS_NN), (4, WRONG)])
+def test_weights_are_taken_by_their_sizes_wherever_they_lie(channels: int, verdict: RuntimeVerdict) -> None:
+    """An exporter writes another order for weights of one channel, which are the same bytes in any order."""
+    writer = PteWriter()
+    source = writer.image(1, channels, 8, 8)
+    result = writer.depthwise(source, (1, channels, 8, 8), (1, channels, 8, 8), 3, 4464)
+    (weights,) = [
+        value["val"][1] for value in writer.values
+        if value["val"][0] == "Tensor" and value["val"][1]["sizes"] == [1, 3, 3, channels]
+    ]  # fmt: skip
+    weights["dim_order"] = list(NHWC_WEIGHTS)
+    writer.outputs.append(result)
+    assert verdicts(writer) == [verdict] * 3
+
+
+def test_rows_and_axes_are_those_of_sizes_not_of_memory(told: Told) -> None:
+    """Kernels that take the last axis for the one whose elements are neighbours do not ask for the order of memory."""
+    writer = PteWriter()
+    image, batch = writer.image(1, 4, 5, 6), writer.tensor("int8", (2, 3, 4), (0, 2, 1))
+    flat = writer.tensor("int8", (1, 4, 1, 1), NHWC)
+    channel, last = writer.image(1, 4, 1, 1), writer.tensor("int8", (1, 1, 1, 6))
+    scalar = writer.tensor("int8", (1,))
+    plain = writer.tensor("int8", (1, 4, 5, 6))
+    softmax = [-1, 0, -128, 1 << 30, 20, -124]
+    calls = (
+        ("softmax", [(image,), *softmax], writer.image(1, 4, 5, 6), WRONG),
+        ("softmax", [(flat,), *softmax], writer.image(1, 4, 1, 1), CMSIS_NN),
+        ("transpose", [(image,), [0, 1, 3, 2]], writer.tensor("int8", (1, 4, 6, 5)), WRONG),
+        ("minimum", [(image,), (scalar,)], writer.image(1, 4, 5, 6), CMSIS_NN),
+        ("minimum", [(image,), (image,)], writer.image(1, 4, 5, 6), CMSIS_NN),
+        ("minimum", [(image,), (plain,)], writer.image(1, 4, 5, 6), WRONG),
+        ("maximum", [(image,), (channel,)], writer.image(1, 4, 5, 6), WRONG),
+        ("maximum", [(plain,), (last,)], writer.tensor("int8", (1, 4, 5, 6)), CMSIS_NN),
+        ("maximum", [(plain,), (last,)], writer.tensor("int8", (1, 4, 5, 5)), REFUSED),
+        ("quantized_batch_matmul", [(batch,), 0, (batch,), 0, 0, 1 << 30, 0, (writer.tensor("uint8", (12,)),)],
+         writer.tensor("int8", (2, 3, 3)), WRONG),
+    )  # fmt: skip
+    for name, arguments, result, _ in calls:
+        writer.outputs.append(writer.call(f"cortex_m::{name}.out", *arguments, out=result))
+    rows = interpreted(writer).rows(TARGETS[0])
+    assert [row.verdict for row in rows] == [verdict for *_, verdict in calls]
+    told(rows[0].reason)
+
+
+def test_a_dense_layer_asks_for_no_type(told: Told) -> None:
+    writer = PteWriter()
+    source = writer.tensor("int16", (1, 16))
+    writer.outputs.append(writer.linear(source, 16, 2, bias=[5, 6]))
+    (row,) = interpreted(writer).rows(TARGETS[1])
+    assert row.verdict == WRONG
+    told(row.reason)
+
+
+def test_weights_for_other_channels_than_those_of_the_result_are_wrong() -> None:
+    writer = PteWriter()
+    source = writer.image(1, 4, 5, 5)
+    result = writer.convolution(source, (1, 4, 5, 5), (1, 8, 5, 5), 3, None)
+    weights = next(value["val"][1] for value in writer.values if value["val"][1].get("sizes") == [8, 3, 3, 4])
+    weights["sizes"] = [4, 3, 6, 4]
+    writer.outputs.append(result)
+    assert verdicts(writer) == [WRONG] * 3
+
+
+def test_a_shift_that_no_register_holds_ends_the_program() -> None:
+    writer = PteWriter()
+    source = writer.tensor("int8", (1, 4))
+    add = [(source,), 0, 1 << 30, 0, (source,), 0, 1 << 30, 32, 0, 1 << 30, 0, -128, 127]
+    writer.outputs.append(writer.call("cortex_m::quantized_add.out", *add, out=writer.tensor("int8", (1, 4))))
+    assert verdicts(writer) == [RuntimeVerdict.HALTS] * 3
+
+
+@pytest.mark.parametrize(
+    ("target", "config"),
+    [
+        ("cortex-m0+", "CortexM.M0PLUS, isa=cmsis_nn.Backend.SCALAR"),
+        ("cortex-m33+nodsp", "CortexM.M33, isa=cmsis_nn.Backend.SCALAR"),
+        ("cortex-m35p", "CortexM.M35P, isa=cmsis_nn.Backend.DSP"),
+        ("cortex-m52", "CortexM.M55, isa=cmsis_nn.Backend.MVE"),
+        ("cortex-m52+nomve", "CortexM.M55, isa=cmsis_nn.Backend.DSP"),
+        ("cortex-m85", "CortexM.M85, isa=cmsis_nn.Backend.MVE"),
+    ],
+)
+def test_the_line_to_export_again_names_what_an_exporter_knows(target: str, config: str) -> None:
+    assert f"CortexMTargetConfig({config})" in export_for(parse_target(target, "main"))
 
 
 def test_the_rule_tells_each_core_what_happens(told: Told) -> None:
