@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,8 @@ class Bench:
     """`f32` or `f16` where functions for these are called; empty for those for integers."""
     specialized: bool = True
     """False for NN_DISABLE_SPECIALIZATION, which leaves out kernels of f32 and f16 for single shapes."""
+    low: int = 0
+    """Bytes left free behind the vectors, for layers that write to the start of the flash."""
 
     @property
     def target(self) -> Target:
@@ -128,7 +130,8 @@ def build(program: Program, bench: Bench, folder: Path, title: str, traced: bool
     arena = plan(program, GUARD if traced else 0)
     text = model_source(program, arena, bench.board, bench.library, title)
     rescued: list[str] = []
-    image = build_source(text, bench, folder, traced, rescued)
+    low = max((step.plan.outcome(bench.target).low[1] for step in program.steps if step.plan), default=0)
+    image = build_source(text, replace(bench, low=low), folder, traced, rescued)
     functions = symbols(image, bench.processes)
     return Image(image, sizes(image, bench.processes), functions, arena.size, tuple(rescued))
 
@@ -137,7 +140,7 @@ def build_source(text: str, bench: Bench, folder: Path, traced: bool, rescued: l
     """Compile and link generated C with the harness and what it calls of the library."""
     board, library = bench.board, bench.library
     (folder / "model.c").write_text(text, encoding="utf-8")
-    (folder / "link.ld").write_text(linker_script(board, STACK), encoding="utf-8")
+    (folder / "link.ld").write_text(linker_script(board, STACK, -(-bench.low // 16) * 16), encoding="utf-8")
     kernels = library.files_for({word for word in _WORD.findall(text) if library.has(word)})
     wrapped = library.public_in(kernels) if traced else []
     (folder / "thunks.S").write_text(thunks_source(wrapped), encoding="utf-8")

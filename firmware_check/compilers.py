@@ -230,8 +230,6 @@ PLAN_KINDS: Mapping[RuntimeVerdict, tuple[Rule, str]] = {
     RuntimeVerdict.UNDECIDED: (runtime_wrong.RULE, "too-large"),
 }
 """What becomes of a call for its plan, to the rule that says so and the kind of hazard that shows the same."""
-STOPS = f"{runtime_stops.RULE.code}[plan]"
-"""Rule that reports a call whose plan ends the firmware."""
 
 
 def defects_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[tuple[str, str]]:

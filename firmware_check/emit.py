@@ -150,9 +150,9 @@ def thunks_source(functions: list[str]) -> str:
     return _environment().get_template("thunks.S.j2").render(functions=functions)
 
 
-def linker_script(board: Board, stack: int) -> str:
-    """Where the board's memory is."""
-    return _environment().get_template("link.ld.j2").render(board=board, stack=stack)
+def linker_script(board: Board, stack: int, low: int = 0) -> str:
+    """Where the board's memory is; `low` bytes behind the vectors are left free."""
+    return _environment().get_template("link.ld.j2").render(board=board, stack=stack, low=low)
 
 
 def _environment() -> jinja2.Environment:

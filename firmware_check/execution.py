@@ -14,6 +14,7 @@ from firmware_check.toolchain import Processes
 from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of, wrapper_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy as np
@@ -92,7 +93,7 @@ def observe(
     descend(0, 0, "")
     if ways:
         return _by_ways(tuple(tree), ways)
-    kernels = (t.name for t in tree if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name))
+    kernels = (t.name for t in _without_weights(tree) if _KERNEL.match(t.name) and not _NO_KERNEL.search(t.name))
     chain = tuple(dict.fromkeys(name for name in kernels if name not in static))
     statics = [t.name for t in tree if t.name in _STATIC_KERNELS]
     return Observed(tuple(tree), chain, statics[-1] if statics else (chain[-1] if chain else ""))
@@ -133,6 +134,17 @@ def _by_ways(tree: tuple[Traced, ...], ways: tuple[Way, ...]) -> Observed:
             named = Way(tuple(rows[0].name for rows in ran[: len(way.chain)]), way.inside)
             best, deepest = max((best, deepest), (named, depth), key=lambda pair: pair[1])
     return Observed(tree, best.chain, best.inside or (best.chain[-1] if best.chain else ""))
+
+
+def _without_weights(tree: list[Traced]) -> Iterator[Traced]:
+    """All functions but the transpose of weights that another kernel calls for (arm_depthwise_conv_to_conv_s8)."""
+    inside = 0
+    for call in tree:
+        inside = inside if inside and call.depth > inside else 0
+        if not inside and call.name == "arm_transpose_s8":
+            inside = call.depth
+        if not inside:
+            yield call
 
 
 # One program in both builds: the traced and guarded one on the first set of inputs, the measured one on all.

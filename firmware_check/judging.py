@@ -19,6 +19,7 @@ from firmware_check.compilers import (
 )
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
@@ -76,6 +77,8 @@ class TargetCheck:
     """Layers with a predicted hazard that did not run, with the hazard."""
     otherwise: tuple[str, ...] | None = None
     """Layers that take another kernel or have other hazards in the linter's default release; None in that release."""
+    default: str = DEFAULT_RELEASE
+    """Release that the linter judges where it is told none."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Short forms of the labels of layers that have one, as the linter shows them."""
     floating: str = ""
@@ -246,6 +249,7 @@ def judge(
     texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
     if not step.output.quantization.floating:
         texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
+    texts += [("FWC003", text) for text in _elsewhere(plan, traced, plain)]
     absent = [*unseen(predicted, trouble, target, bench.compiler.assembly), *unseen_of_plan(plan, trouble)]
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
@@ -377,12 +381,39 @@ def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
     )
 
 
+def _elsewhere(plan: Plan | None, traced: LayerReport, plain: LayerReport) -> list[str]:
+    """What a plan says of memory that is overwritten, and was not seen to the byte."""
+    if plan is None:
+        return []
+    texts, reach, low = [], max(traced.reach, plain.reach), low_of(traced, plain)
+    if plan.behind and reach != plan.behind:
+        texts.append(f"predicted {plan.behind:,} bytes overwritten behind its scratch, observed {reach:,}")
+    if plan.low[1] > plan.low[0] and (low[1] != plan.low[1] or not plan.low[0] <= low[0] <= max(plan.low[0], VECTORS)):
+        texts.append(
+            f"predicted that addresses from {plan.low[0]:,} to before {plan.low[1]:,} are written, observed: {low}"
+        )
+    return texts
+
+
+VECTORS = 64
+"""Bytes of the vectors; behind them each build has other bytes, so that the first one that changed is known."""
+
+
+def low_of(traced: LayerReport, plain: LayerReport) -> tuple[int, int]:
+    """First address at the start of the flash that changed in one of the builds, and one behind the last."""
+    changed = [report.low for report in (traced, plain) if report.low[1]]
+    return (min(low[0] for low in changed), max(low[1] for low in changed)) if changed else (0, 0)
+
+
 def damage_of(traced: LayerReport, plain: LayerReport) -> list[str]:
-    """What is said of the guards around scratch and output."""
-    damage = []
+    """What is said of the guards around scratch and output, and of the start of the flash."""
+    damage, reach, low = [], max(traced.reach, plain.reach), low_of(traced, plain)
     for what, count in (("scratch", traced.scratch_damage), ("its output", traced.output_damage)):
         if count:
-            damage.append(f"{count:,} guard bytes around {what} were overwritten")
+            far = f", the last one {reach:,} behind its end" if what == "scratch" and reach else ""
+            damage.append(f"{count:,} guard bytes around {what} were overwritten{far}")
+    if low[1]:
+        damage.append(f"bytes {low[0]:,} to {low[1] - 1:,} of the flash were overwritten")
     if plain.scratch_damage and not traced.scratch_damage:
         damage.append(f"{plain.scratch_damage:,} guard bytes around scratch were overwritten in the untraced build")
     return damage

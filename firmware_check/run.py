@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LINES = {
-    "read": 3, "write": 3, "layer": 8, "call": 8, "lost": 2, "done": 0, "fault": 3, "watchdog": 3, "memory": 3,
+    "read": 3, "write": 3, "layer": 11, "call": 8, "lost": 2, "done": 0, "fault": 3, "watchdog": 3, "memory": 3,
 }  # fmt: skip
 """Kind of a line of the firmware to the number of its words, as runtime/host.c, harness.c and trace.c write them."""
 _WORD = re.compile("[0-9a-f]{8}")
@@ -63,6 +63,10 @@ class LayerReport:
     """Bytes of the first scratch buffer up to the last one that changed."""
     calls: dict[int, Call]
     """The tree of calls; empty in a build without trace."""
+    reach: int = 0
+    """Bytes from the end of scratch to behind the last one that changed there; 0 where none did."""
+    low: tuple[int, int] = (0, 0)
+    """First byte at the start of the flash that changed, and one behind the last; equal where none did."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +218,10 @@ def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerRepo
         raise FirmwareError(f"the firmware reported {len(heads)} of {count} layers: {_OVERWRITTEN}")
     reports = []
     for number in range(count):
-        status, ticks, first, second, scratch, output, written = heads[number]
+        status, ticks, first, second, scratch, output, written, reach, *low = heads[number]
         status, instructions, asked = _signed(status), ticks * board.tick, (first, second)
-        reports.append(LayerReport(status, instructions, asked, scratch, output, written, calls[number]))
+        report = LayerReport(status, instructions, asked, scratch, output, written, calls[number])
+        reports.append(replace(report, reach=reach, low=(low[0], low[1])))
     return tuple(reports)
 
 

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from firmware_check.build import STACK, Bench, Image
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
-from firmware_check.compilers import STOPS, judges_costs, label_of
+from firmware_check.compilers import judges_costs, label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.float_arithmetic import float_output
@@ -48,7 +48,7 @@ from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.output.plain import json_text
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime, runtime_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
@@ -172,7 +172,7 @@ def check(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path, 
     runner = _Runner(model, replace(bench, watch=progress.ran), bench.target, folder)
     progress.at(f"compiling {len(steps)} layers")
     try:
-        apart = per_layer or model.program.foreign or any(map(runner.end_of, steps))
+        apart = per_layer or model.program.foreign
         return runner.layer_by_layer(inputs) if apart else runner.whole(inputs)
     finally:
         progress.close()
@@ -273,23 +273,14 @@ class _Runner:
 
     def layer_by_layer(self, inputs: list[Arrays]) -> TargetCheck:
         """Each layer that fits the board alone, on inputs recorded from ONNX Runtime; many in one image."""
-        steps = [step for step in self.model.program.steps if not self.end_of(step)]
+        steps = self.model.program.steps
         groups, large = groups_of(steps, self.bench.board, self.target)
         known = self.model.reference.tensors([value.tensor for step in steps for value in step.inputs], inputs[0])
         runs = [ran for group in groups for ran in self._group(group, known, large)]
         if not runs:
-            why = f"{large[0][0].label}: {large[0][1]}" if large else "each would end the firmware"
-            raise FirmwareError(f"no layer fits the board: {why}" if large else f"no layer runs: {why}")
+            raise FirmwareError(f"no layer fits the board: {large[0][0].label}: {large[0][1]}")
         left = [(step.label, f"it alone does not fit the board: {why}") for step, why in large]
-        ended = [(step.label, end) for step in self.model.program.steps if (end := self.end_of(step))]
-        check = self._check(runs, True, (*left, *ended))
-        stops = tuple((label, STOPS) for label, _ in ended)
-        return replace(check, unseen=(*check.unseen, *stops))
-
-    def end_of(self, step: Step) -> str:
-        """Why a layer is not run: it would end the firmware; empty for one that runs."""
-        plan = step.plan.outcome(self.target) if step.plan is not None else None
-        return plan.reason if plan is not None and plan.verdict is RuntimeVerdict.HALTS else ""
+        return self._check(runs, True, tuple(left))
 
     def _group(self, steps: tuple[Step, ...], known: Arrays, large: list[tuple[Step, str]]) -> list[_Ran]:
         """A group of layers in one image; in two where they turn out not to fit together."""
@@ -318,20 +309,32 @@ class _Runner:
             self.model.path, self.target, self.bench.board, per_layer,
             tuple(layer for part in ran for layer in part.layers), foreign, memory, compiler=label_of(row),
             remarks=tuple(remarks), unseen=flagged, runtime=self.model.reference.runtime,
-            otherwise=self._otherwise(), names=self._names(), floating=self.model.assume,
+            otherwise=self._otherwise(), default=self.default, names=self._names(), floating=self.model.assume,
         )  # fmt: skip
 
     def _otherwise(self) -> tuple[str, ...] | None:
-        """Layers whose call takes another kernel or has other hazards in the linter's default release."""
-        if self.target.release == DEFAULT_RELEASE or self.model.assume:  # it has no function for f32 or f16
+        """Layers whose call takes another kernel or has other hazards where the linter is not told a release."""
+        if self.model.assume:  # the default release has no function for f32 or f16
             return None
-        default = self.target._replace(release=DEFAULT_RELEASE)
+        default = self.target._replace(release=self.default)
         calls = ((step, step.call) for step in self.model.program.steps if step.call is not None)
-        return tuple(
+        others = tuple(
             step.label
             for step, call in calls
-            if not step.function or _taken(route(call, self.target)) != _taken(route(call, default))
+            if (not step.function and self.target != default)
+            or _taken(route(call, self.target)) != _taken(route(call, self._runtime.library(call.entry, default)))
         )
+        return others if others or self.target != default else None
+
+    @property
+    def _runtime(self) -> Runtime:
+        """What the linter judges a file of this format for."""
+        return runtime_for(Runtime(AUTO), format_of(self.model.path))
+
+    @property
+    def default(self) -> str:
+        """Release that the linter judges where it is told none: that of the runtime, where one reads the file."""
+        return self._runtime.release or DEFAULT_RELEASE
 
     def _names(self) -> Mapping[str, str]:
         """Short forms of the names of nodes, as the linter shows them."""

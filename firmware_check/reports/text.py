@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from firmware_check.judging import added_up
 from onnxlint_cmsis.analysis.results import WIDEST, cut
 from onnxlint_cmsis.cli.options import columns
-from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, printable, wrapped
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _beside_default(check: TargetCheck, otherwise: tuple[str, ...]) -> str:
     )
     said = said if named else "all kernels and hazards are the same"
     return (
-        f"in the linter's default, CMSIS-NN {DEFAULT_RELEASE}, {said};"
+        f"in the linter's default, CMSIS-NN {check.default}, {said};"
         f" onnxlint-cmsis --release {release} judges what was proven here, --cmsis-nn DIR proves another release"
     )
 

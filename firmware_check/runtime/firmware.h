@@ -4,7 +4,19 @@
 
 #include <stdint.h>
 
-enum { GUARD_BYTES = 128, GUARD_BYTE = 0xa5 };
+/* Around values, and behind scratch: as far as a kernel that is given too little has been seen to write. Each build has
+   another byte there, so that whatever is written differs from one of them. */
+enum
+{
+    GUARD_BYTES = 128,
+    BEHIND_BYTES = 32 << 10,
+#ifdef TRACED
+    GUARD_BYTE = 0xa5,
+#else
+    GUARD_BYTE = 0x5a,
+#endif
+    SCRATCH_BYTE = 0xa5,
+};
 
 typedef struct
 {

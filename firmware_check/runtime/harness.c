@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-extern uint8_t __scratch_start[], __scratch_end[];
+extern uint8_t __scratch_start[], __scratch_end[], __low_start[], __low_end[];
+static uint8_t vectors_before[64];
 
 volatile uint32_t current_layer;
 volatile uint32_t systick_wraps;
@@ -108,47 +109,92 @@ void *scratch_give(int32_t asked, int32_t size)
     }
     uint8_t *start = __scratch_start + scratch.taken;
     const uint32_t whole = ((uint32_t)size + 15) & ~15u;
-    if (start + whole + 2 * GUARD_BYTES > __scratch_end)
+    if (start + GUARD_BYTES + whole + BEHIND_BYTES > __scratch_end)
     {
         stop("memory", (uint32_t)size, (uint32_t)(__scratch_end - start));
     }
-    memset(start, GUARD_BYTE, whole + 2 * GUARD_BYTES);
-    scratch.taken += whole + 2 * GUARD_BYTES;
+    memset(start, GUARD_BYTE, GUARD_BYTES + whole + BEHIND_BYTES);
+    memset(start + GUARD_BYTES, SCRATCH_BYTE, (uint32_t)size);
+    scratch.taken += GUARD_BYTES + whole + BEHIND_BYTES;
     return start + GUARD_BYTES;
 }
 
-static uint32_t damaged(const uint8_t *guard, uint32_t size)
+typedef struct
 {
-    uint32_t count = 0;
+    uint32_t count; /* bytes that changed */
+    uint32_t first, end; /* the first of them, and one behind the last */
+} damage;
+
+static damage damaged(const uint8_t *guard, uint32_t size)
+{
+    damage found = {0, size, 0};
     for (uint32_t i = 0; i < size; i++)
     {
-        count += guard[i] != GUARD_BYTE;
+        if (guard[i] != GUARD_BYTE)
+        {
+            found.count++;
+            found.first = i < found.first ? i : found.first;
+            found.end = i + 1;
+        }
     }
-    return count;
+    return found;
 }
 
-static uint32_t scratch_damage(void)
+/* Of all scratch of the layer: bytes around it that changed, and how far behind it the last of them is. */
+static damage scratch_damage(void)
 {
-    uint32_t count = 0, place = 0;
+    damage all = {0, 0, 0};
+    uint8_t *start = __scratch_start;
     for (uint32_t i = 0; i < scratch.count; i++)
     {
         const uint32_t size = scratch.sizes[i];
         if ((int32_t)size > 0)
         {
-            const uint32_t whole = (size + 15) & ~15u;
-            count += damaged(__scratch_start + place, GUARD_BYTES);
-            count += damaged(__scratch_start + place + GUARD_BYTES + size, GUARD_BYTES + whole - size);
-            place += whole + 2 * GUARD_BYTES;
+            const uint32_t room = (((size + 15) & ~15u) - size) + BEHIND_BYTES;
+            const damage behind = damaged(start + GUARD_BYTES + size, room);
+            all.count += damaged(start, GUARD_BYTES).count + behind.count;
+            all.end = behind.end > all.end ? behind.end : all.end;
+            start += GUARD_BYTES + size + room;
         }
     }
-    return count;
+    return all;
+}
+
+static uint32_t low_free(void)
+{
+    return (uint32_t)(__low_end - __low_start) - sizeof vectors_before;
+}
+
+/* The start of the flash, where a kernel without scratch may write: vectors, and what the linker leaves free there. */
+static void guard_low(void)
+{
+    memcpy(vectors_before, __low_start, sizeof vectors_before);
+    memset(__low_start + sizeof vectors_before, GUARD_BYTE, low_free());
+}
+
+static damage low_damage(void)
+{
+    damage low = damaged(__low_start + sizeof vectors_before, low_free());
+    low.first += sizeof vectors_before;
+    low.end += low.count ? sizeof vectors_before : 0;
+    for (uint32_t i = sizeof vectors_before; i-- > 0;)
+    {
+        if (__low_start[i] != vectors_before[i])
+        {
+            low.first = i;
+            low.end = low.end ? low.end : i + 1;
+            low.count++;
+        }
+    }
+    memcpy(__low_start, vectors_before, low.count ? sizeof vectors_before : 0);
+    return low;
 }
 
 /* Bytes of the first buffer up to the last one that changed. */
 static uint32_t scratch_written(void)
 {
     uint32_t size = scratch.count > 0 && (int32_t)scratch.sizes[0] > 0 ? scratch.sizes[0] : 0;
-    while (size > 0 && __scratch_start[GUARD_BYTES + size - 1] == GUARD_BYTE)
+    while (size > 0 && __scratch_start[GUARD_BYTES + size - 1] == SCRATCH_BYTE)
     {
         size--;
     }
@@ -174,8 +220,8 @@ static uint32_t output_damage(const layer *one)
 #ifdef GUARDED
     for (uint32_t i = 0; i < one->output_count; i++)
     {
-        count += damaged((uint8_t *)one->outputs[i].data - GUARD_BYTES, GUARD_BYTES);
-        count += damaged((uint8_t *)one->outputs[i].data + one->outputs[i].size, GUARD_BYTES);
+        count += damaged((uint8_t *)one->outputs[i].data - GUARD_BYTES, GUARD_BYTES).count;
+        count += damaged((uint8_t *)one->outputs[i].data + one->outputs[i].size, GUARD_BYTES).count;
     }
 #else
     (void)one;
@@ -191,9 +237,13 @@ static void report_layer(uint32_t index, int32_t status, uint32_t ticks)
     report_word(ticks);
     report_word(scratch.count > 0 ? scratch.asked[0] : 0);
     report_word(scratch.count > 1 ? scratch.asked[1] : 0);
-    report_word(scratch_damage());
+    const damage behind = scratch_damage(), low = low_damage();
+    report_word(behind.count);
     report_word(output_damage(&layers[index]));
     report_word(scratch_written());
+    report_word(behind.end);
+    report_word(low.count ? low.first : 0);
+    report_word(low.end);
     report_end();
 }
 
@@ -204,6 +254,10 @@ static void run_layer(uint32_t index)
     memset(&scratch, 0, sizeof scratch);
     trace_clear();
     systick_restart();
+    if (first_run)
+    {
+        guard_low();
+    }
     in_layer = 1;
     const int32_t status = layers[index].run();
     in_layer = 0;

@@ -205,6 +205,19 @@ def test_a_static_function_is_no_kernel_of_the_chain() -> None:
     assert seen.chain == ("arm_transpose_s8", "arm_pad_s8")
 
 
+def test_the_transpose_of_weights_is_no_kernel_of_the_layer() -> None:
+    """arm_depthwise_conv_to_conv_s8 turns the weights before it calls the convolution that does the work."""
+    names = {
+        16: ("arm_depthwise_conv_wrapper_s8", True), 32: ("arm_transpose_s8", True),
+        48: ("arm_transpose_s8_default", False), 64: ("arm_convolve_s8", True),
+    }  # fmt: skip
+    inside = [(0, 16), (1, 32), (2, 48), (1, 64)]
+    calls = {number: Call(parent, address, 1, 1, 0, 0) for number, (parent, address) in enumerate(inside, 1)}
+    assert observe(calls, names, frozenset()).chain == ("arm_convolve_s8",)
+    alone = {1: Call(0, 32, 1, 1, 0, 0), 2: Call(1, 48, 1, 1, 0, 0)}
+    assert observe(alone, names, frozenset()).chain == ("arm_transpose_s8",)
+
+
 @pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "6.0.0", "7.0.0", "main"])
 def test_the_generated_c_follows_the_release(release: str, tmp_path: Path) -> None:
     from firmware_check.boards import BOARDS
@@ -233,7 +246,7 @@ def test_a_report_that_lacks_a_layer_is_said() -> None:
         layer_reports([LAYER, "done"], BOARDS[0], 2)
 
 
-LAYER = "layer 00000000 00000000 00000001" + 5 * " 00000000"
+LAYER = "layer 00000000 00000000 00000001" + 8 * " 00000000"
 
 
 @pytest.mark.parametrize(

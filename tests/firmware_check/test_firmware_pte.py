@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -30,6 +31,7 @@ WHOLE = os.environ.get("ONNXLINT_CMSIS_NN", "")
 LIBRARY = ["--cmsis-nn", WHOLE] if WHOLE else []
 needs_whole = pytest.mark.skipif(not WHOLE, reason="ONNXLINT_CMSIS_NN names no whole checkout of CMSIS-NN")
 CORES = ("cortex-m55", "cortex-m4", "cortex-m3")
+CASES = sorted((paths.SHARED / "cases" / "pte").glob("*.pte"))
 
 
 def written(writer: PteWriter, folder: Path) -> str:
@@ -111,9 +113,22 @@ def test_calls_equal_the_reference_bit_for_bit_and_show_what_a_plan_does(tmp_pat
     assert (on_mve["verdict"], on_dsp["verdict"]) == ("agrees, and is defective", "agrees")
     ((defect,),) = [layer["defects"] for layer in on_mve["layers"]]
     assert defect["code"] == "CNN402[plan]"
-    assert "guard bytes around scratch were overwritten" in defect["text"]
+    assert "guard bytes around scratch were overwritten, the last one 308 behind its end" in defect["text"]
     (layer,) = on_dsp["layers"]
     assert (layer["differences"]["count"], layer["observed"]["scratch"]) == (0, [128, 0])
+
+
+@needs_whole
+@needs_firmware
+@pytest.mark.skipif(not CASES, reason="the programs with known truth are not beside the project")
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_what_is_said_of_a_plan_is_seen_on_each_other_core(path: Path) -> None:
+    """Values, status, bytes behind scratch and near address 0: each is as the linter says, or the check disagrees."""
+    others = [core for core in CORES if core.replace("cortex-", "") != path.stem.rpartition("_")[2]]
+    done = check(str(path), *LIBRARY, *(word for core in others for word in ("--target", core)), "--json", "-")
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    assert [checked["verdict"].partition(",")[0] for checked in report["checks"]] == ["agrees"] * len(others)
 
 
 @needs_whole
