@@ -74,9 +74,9 @@ check](firmware-check.md) runs the calls.
 
 The keyword model of ExecuTorch's Arduino examples (16 calls, an arena of 16,000 bytes) is planned for DSP. It runs on
 Cortex-M4: 8.24M instructions are predicted for its 12 calls of CMSIS-NN, 8.25M were counted in QEMU, and no value
-differed from the same arithmetic in integers. It stops on Cortex-M55: the first depthwise layer has no scratch and
-writes its weights near address 0; the other four and the dense layer returned an error in QEMU. What its two copies and
-the code at its borders cost is not known.
+differed from the same arithmetic in integers. It stops on Cortex-M55: the five depthwise layers and the dense one
+return an error, the first after it has written its weights over addresses 192 to 2,751. What its two copies and the
+code at its borders cost is not known.
 
 ## What runs of a recurrent net?
 
