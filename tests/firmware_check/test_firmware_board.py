@@ -129,7 +129,8 @@ def test_a_scratch_overrun_is_seen(tmp_path: Path) -> None:
     assert layer["disagreements"] == []
     (defect,) = layer["defects"]
     assert defect["code"] == "CNN303"
-    assert defect["text"].startswith("16 guard bytes around scratch were overwritten; a known defect of this release: ")
+    assert defect["text"].startswith("16 guard bytes around scratch were overwritten, the last one 16 behind its end; ")
+    assert "; a known defect of this release: " in defect["text"]
 
 
 def test_a_known_wrong_result_is_seen_and_named(tmp_path: Path) -> None:
