@@ -69,8 +69,8 @@ top.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
 which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run; 1.1 and 1.2 bring
-CMSIS-NN 7.0.0 (`--release 7.0.0`). A `.pte` file is not fixed. Operators are those of 1.1 to 1.5.1. No run of ExecuTorch
-was compared; [the firmware check](firmware-check.md) runs the calls.
+CMSIS-NN 7.0.0 (`--release 7.0.0`). A `.pte` file is not fixed. Operators are those of 1.1 to 1.5.1. No run of
+ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
 
 The keyword model of ExecuTorch's Arduino examples (16 calls, an arena of 16,000 bytes) is planned for DSP. It runs on
 Cortex-M4: 8.24M instructions are predicted for its 12 calls of CMSIS-NN, 8.25M were counted in QEMU, and no value
