@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, brief_text, cut, distinct_cuts
+from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -236,24 +236,23 @@ def statistics_lines(run: Run) -> list[str]:
     return [f"{number:>{width}}  {first:<7}  {second}".rstrip() for number, first, second in rows]
 
 
-# From the result of a run to text: one module per output format, imported when it is used.
+# From the result of a run to text: a function for each output format, imported when it is used.
 
 
-MODULES = {
-    "full": "full",
-    "concise": "concise",
-    "json": "json_report",
-    "sarif": "sarif",
-    "github": "github",
-    "junit": "junit",
-    "gitlab": "gitlab",
-    "rdjson": "rdjson",
+RENDERERS = {
+    "full": "output.full:render",
+    "concise": "output.concise:render",
+    "json": "output.json_report:render",
+    "sarif": "output.sarif:render",
+    "github": "output.reviews:github",
+    "junit": "output.junit:render",
+    "gitlab": "output.reviews:gitlab",
+    "rdjson": "output.reviews:rdjson",
 }
-"""Module of each output format."""
+"""Function of each output format."""
 
 
 def render(output_format: str, run: Run) -> str:
-    """The whole report of a run in one of the formats of MODULES."""
-    module = import_module(f"onnxlint_cmsis.output.{MODULES[output_format]}")
-    text: str = module.render(run)
+    """The whole report of a run in one of the formats of RENDERERS."""
+    text: str = part(RENDERERS[output_format])(run)
     return text
