@@ -9,10 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from onnxlint_cmsis.analysis.fix_results import (
+    Certificate,
+    CertifiedTensor,
     ClassChange,
     Difference,
     FixResult,
     IfBranch,
+    LaneSums,
     LayerChange,
     Locked,
     Numbers,
@@ -51,6 +54,9 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("proof", Proof),
     ("proof.differences[]", Difference),
     ("proof.unreached[]", IfBranch),
+    ("certificate", Certificate),
+    ("certificate.tensors[]", CertifiedTensor),
+    ("sums and gone_sums", LaneSums),
 )
 """Objects of the report and what they are made from, in the order of the page."""
 

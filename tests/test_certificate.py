@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -14,12 +15,15 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.analysis.certified import certificate, untrue
+from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
 from onnxlint_cmsis.certificate import Lanes, Model, Numbers, quantized_multiplier, requantized, verify
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.models import LiteRtModel
-from onnxlint_cmsis.formats.format import ONNX, TFLITE
+from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.output.json_report import plain_data
 from support import linter, paths
 from support.fix_random import changed_model
 from support.random_graph import Style
@@ -508,15 +512,140 @@ def test_the_command_tells_outputs_and_lanes(tmp_path: Path, capsys: pytest.Capt
     assert main(["verify", old, str(tmp_path / "none.onnx")]) == 2
 
 
-def test_the_fix_of_a_real_model_is_equal_for_every_input() -> None:
-    """Person detection of MLPerf Tiny, from which 85 % of the weights go."""
-    path = paths.SHARED / "models" / "vww96_int8_tf.onnx"
+@pytest.mark.parametrize("name", ["vww96_int8_tf.onnx", "tflite/vww_96_int8.tflite"])
+def test_the_fix_of_a_real_model_is_equal_for_every_input(name: str) -> None:
+    """Person detection of MLPerf Tiny, from which 85 % of the weights go; the runs beside are few."""
+    path = paths.SHARED / "models" / name
     if not path.exists():
         pytest.skip("needs the folder `shared` beside the project")
-    fixed = linter.fixed(path.read_bytes()).model
-    assert fixed is not None
-    assert len(fixed) < path.stat().st_size / 2
-    assert verify(ONNX.load(str(path)), ONNX.load("m.onnx", fixed)).equal
+    if path.suffix == ".tflite":
+        pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+    fixed = linter.fixed(path.read_bytes(), f"m{path.suffix}")
+    assert fixed.model is not None
+    assert len(fixed.model) < path.stat().st_size / 2
+    form = format_of(name)
+    assert verify(form.load(str(path)), form.load(path.name, fixed.model)).equal
+    assert fixed.result.certificate is not None
+    assert fixed.result.proof is not None
+    assert fixed.result.proof.every_input
+    assert fixed.result.proof.inputs <= 3
+    for layer in fixed.result.certificate.tensors:
+        holds_by_hand(layer)
+
+
+def holds_by_hand(layer: CertifiedTensor) -> None:
+    """Facts of a certificate that need no model: what stays, and constants that both ends of a sum are rounded to."""
+    assert len(layer.lanes) == layer.after
+    assert len(layer.gone) == len(layer.constants)
+    assert not {*layer.lanes} & {*layer.gone}
+    sums = layer.gone_sums
+    for place, constant in enumerate(layer.constants if sums else ()):
+        assert sums is not None
+        row = LaneSums(*(column[place : place + 1] for column in sums))
+        (low,), (high,), (multiplier,), (shift,) = row[1:5]
+        ends = [requantized(end, multiplier, shift, 8) for end in (low, high)]
+        held = {min(max(n + row.zero_point[0], row.least[0]), row.most[0]) for side in ends for n in side}
+        assert constant is None or held == {constant}
+
+
+# The certificate as data.
+
+
+def leaves(data: object, *where: object) -> Iterator[tuple[object, ...]]:
+    """Places of the facts of a certificate."""
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    told = [leaf for name, part in parts for leaf in leaves(part, *where, name)]
+    yield from told or ([where] if not isinstance(data, (dict, list)) else [])
+
+
+def steady_pair() -> tuple[bytes, bytes]:
+    """A model with a constant lane, and one without it."""
+    steady = FIRST.copy()
+    steady[1] = 0
+    models = [layers(steady, SECOND, BIAS), layers(FIRST[[0, 2]], SECOND[:, [0, 2]], BIAS + SECOND[:, 1, 0, 0] * 5)]
+    (bias,) = [tensor for tensor in models[0].graph.initializer if tensor.name == "a_b"]
+    bias.CopyFrom(numpy_helper.from_array(np.array([0, 500, 0], np.int32), "a_b"))
+    return models[0].SerializeToString(), models[1].SerializeToString()
+
+
+def test_each_fact_of_a_certificate_is_held_against_the_files() -> None:
+    """Any number one off, another word, a fact too many and one too few are refused, and named."""
+    pair = steady_pair()
+    own = certificate(verify(*(ONNX.load("m.onnx", data) for data in pair)), *pair)
+    assert own is not None
+    (layer, reader) = own.tensors
+    assert (layer.lanes, layer.gone, layer.constants) == ((0, 2), (1,), (2,))
+    assert reader.lanes == (0, 1)
+    assert (layer.gone_sums or layer.sums).bias == (500,)
+    holds_by_hand(layer)
+    true = json.loads(json.dumps(plain_data(own)))
+    assert untrue(true, true) == ""
+    for where in leaves(true):
+        lie = json.loads(json.dumps(true))
+        inside = lie
+        for name in where[:-1]:
+            inside = inside[name]
+        value = inside[where[-1]]
+        for other in (None if value is not None else 0, [value], f"{value} "):
+            inside[where[-1]] = other
+            assert str(where[-1]) in untrue(lie, true)
+        if isinstance(value, (int, bool)):
+            inside[where[-1]] = value + 1 if type(value) is int else not value
+            assert str(where[-1]) in untrue(lie, true)
+        if isinstance(inside, dict):
+            del inside[where[-1]]
+            assert untrue(lie, true).endswith(f"does not tell {where[-1]}")
+    assert "means nothing" in untrue({**true, "more": 1}, true)
+
+
+def test_a_certificate_makes_nothing_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds for its two files, a lie in it is named, and for others it does not count."""
+    old, new = tmp_path / "old.onnx", tmp_path / "new.onnx"
+    for path, data in zip((old, new), steady_pair(), strict=True):
+        path.write_bytes(data)
+    assert main(["verify", str(old), str(new), "--output-format", "json"]) == 0
+    own = json.loads(capsys.readouterr().out)["certificate"]
+    told = tmp_path / "told.json"
+
+    def verified(certificates: object, *files: Path) -> tuple[int, str]:
+        told.write_text(json.dumps(certificates))
+        code = main(["verify", *map(str, files), "--certificate", str(told)])
+        said = capsys.readouterr()
+        return code, " ".join((said.out + said.err).split())
+
+    good = {"version": 1, "certificates": [{"path": "any", **own}]}
+    assert verified(good, old, new) == (0, f"{verified(good, old, new)[1].removesuffix(' holds')} holds")
+    own["tensors"][0]["constants"][0] += 1
+    assert verified(good, old, new)[0] == 1
+    assert "tensors[0].constants[0] is 3; in the files it is 2" in verified(good, old, new)[1]
+    other = layers(FIRST, SECOND, BIAS).SerializeToString()
+    third = tmp_path / "third.onnx"
+    third.write_bytes(other)
+    own["new"] = hashlib.sha256(other).hexdigest()
+    code, text = verified(good, old, third)
+    assert (code, "the certificate does not count" in text) == (1, True)
+    assert "none of the 1 certificates is of these two files" in verified(good, new, new)[1]
+    for damaged in ([], {"version": 2, "certificates": []}, {"version": 1, "certificates": [1]}, {"version": 1}):
+        assert verified(damaged, old, new)[0] == 2
+    told.write_text("{")
+    assert main(["verify", str(old), str(new), "--certificate", str(told)]) == 2
+    assert main(["verify", str(old), str(new), "--certificate", str(tmp_path)]) == 2
+    assert "--certificate" not in capsys.readouterr().out
+
+
+def test_a_fix_writes_its_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`verify` takes it; without a fix there is none to write."""
+    model, before, told = (tmp_path / name for name in ("m.onnx", "before.onnx", "told.json"))
+    for path in (model, before):
+        path.write_bytes(steady_pair()[0])
+    options = ["--isolated", "--target", "m4", "--config", "min-gain=0"]
+    main(["lint", str(model), "--fix-only", "--certificate", str(told), *options])
+    (own,) = json.loads(told.read_text())["certificates"]
+    assert own["new"] == hashlib.sha256(model.read_bytes()).hexdigest()
+    assert main(["verify", str(before), str(model), "--certificate", str(told)]) == 0
+    capsys.readouterr()
+    assert main(["lint", str(model), "--certificate", str(told), *options]) == 2
+    assert "--certificate goes with --fix" in capsys.readouterr().err
 
 
 def test_repairs_are_equal_for_every_input() -> None:

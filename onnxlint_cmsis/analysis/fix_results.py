@@ -75,6 +75,8 @@ class Proof(NamedTuple):
     """Inputs of `differences` with ONNX Runtime's default optimisers, where outputs are equal without them; else 0."""
     runtime: str = "ONNX Runtime"
     """What ran both models."""
+    every_input: bool = False
+    """Whether the outputs are equal for every input, in the integers of a device; runs are a sample beside it."""
 
 
 def shipped_text(proof: Proof) -> str:
@@ -89,6 +91,68 @@ def shipped_text(proof: Proof) -> str:
         f"with the optimisers that {proof.runtime} is shipped with {count} on {proof.written} inputs, "
         f"by at most {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
     )
+
+
+# The certificate: why two files are equal for every input. docs/verify.md has the theorem.
+
+
+class LaneSums(NamedTuple):
+    """Sums that lanes are rounded from, a number for each lane."""
+
+    bias: tuple[float, ...]
+    """What is added to the products: the bias with the shares of constant lanes."""
+    low: tuple[int, ...]
+    """A bound of the sum: no input makes it less."""
+    high: tuple[int, ...]
+    """A bound of the sum: no input makes it more."""
+    multiplier: tuple[int, ...]
+    """Multiplier of the requantization, of 31 bits."""
+    shift: tuple[int, ...]
+    """Its shift: the factor is multiplier * 2**(shift - 31)."""
+    zero_point: tuple[int, ...]
+    """Zero-point that is added then; uint8 counts as int8, 128 less."""
+    least: tuple[int, ...]
+    """Least integer that the activation lets through."""
+    most: tuple[int, ...]
+    """Greatest integer that it lets through."""
+    border: tuple[bool, ...]
+    """Whether constant lanes have shares that padding takes off at the border, and that are not in the bias."""
+
+
+class CertifiedTensor(NamedTuple):
+    """A tensor of both files whose lanes, or the constants it is computed with, are others."""
+
+    tensor: str
+    """Name."""
+    node: str
+    """Node of the new file that makes it."""
+    axis: int
+    """Axis of the lanes."""
+    before: int
+    """Lanes before."""
+    after: int
+    """Lanes after."""
+    lanes: tuple[int | None, ...]
+    """For each lane of the new file the one of the old file that holds the same on every input; null for a new one."""
+    gone: tuple[int, ...]
+    """Lanes of the old file that the new one has not."""
+    constants: tuple[int | None, ...]
+    """For each of these the integer that it holds on every input; null where nothing that counts reads it."""
+    sums: LaneSums | None
+    """Sums behind the lanes of the new file, which are those of the old one; null where they are no sums."""
+    gone_sums: LaneSums | None
+    """Sums behind the lanes that are gone: a constant is what both bounds are rounded to."""
+
+
+class Certificate(NamedTuple):
+    """The facts by which two files are equal for every input."""
+
+    old: str
+    """SHA-256 of the old file."""
+    new: str
+    """SHA-256 of the new file."""
+    tensors: tuple[CertifiedTensor, ...]
+    """Tensors that changed, in the order of the nodes. All others have the same lanes."""
 
 
 # Result of fixing one model, as plain data for every reporter.
@@ -301,3 +365,5 @@ class FixResult(NamedTuple):
     """Values that inexact repairs change; the proof is of all other changes."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""
+    certificate: Certificate | None = None
+    """Why outputs are equal for every input; null where that is not known."""

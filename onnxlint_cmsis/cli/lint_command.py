@@ -80,6 +80,8 @@ def _mode(args: argparse.Namespace) -> str:
         raise UsageError("standard input cannot be fixed: name the file")
     if mode and args.write_baseline:
         raise UsageError("--write-baseline cannot go with --fix, --fix-only or --diff")
+    if args.certificate and not mode:
+        raise UsageError("--certificate goes with --fix, --fix-only or --diff")
     return mode
 
 
@@ -94,7 +96,8 @@ def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
 def _check_outputs(args: argparse.Namespace, paths: tuple[str, ...]) -> None:
     """Raise UsageError where a report or baseline would take the place of a model."""
     read = {os.path.realpath(path): path for path in paths if path != STDIN}
-    for option, written in (("--output-file", args.output_file), ("--write-baseline", args.write_baseline)):
+    for option in ("--output-file", "--write-baseline", "--certificate"):
+        written = getattr(args, option[2:].replace("-", "_"))
         if written and os.path.realpath(written) in read:
             raise UsageError(f"{option} {written} is one of the models: name another file")
 
@@ -172,11 +175,25 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, l
         write_text(args.output_file, text)
     else:
         _print(text)
+    if args.certificate:
+        _write_certificates(args.certificate, outcome)
     if args.statistics and leading.output_format not in ("full", "concise", "json"):
         from onnxlint_cmsis.output.run import statistics_lines
 
         print("\n".join(statistics_lines(run_)), file=sys.stderr)
     return code
+
+
+def _write_certificates(path: str, outcome: RunOutcome) -> None:
+    """Write the certificates of fixed files, or of what they would become."""
+    from onnxlint_cmsis.cli.verify_command import VERSION
+    from onnxlint_cmsis.ground.files import write_text
+    from onnxlint_cmsis.output.json_report import plain_data
+    from onnxlint_cmsis.output.plain import json_text
+
+    fixes = [(file.path, file.fix.certificate) for file in outcome.files if file.fix and file.fix.certificate]
+    certificates = [{"path": name, **plain_data(certificate)} for name, certificate in fixes]
+    write_text(path, json_text({"version": VERSION, "certificates": certificates}))
 
 
 def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:

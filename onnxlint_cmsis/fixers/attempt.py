@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import (
+    Certificate,
     ClassChange,
     FixResult,
     LayerChange,
@@ -35,7 +37,7 @@ from onnxlint_cmsis.fixers.planning.solve import (
     movable_classes,
 )
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
-from onnxlint_cmsis.fixers.proof.prove import INPUTS, Affine, Prover, Spot, Watched, disproved
+from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Spot, Watched, disproved
 from onnxlint_cmsis.fixers.rewriting import (
     PADDED,
     ClassName,
@@ -122,7 +124,12 @@ def _fixed(start: Snapshot) -> Fixed:
         return _unchanged(fix, why_nothing(fix, left, wished), left)
     exact = fix.proof if fix.end is not fix.start else None
     fix = fix._replace(rewrites=(*before, *fix.rewrites), proof=_joined(_joined(typed.proof, signed.proof), exact))
+    exact_alone, end = not before, fix.end
     fix = _settled_types(start, fix._replace(start=start))
+    if not (exact_alone and fix.end is end):
+        fix = fix._replace(certificate=None if scaled.layers else certified(start, fix.end))
+    if fix.proof is not None:
+        fix = fix._replace(proof=fix.proof._replace(every_input=fix.certificate is not None))
     return Fixed(_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end.analysis)
 
 
@@ -443,6 +450,14 @@ class Attempt(NamedTuple):
     """Classes that cause the failure, with the reason; empty where unknown."""
     spot: Spot | None = None
     """How to see that the new model differs; None where it does not, or computes nothing."""
+    certificate: Certificate | None = None
+    """Why it is equal for every input; None where that is not known."""
+
+
+def certified(start: Snapshot, end: Snapshot) -> Certificate | None:
+    """Why two models are equal for every input, in the integers of a device; None where that is not known."""
+    form, path = start.analysis.format, start.path
+    return certificate_of((form, path, start.data), (form, path, end.data))
 
 
 def prover_of(start: Snapshot) -> Prover:
@@ -459,8 +474,11 @@ def attempt(start: Snapshot, prover: Prover) -> Attempt:
     within = {group.id: branches_of(base.graph, group) for group, _ in resized_classes(base, end)}
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
-    proof, spot = prover.prove(end.data, same=same, branches=branches)
+    known = certified(start, end)
+    inputs = BESIDE if known and not branches else range(INPUTS)
+    proof, spot = prover.prove(end.data, inputs=inputs, same=same, branches=branches)
     if proof.equal:
+        fix = fix._replace(certificate=known)
         worse = worse_clause(start, end, fix.first, replaced(fix.rewrites))
         return fix._replace(proof=proof, trouble=worse, failed=bool(worse))
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
@@ -923,6 +941,7 @@ def _result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
         added=tuple(fix.added.values()),
         notes=first.ended,
         proof=fix.proof,
+        certificate=fix.certificate,
     )
 
 

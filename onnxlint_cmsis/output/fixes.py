@@ -140,6 +140,8 @@ def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
     tried = f"{counted(proof.inputs, 'input')} in {runtime}, before and after{all_else}"
     inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
     same = "every output is bit for bit the same"
+    certified = "outputs equal for every input, in the integers of a device; " if proof.every_input else ""
+    tried = f"{certified}{tried}"
     if proof.written:
         shipped = shipped_text(proof) or f"with those that it is shipped with they are too, on {proof.written} inputs"
         return f"{tried}: with its optimisers off {same}, and so are the integers of a device; {shipped}{inside}"

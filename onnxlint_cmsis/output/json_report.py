@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.analysis.results import fingerprints
 from onnxlint_cmsis.ground.version import __version__
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 # What came of fixing a file as plain data for JSON and SARIF.
 
 
-def fix_fields(fix: FixResult) -> dict[str, object]:
-    """Every field of a result; named tuples become objects."""
-    return {name: _plain(value) for name, value in zip(fix._fields, fix, strict=True)}
+def fix_fields(fix: FixResult) -> Any:
+    """Every field of a result."""
+    return plain_data(fix)
 
 
-def _plain(value: object) -> object:
+def plain_data(value: object) -> Any:
+    """Named tuples as objects, and other tuples as lists."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: _plain(item) for name, item in zip(value._fields, value, strict=True)}
+        return {name: plain_data(item) for name, item in zip(value._fields, value, strict=True)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     return finite(value) if isinstance(value, float) else value
 
 

@@ -84,7 +84,7 @@ def _measured(
     extents = [_Extent(value) for value in watched]
     names, new_names = [value.name for value in watched], [value.new_name for value in watched]
     before, after = runner.model.session(level, names), new.session(level, new_names)
-    for feed in runner.feeds(count):
+    for feed in runner.feeds(range(count)):
         pairs = zip(extents, before.run(feed, names), after.run(feed, new_names), strict=True)
         for extent, old, changed in pairs:
             extent.add(old, changed)
@@ -198,9 +198,9 @@ class Runner:
             return self._keep(key, feed_of(self._inputs, chosen, number, self._seed))  # type: ignore[no-any-return]
         return self._kept[key]  # type: ignore[no-any-return]
 
-    def feeds(self, count: int) -> Iterator[Feed]:
-        """So many inputs with the first setting, a few with the others."""
-        return (self.feed(number, setting) for number, setting in self._trials(count))
+    def feeds(self, numbers: Sequence[int]) -> Iterator[Feed]:
+        """Inputs with the first setting, a few with the others."""
+        return (self.feed(number, setting) for number, setting in self._trials(numbers))
 
     def changes(self) -> bool:
         """Whether a second run gives other outputs, as operators with random numbers do."""
@@ -209,7 +209,9 @@ class Runner:
         comparison.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))
         return any(difference.largest for difference in comparison.differences())
 
-    def compared(self, new: ProvenModel, count: int, level: RunLevel, *, to_the_end: bool = False) -> Compared:
+    def compared(
+        self, new: ProvenModel, numbers: Sequence[int], level: RunLevel, *, to_the_end: bool = False
+    ) -> Compared:
         """Outputs beside those of another model; no more are tried once the two cannot be equal, but `to_the_end`.
 
         Raises RuntimeRefusalError.
@@ -217,7 +219,7 @@ class Runner:
         old, other = self.session(level), new.session(level)
         comparison, worst = OutputComparison(old.outputs, self.model.unit_outputs()), None
         with ThreadPoolExecutor(1) as beside:
-            for number, setting in self._trials(count):
+            for number, setting in self._trials(numbers):
                 values = self.feed(number, setting)
                 computed = beside.submit(other.run, values)
                 if comparison.add(self._outputs(level, number, setting), computed.result()):
@@ -234,11 +236,12 @@ class Runner:
             comparison.add(old.run(values), other.run(values))
         return comparison.differs
 
-    def _trials(self, count: int) -> Iterator[tuple[int, Setting]]:
+    def _trials(self, numbers: Sequence[int]) -> Iterator[tuple[int, Setting]]:
         """Numbers of inputs, each with a setting: all with the first setting, a few with the second."""
         for rank, setting in enumerate(self._settings):
-            for number in range(min(count, PROBE) if rank else count):
-                yield number, setting
+            for number in numbers:
+                if not rank or number < PROBE:
+                    yield number, setting
 
     def _outputs(self, level: RunLevel, number: int, setting: Setting) -> list[Any]:
         """Outputs on one input. Raises RuntimeRefusalError."""
@@ -346,6 +349,8 @@ INNER = (3, RANDOM, 5)
 """Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""
 INPUTS = 16
 """Inputs that a proof tries."""
+BESIDE = (3, RANDOM)
+"""Inputs that are tried beside a certificate: a mixture of both ends, and one that is random."""
 MANY_INPUTS = 200
 """Inputs on which it is measured how far a runtime's own kernels make two equal models differ, which is rare."""
 
@@ -396,11 +401,14 @@ class Prover:
         self,
         new: bytes,
         *,
-        inputs: int = INPUTS,
+        inputs: Sequence[int] = range(INPUTS),
         same: ElementMap | None = None,
         branches: Collection[IfBranch] = (),
     ) -> ProofOutcome:
-        """Compare a model with the one that it is to replace; see `prove`. Raises NotAppliedError."""
+        """Compare a model with the one that it is to replace; values inside where more than BESIDE is tried.
+
+        Raises NotAppliedError.
+        """
         changed, runner = proven_model(new, self._beside), self._runner
         if isinstance(runner, str):
             return ProofOutcome(self._failed(runner, ran=False))
@@ -411,7 +419,9 @@ class Prover:
         if missed is not None:
             return ProofOutcome(missed)
         verdict = self._outputs(runner, changed, inputs)
-        return self._inside(runner, changed, same or {}, verdict.proof) if verdict.proof.equal else verdict
+        if not verdict.proof.equal or inputs == BESIDE:
+            return verdict
+        return self._inside(runner, changed, same or {}, verdict.proof)
 
     def written(self, new: bytes, inputs: int = INPUTS, many: int = MANY_INPUTS) -> Proof:
         """Compare a model that holds other types as the file says it, without the runtime's optimisers.
@@ -427,13 +437,13 @@ class Prover:
             return self._failed(fault)
         plain = self._model.plain_level
         try:
-            strict = runner.compared(changed, inputs, plain).comparison
+            strict = runner.compared(changed, range(inputs), plain).comparison
             apart = next((difference for difference in strict.differences() if difference.largest), None)
             if apart is not None:
                 reason = f"output `{apart.output}` differs by {apart.largest:g} ({plain.value})"
                 return self._failed(reason, strict.differences(), strict.runs)
             shipped = self._model.shipped_level
-            loose = runner.compared(changed, many, shipped, to_the_end=True).comparison
+            loose = runner.compared(changed, range(many), shipped, to_the_end=True).comparison
         except RuntimeRefusalError as error:
             return self._failed(self._refused(plain, error))
         proof = Proof(True, "", True, loose.differences(), strict.runs, runtime=self._model.runtime)
@@ -463,13 +473,13 @@ class Prover:
         except RuntimeRefusalError:
             return ""
 
-    def _outputs(self, runner: Runner, new: ProvenModel, count: int) -> ProofOutcome:
+    def _outputs(self, runner: Runner, new: ProvenModel, numbers: Sequence[int]) -> ProofOutcome:
         """Outputs of both models on the same inputs, at every comparable level."""
         tried = 0
         differences: tuple[Difference, ...] = ()
         for level in self._model.levels():
             try:
-                compared = runner.compared(new, count, level)
+                compared = runner.compared(new, numbers, level)
             except RuntimeRefusalError as error:
                 return ProofOutcome(self._failed(self._refused(level, error), differences, tried))
             comparison = compared.comparison
@@ -494,10 +504,12 @@ class Prover:
             proof._replace(equal=not reason, reason=reason, inner=inner.tensors), spot if reason else None
         )
 
-    def _unreached(self, runner: Runner, new: ProvenModel, count: int, known: Collection[IfBranch]) -> Proof | None:
+    def _unreached(
+        self, runner: Runner, new: ProvenModel, numbers: Sequence[int], known: Collection[IfBranch]
+    ) -> Proof | None:
         """Part of the change that no input reaches; None where all is reached."""
         try:
-            unreached = self._model.unreached(new, known, runner.feeds(count))
+            unreached = self._model.unreached(new, known, runner.feeds(numbers))
         except (UnreachedError, RuntimeRefusalError) as error:
             return self._failed(f"{error}; whether it is ever run is not known")
         if not unreached:
