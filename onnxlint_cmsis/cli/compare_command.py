@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.output.comparison import Figure, ModelDifference, ModelVersion
+    from onnxlint_cmsis.output.comparison import Figure, ModelDifference, ModelVersion, OutputAnswer
 
 
 DESCRIPTION = (
     "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "
-    "(flash), of activations (arena) and of scratch, and the layers that changed. A version is a file or a file of a "
+    "(flash), of activations (arena) and of scratch, the layers that changed, and whether outputs are equal for every "
+    "input, as `verify` tells. A version is a file or a file of a "
     "git commit, as in git: HEAD:models/kws.onnx. Figures that can have a limit: findings, instructions, "
     "most_instructions, macs, flash, arena, scratch, unknown_layers. Exit codes: 0, or 1 where a figure grew by more "
     "than --fail-on-increase allows, 2 where a version cannot be read."
@@ -52,7 +53,8 @@ def run(argv: list[str]) -> int:
     args = make_parser().parse_args(argv)
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
-    differing = difference(*(version_of(text, settings)[0] for text in (args.before, args.after)))
+    before, after = (version_of(text, settings) for text in (args.before, args.after))
+    differing = difference(before[0], after[0])._replace(outputs=_outputs(before[1], after[1]))
     over = exceeded(differing, limits)
     sys.stdout.write(_rendered(args, differing, over))
     return 1 if over else 0
@@ -73,6 +75,15 @@ def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, Mode
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None
     return ModelVersion(text, lint_file(given.path, settings, given.data, model), layers), model
+
+
+def _outputs(before: ModelAnalysis, after: ModelAnalysis) -> OutputAnswer:
+    """Whether two versions compute the same for every input; nothing is run, so that a pull request may ask it."""
+    from onnxlint_cmsis.analysis.certified import why_not_equal
+    from onnxlint_cmsis.output.comparison import OutputAnswer
+
+    why = why_not_equal(*((model.format, model.path, model.data) for model in (before, after)))
+    return OutputAnswer(not why, why)
 
 
 def _rendered(args: argparse.Namespace, differing: ModelDifference, over: tuple[Figure, ...]) -> str:

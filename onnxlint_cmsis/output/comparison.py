@@ -145,6 +145,20 @@ class LayerDifference(NamedTuple):
     """Its row in the second; None where it is gone."""
 
 
+class OutputAnswer(NamedTuple):
+    """Whether two versions compute the same."""
+
+    every_input: bool
+    """Whether outputs are equal for every input, in the integers of a device."""
+    reason: str
+    """Why that is not known, as a clause; empty where it is."""
+
+    @property
+    def text(self) -> str:
+        """The answer for people."""
+        return "equal for every input" if self.every_input else f"not known to be equal: {self.reason}"
+
+
 class ModelDifference(NamedTuple):
     """Two versions of a model."""
 
@@ -172,6 +186,8 @@ class ModelDifference(NamedTuple):
     """Predicted times; none where no clock is given."""
     verdicts: tuple[VerdictPair, ...] = ()
     """Verdicts, equal ones of several CPUs together."""
+    outputs: OutputAnswer | None = None
+    """Whether both compute the same; None where nobody asked."""
 
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:

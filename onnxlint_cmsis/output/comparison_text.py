@@ -43,7 +43,8 @@ def comparison_text(difference: ModelDifference, over: tuple[Figure, ...], width
     title = (f"{difference.before} -> {difference.after}", *library_lines(difference))
     verdicts = [f"  {verdict_text(pair, '->')} on {', '.join(pair.targets)}" for pair in difference.verdicts]
     figures, findings = _text_figures(difference, over), _text_findings(difference)
-    lines = [*title, *verdicts, *figures, *findings, *_text_layers(difference)]
+    outputs = [f"  outputs: {in_short(difference.outputs.text, difference.names)}"] if difference.outputs else []
+    lines = [*title, *verdicts, *outputs, *figures, *findings, *_text_layers(difference)]
     return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
 
 
@@ -207,6 +208,7 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
             }
             for figure in difference.figures
         ],
+        "outputs": difference.outputs and difference.outputs._asdict(),
         "verdicts": [pair._asdict() for pair in difference.verdicts],
         **({"times": times} if times else {}),
         "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],
@@ -253,6 +255,8 @@ def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> 
     yield "| figure | target | change | |\n|---|---|---|---|"
     for verdicts in difference.verdicts:
         yield f"| verdict | {', '.join(verdicts.targets)} | {verdict_text(verdicts, '→')} | |"
+    if difference.outputs:
+        yield f"| outputs | | {markdown(in_short(difference.outputs.text, difference.names))} | |"
     for what, cpu, change, figure in figure_rows(
         difference, lambda name: markdown_code(difference.names.get(name, name))
     ):
