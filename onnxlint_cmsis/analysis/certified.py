@@ -104,7 +104,7 @@ def _tensor(known: Verification, label: str, name: str, axis: int) -> CertifiedT
     values = [side.values[name] for side in sides]
     rows = [_rows(value.ids, axis) for value in values if isinstance(value, Lanes)]
     before, after = ([row.tobytes() for row in side] for side in rows)
-    place = {lane: position for position, lane in reversed([*enumerate(before)])}
+    position_of = {lane: position for position, lane in reversed([*enumerate(before)])}
     stays = {*after}
     gone = [lane for lane, numbers in enumerate(before) if numbers not in stays]
     constants = [
@@ -113,7 +113,7 @@ def _tensor(known: Verification, label: str, name: str, axis: int) -> CertifiedT
     ]
     return CertifiedTensor(
         name, label, axis, len(before), len(after),
-        lanes=tuple(map(place.get, after)),
+        lanes=tuple(map(position_of.get, after)),
         gone=tuple(gone),
         constants=tuple(constants),
         sums=_sums(known.new, name, axis, range(len(after))),
@@ -144,10 +144,11 @@ def _sum(table: Numbers, number: int, stated: Quantization) -> tuple[Any, ...] |
     if key[0] != "scaled" or table.key[key[1]][0] != "sum":
         return None
     _, inner, step = key
-    _, bias, _, _, _, _, (_, shares) = table.key[inner]
+    bias, edge = table.key[inner][1], table.key[inner][-1]
     multiplier, shift = quantized_multiplier(step / stated.scale)
     bounds = int(table.low[inner]), int(table.high[inner])
-    return bias, *bounds, multiplier, shift, stated.zero, least, most, shares != NO_SHARES
+    lacks = edge not in (b"", NO_SHARES) and edge[1] != NO_SHARES
+    return bias, *bounds, multiplier, shift, stated.zero, least, most, lacks
 
 
 NO_SHARES = digest(np.zeros(0, np.int64))
@@ -163,7 +164,7 @@ def untrue(stated: object, true: object, fact: str = "") -> str:
             return f"{fact or 'the certificate'} tells {more[0]!r}, which means nothing"
         pairs = [(stated[name], true[name], f"{fact}.{name}" if fact else name) for name in true]
     elif isinstance(stated, list) and isinstance(true, list) and len(stated) == len(true):
-        pairs = [(a, b, f"{fact}[{place}]") for place, (a, b) in enumerate(zip(stated, true, strict=True))]
+        pairs = [(a, b, f"{fact}[{index}]") for index, (a, b) in enumerate(zip(stated, true, strict=True))]
     else:
         equal = type(stated) is type(true) and stated == true
         return "" if equal else f"{fact} is {_short(stated)}; in the files it is {_short(true)}"

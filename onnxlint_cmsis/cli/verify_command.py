@@ -96,9 +96,9 @@ def _stated(path: str) -> list[dict[str, Any]]:
 
 def _fault(stated: list[dict[str, Any]], own: Certificate) -> str:
     """The fact that does not hold, as a clause; empty where all of them do."""
-    for each in stated:
-        if (each.get("old"), each.get("new")) == (own.old, own.new):
-            return untrue({name: value for name, value in each.items() if name != "path"}, plain_data(own))
+    for told in stated:
+        if (told.get("old"), told.get("new")) == (own.old, own.new):
+            return untrue({name: value for name, value in told.items() if name != "path"}, plain_data(own))
     return f"none of the {len(stated)} certificates is of these two files, by their SHA-256"
 
 

@@ -40,7 +40,7 @@ def test_random_models_are_fixed_proven_and_stable(seed: int) -> None:
     assert fixed.model is not None, fixed.result.reason
     assert fixed.result.proof is not None
     assert (fixed.result.proof.equal, fixed.result.proof.runtime) == (True, "LiteRT")
-    assert fixed.result.proof.inner > 3
+    assert fixed.result.proof.every_input or fixed.result.proof.inner > 3
     assert kept(fixed.model) == kept(data)
     assert not linter.fixed(fixed.model, "m.tflite", **chosen).result.changed
 
