@@ -256,7 +256,8 @@ def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> 
     for verdicts in difference.verdicts:
         yield f"| verdict | {', '.join(verdicts.targets)} | {verdict_text(verdicts, '→')} | |"
     if difference.outputs:
-        yield f"| outputs | | {markdown(in_short(difference.outputs.text, difference.names))} | |"
+        outputs = markdown(in_short(difference.outputs.text, difference.names)).replace("\\|", "&#124;")
+        yield f"| outputs | | {outputs} | |"
     for what, cpu, change, figure in figure_rows(
         difference, lambda name: markdown_code(difference.names.get(name, name))
     ):
