@@ -26,13 +26,13 @@ from model_mutations import _numbers
 from onnxlint_cmsis.certificate import verify
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import fix_model
-from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.linting.engine import fix_request
 from onnxlint_cmsis.model.graph import ModelError
+from support.proofs import prove
 from support.tflite_plans import case
 from support.tflite_steps import as_converted, random_chain
 
@@ -86,7 +86,7 @@ def tell_lies(pairs: Sequence[Pair], count: int, seed: int) -> Counter[tuple[str
     counted: Counter[tuple[str, str]] = Counter()
     for rank, pair in enumerate(pairs):
         form, share = format_of(pair.name), range(rank, count, len(pairs))
-        old, prover = form.load(pair.name, pair.old), Prover(pair.old, Path(pair.name), {})
+        old = form.load(pair.name, pair.old)
         for number in share:
             lie = lied(pair, random.Random(f"{seed} {number}"))
             if lie is None:
@@ -96,13 +96,14 @@ def tell_lies(pairs: Sequence[Pair], count: int, seed: int) -> Counter[tuple[str
             except ModelError:
                 counted[lie.kind, NOT_LOADED] += 1
                 continue
-            counted[lie.kind, _run(prover, lie, f"{pair.name} {number}") if equal else REFUSED] += 1
+            counted[lie.kind, _run(pair, lie, number) if equal else REFUSED] += 1
     return counted
 
 
-def _run(prover: Prover, lie: Lie, label: str) -> str:
+def _run(pair: Pair, lie: Lie, number: int) -> str:
+    label = f"{pair.name} {number}"
     try:
-        proof = prover.prove(lie.data, inputs=range(INPUTS)).proof
+        proof = prove(pair.old, lie.data, beside=Path(pair.name), inputs=range(INPUTS))
     except (NotAppliedError, ModelError) as error:
         print(f"{label} {lie.kind}: {error}"[:300], flush=True)
         return NOT_RUN
