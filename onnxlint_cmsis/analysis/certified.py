@@ -147,12 +147,7 @@ def _sum(table: Numbers, number: int, stated: Quantization) -> tuple[Any, ...] |
     bias, edge = table.key[inner][1], table.key[inner][-1]
     multiplier, shift = quantized_multiplier(step / stated.scale)
     bounds = int(table.low[inner]), int(table.high[inner])
-    lacks = edge not in (b"", NO_SHARES) and edge[1] != NO_SHARES
-    return bias, *bounds, multiplier, shift, stated.zero, least, most, lacks
-
-
-NO_SHARES = digest(np.zeros(0, np.int64))
-"""What stands for no constants at the border."""
+    return bias, *bounds, multiplier, shift, stated.zero, least, most, edge != b""
 
 
 def untrue(stated: object, true: object, fact: str = "") -> str:
