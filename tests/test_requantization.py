@@ -1,6 +1,6 @@
 """The lemmas about rounding that `verify` rests on, proven by z3 over whole numbers of any size.
 
-The terms of z3 are written a second time here; tests hold them against `certificate.requantized` on numbers.
+The terms of z3 are written a second time here; tests hold them against `operators.integers.requantized` on numbers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.certificate import Model, NotCoveredError, Numbers, quantized_multiplier, requantized
+from onnxlint_cmsis.certificate import Model, Numbers
 from onnxlint_cmsis.formats.format import TFLITE, format_of
+from onnxlint_cmsis.operators.integers import NotCoveredError, quantized_multiplier, requantized
 from support import paths
 from support.lies import planned
 

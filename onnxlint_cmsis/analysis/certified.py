@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.fix_results import Certificate, CertifiedTensor, LaneSums
-from onnxlint_cmsis.certificate import DAMAGED, Fixed, Lanes, digest, quantized_multiplier, verify
+from onnxlint_cmsis.certificate import DAMAGED, Lanes, digest, verify
 from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.operators.integers import Fixed, quantized_multiplier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from onnxlint_cmsis.certificate import Ids, Key, Model, Numbers, Quantization, Verification
+    from onnxlint_cmsis.certificate import Ids, Key, Model, Numbers, Verification
     from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.operators.integers import Quantization
 
 
 # What the checker is asked on the way: within bounds, and where an error of a damaged file ends nothing.
