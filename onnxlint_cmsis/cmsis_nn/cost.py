@@ -209,7 +209,7 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)
-    total, known = 0.0, counted.covered and not spread_of(call, target, taken)
+    total, known = 0.0, counted.covered & (not spread_of(call, target, taken))
     for name, times in counted.counts.items():
         instructions = table.get(name)
         if instructions is None:
