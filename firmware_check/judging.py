@@ -257,6 +257,8 @@ def judge(
     if "block" in step.numbers:  # the prediction is that of one call of several
         instructions = None
     judged = step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler)
+    # -std=gnu11 fuses a product and a sum of floats into one instruction, -std=c11 does not: counts are shown alone
+    judged = judged and not step.output.quantization.floating
     if judged and instructions is not None:
         measured = plain.instructions
         if abs(measured - instructions) > max(COST_TOLERANCE[0] * instructions, COST_TOLERANCE[1]):
