@@ -227,9 +227,10 @@ def limits(elem_type: str) -> tuple[float, float]:
     """Least and greatest number of a type; infinite for real ones."""
     if elem_type == "bool":
         return 0.0, 1.0
-    if "int" not in elem_type:
+    digits = elem_type.removeprefix("u").removeprefix("int")
+    if not digits.isdecimal():  # quint2x4 of `.pte` files among them
         return -np.inf, np.inf
-    bits = int(elem_type.removeprefix("u").removeprefix("int"))
+    bits = int(digits)
     return (0.0, 2.0**bits - 1) if elem_type.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
 
 

@@ -244,6 +244,14 @@ def test_rows_and_axes_are_those_of_sizes_not_of_memory(told: Told) -> None:
     told(rows[0].reason)
 
 
+@pytest.mark.parametrize("elem_type", ["quint2x4", "qint8", "bits8", "float8e5m2"])
+def test_an_element_type_that_numpy_does_not_have_is_no_error(elem_type: str) -> None:
+    writer = every_operator()
+    for number in writer.inputs:
+        writer.values[number]["val"][1]["scalar_type"] = elem_type
+    assert api.lint(writer.data(), targets=["cortex-m4"]).error == ""
+
+
 def test_a_dense_layer_asks_for_no_type(told: Told) -> None:
     writer = PteWriter()
     source = writer.tensor("int16", (1, 16))
