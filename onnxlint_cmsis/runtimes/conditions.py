@@ -556,7 +556,8 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
-    """The row's level; reference code that does little of a model's work is worth a note."""
+    """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
     share = share_of_work(work, [node.index for node in nodes])
-    little = row.verdict is RuntimeVerdict.REFERENCE and share is not None and share < ENOUGH
-    return Level.NOTE if little else row.level
+    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+        return row.level
+    return None if share >= ENOUGH else Level.NOTE
