@@ -18,7 +18,7 @@ from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, clip
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.checks import softmax_axes
-from onnxlint_cmsis.lower.epilogue import CLAMPS
+from onnxlint_cmsis.lower.epilogue import CLAMPS, REALS
 from onnxlint_cmsis.lower.layer import channels_last, reshaped
 from onnxlint_cmsis.lower.lowered import FoldedWeights, folded, with_epilogue
 from onnxlint_cmsis.lower.lowering import lower
@@ -90,13 +90,10 @@ class FloatWalk(Walk):
     def moves(self, node: Node, record: LoweredLayer | None) -> bool:
         """Whether a node is another way to read memory; a Transpose that is a call is a layer."""
         name, space = node.inputs[0], self._space
-        if record is not None or space.stored.fixed(name) or space.graph.elem_type(name) not in _FLOATS:
+        if record is not None or space.stored.fixed(name) or space.graph.elem_type(name) not in REALS:
             return False
         space.known(name)
         return True
-
-
-_FLOATS = ("float32", "float16", "float64", "bfloat16")
 
 
 # Numbers of calls: clamps, weights in the order of the function, and what they are in double precision.
@@ -174,10 +171,6 @@ def _normalizes(node: Node) -> bool:
 def _add(space: FloatSpace, record: LoweredLayer, inputs: tuple[Value, ...], output: Value, given: _Given) -> None:
     """The layer of a record, by the function of its call."""
     node, call = record.node, layer_of(record).call
-    for behind in record.epilogue.absorbed if record.epilogue else ():
-        kind = space.graph.elem_type(behind.outputs[0])
-        if kind not in (*_FLOATS, None):
-            raise Unsupported(f"{behind.op_type} behind it makes {kind}, which cuts off digits")
     numbers = {"limits": limits_of(space, record), **given.numbers}
     form = str(call.function)
     step = Step(node.label, node.op_type, form, inputs, output, call, "", given.arrays, numbers)

@@ -36,6 +36,8 @@ CLAMPS = ("Relu", "Clip")
 LINEAR = ("Add", "Sub", "Mul", "Div")
 _TRACELESS = (Elements.SAME, Elements.CAST, Elements.REQUANTIZED)
 """Elements of operators that only change the storage of numbers."""
+REALS = ("float32", "float16", "float64", "bfloat16")
+"""Element types of real numbers. A Cast to another type cuts off digits."""
 
 
 class Epilogue(NamedTuple):
@@ -84,14 +86,15 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
     return _with_later_clamps(graph, ended, clamping) if alone else ended
 
 
-def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
-    """Follow a float layer through the nodes that its integer kernel computes too.
+def float_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str], *, stays_float: bool = False) -> Epilogue:
+    """Follow a float layer through the nodes that its kernel computes too.
 
-    `derived` are the values that are computed from constants alone.
+    `derived` are the values that are computed from constants alone. The kernel of a layer that stays float writes real
+    numbers, so that it ends before a Cast to integers.
     """
     if layer.call.function not in CLAMPING:
         return Epilogue(layer.node.outputs[0])
-    return _followed(graph, layer, derived, clamping=True)
+    return _followed(graph, layer, derived, clamping=True, stays_float=stays_float)
 
 
 def linear_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Epilogue:
@@ -101,7 +104,9 @@ def linear_epilogue(graph: Graph, layer: Layer, derived: AbstractSet[str]) -> Ep
     return _followed(graph, layer, derived, clamping=False)
 
 
-def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping: bool) -> Epilogue:
+def _followed(
+    graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping: bool, stays_float: bool = False
+) -> Epilogue:
     tensor = layer.node.outputs[0]
     fused: list[Node] = []
     absorbed: list[Node] = []
@@ -109,6 +114,8 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
     while (node := _only_reader(graph, tensor)) is not None:
         clamp = is_clamp(graph, node)
         if clamp and not clamping:
+            break
+        if stays_float and graph.elem_type(node.outputs[0]) not in (*REALS, None):
             break
         weighted = weighted and not clamp
         if clamp or (weighted and canonical(node) == "BatchNormalization"):
@@ -125,6 +132,11 @@ def _followed(graph: Graph, layer: Layer, derived: AbstractSet[str], *, clamping
 def has_bias(node: Node, ending: Epilogue) -> bool:
     """Whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
     return ending.added is not None or node.has(operator_of(node).roles.bias)
+
+
+def changes_weights(node: Node) -> bool:
+    """Whether an absorbed node goes into weights and bias: no clamp, and none that only changes the storage."""
+    return canonical(node) not in CLAMPS and operator_of(node).elements not in _TRACELESS
 
 
 def is_clamp(graph: Graph, node: Node) -> bool:

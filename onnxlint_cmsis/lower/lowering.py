@@ -27,6 +27,7 @@ from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
     Epilogue,
+    changes_weights,
     float_epilogue,
     has_bias,
     linear_epilogue,
@@ -282,7 +283,7 @@ class _Lowering:
         record = LoweredLayer(node, Verdict.CMSIS_NN, layer=outcome)
         if self._quantized:
             return self._in_integers(record)
-        ending = float_epilogue(self._graph, outcome, self._derived)
+        ending = float_epilogue(self._graph, outcome, self._derived, stays_float=self._stays_float)
         if self._stays_float:
             outcome = outcome._replace(call=self._float_call(outcome, ending))
         return record._replace(layer=outcome._replace(fused=ending.fused), epilogue=ending)
@@ -292,7 +293,7 @@ class _Lowering:
         call, floating = layer.call, layer.call.floating or self._assume.floating
         clamped = any(canonical(node) in CLAMPS for node in ending.fused)
         packed = floating.packed and call.function in (Function.CONVOLVE, Function.FULLY_CONNECTED)
-        added = any(canonical(node) not in CLAMPS for node in ending.absorbed)
+        added = any(changes_weights(node) for node in ending.absorbed)
         biased = call.function not in WEIGHTED or added or has_bias(layer.node, ending)
         return call._replace(bias=biased, floating=floating._replace(packed=packed, clamped=clamped))
 

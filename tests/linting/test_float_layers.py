@@ -7,10 +7,12 @@ import pytest
 
 from onnxlint_cmsis.config.files import ConfigError
 from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.types import FloatCall
+from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 from support.goldens import Told
 from support.linter import analysed, layered, linted
-from support.models import text
+from support.models import read, text
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 NET = """g (float[1, 4, 16, 16] x) => (float[1, 3] y)
@@ -44,6 +46,25 @@ def kernels(source: str, **settings: object) -> list[str]:
 def hazards(source: str, **settings: object) -> list[str]:
     findings = linted(model(source), **{"assume": "f32", "targets": ["cortex-m4"], **settings}).findings
     return [str(finding.properties["hazard"]) for finding in findings if "hazard" in finding.properties]
+
+
+@pytest.mark.parametrize(
+    ("behind", "written", "biased"),
+    [
+        ("y = Identity(a)", "y", False),
+        ("y = Cast<to = 10>(a)", "y", False),
+        ("b = Cast<to = 6>(a) y = Cast<to = 1>(b)", "a", False),
+        ("y = Mul(a, s)", "y", True),
+    ],
+)
+def test_a_layer_ends_before_a_cast_to_integers(behind: str, written: str, biased: bool) -> None:
+    """What only changes the storage is no bias either; a Cast to integers cuts off digits, which no call does."""
+    constants = "<float[8, 4, 1, 1] w = {1}, float s = {2}>"
+    graph = read(model(f"g (float[1, 4, 8, 8] x) => (y) {constants} {{ a = Conv(x, w) {behind} }}"))
+    (record,) = [record for record in lower(graph, "f32", floating=FloatCall()).records if record.weighted]
+    assert record.layer is not None
+    assert record.epilogue is not None
+    assert (record.epilogue.tensor, record.layer.call.bias) == (written, biased)
 
 
 def test_a_net_runs_on_float_functions() -> None:
