@@ -414,7 +414,7 @@ def tflite_program(model: TfliteModel, library: Library) -> Program:
                 _host(space, index)
     if not any(step.call is not None for step in space.steps):
         reasons = "; ".join(f"{label}: {reason}" for label, reason in foreign[:3])
-        raise FirmwareError("no layer that CMSIS-NN can run as int8 or int16" + (f" ({reasons})" if reasons else ""))
+        raise FirmwareError("no layer that CMSIS-NN can run" + (f" ({reasons})" if reasons else ""))
     # Of an output that DEQUANTIZE makes, the integers in front.
     behind = {op.outputs[0]: op.inputs[0] for op in space.main.operators if op.op == "DEQUANTIZE"}
     integers = [behind.get(index, index) for index in space.main.outputs]

@@ -417,10 +417,7 @@ def make_parser() -> CommandParser:
     parser = CommandParser("layers", DESCRIPTION)
     add = parser.judged.add_argument
     add("files", nargs="+", metavar="FILE", help="Model file, - for standard input.")
-    text = (
-        "Samples (.npy, or .npz with an array for each input; a folder of such): what rounding changes in each layer "
-        "of a float ONNX model, measured in ONNX Runtime; with --api legacy its Q-formats."
-    )
+    text = "Samples (.npy, .npz, a folder): errors of rounding in each float layer; with --api legacy, Q-formats."
     add("--calibration", default="", metavar="PATH", help=text)
     text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
     add("--against-host", action="store_true", help=text)

@@ -344,8 +344,7 @@ def make_parser() -> CommandParser:
     add("--fix", action="store_true", help="Rewrite files, proven to compute the same.")
     add("--diff", action="store_true", help="Show what --fix would do; exit with 1 if it would.")
     add("--fix-only", action="store_true", help="Fix, and report no findings.")
-    text = "Write there why fixed files are equal for every input; `verify` checks it."
-    add("--certificate", metavar="FILE", default="", help=text)
+    add("--certificate", metavar="FILE", default="", help="Write why fixed files are equal for every input.")
     add("--exit-non-zero-on-fix", action="store_true", help="Exit with 1 where a file was fixed.")
     add_keys(parser)
     add = parser.judged.add_argument

@@ -401,7 +401,7 @@ class Settings:
     input_shapes: dict[str, tuple[int | None, ...]] = setting(
         "shapes",
         {},
-        "Sizes of an input that the file leaves open: x=1,?,9. A ? leaves one open.",
+        "Open sizes of an input: x=1,?,9. A ? leaves one open.",
         option="--input-shape",
         group=JUDGED,
         metavar="NAME=SIZES",

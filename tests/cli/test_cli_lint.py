@@ -137,7 +137,7 @@ def test_verbose_shows_where_an_internal_error_happened(capsys, told):
 
 
 def test_an_internal_error_outside_of_the_engine_is_one_line(capsys, monkeypatch, told):
-    monkeypatch.setattr("onnxlint_cmsis.output.full.render", lambda _run: 1 / 0)
+    monkeypatch.setattr("onnxlint_cmsis.output.full.summary", lambda _run: 1 / 0)
     code, out, err = lint(capsys, "clean.onnx")
     assert (code, out) == (2, "")
     told(err)

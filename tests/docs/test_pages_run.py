@@ -137,7 +137,8 @@ def test_the_lowest_versions_are_the_same_everywhere() -> None:
         r"^\| ([A-Z][\w ]+|[a-z-]+) ([\d.]+) (?:\([^|]+\) )?\| ", table.partition("\n## ")[0], re.MULTILINE
     )
     names = {"Python": "requires-python", "ONNX Runtime": "onnxruntime", "NumPy": "numpy", "LiteRT": "ai-edge-litert"}
-    assert {names.get(name, name): version for name, version in rows} == lowest
+    assert len(rows) >= 4
+    assert {names.get(name, name): version for name, version in rows}.items() <= lowest.items()
     readme = " ".join((paths.ROOT / "README.md").read_text().split())
     assert f"onnx {onnx}, ONNX Runtime {runtime} and NumPy {numpy}, or newer" in readme
     for text in (readme, (paths.ROOT / "docs/index.md").read_text(), (paths.ROOT / "docs/tutorial.md").read_text()):

@@ -18,7 +18,7 @@ from onnxlint_cmsis.ground.findings import UNSAFELY, Effect
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.plain import printable
-from onnxlint_cmsis.output.run import MODULES, render
+from onnxlint_cmsis.output.run import RENDERERS, render
 from support.cli_fakes import NASTY, TARGET, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden
 
@@ -150,8 +150,8 @@ def test_formats_for_people_shorten_names_unless_asked_for_whole_ones(output_for
     assert "a/long/path/to/stem" in whole
 
 
-def test_every_format_has_a_module():
-    assert tuple(MODULES) == FORMATS
+def test_every_format_has_a_function():
+    assert tuple(RENDERERS) == FORMATS
 
 
 def test_a_clean_run_says_what_it_looked_at(told):
