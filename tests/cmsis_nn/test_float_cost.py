@@ -14,18 +14,8 @@ from measure_float import calls
 from onnxlint_cmsis.cmsis_nn.library import cost, cost_of_route, instructions_range, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, FloatCall, Isa, KernelCall, Pair
-from support import paths
-from support.float_vectors import call_of, rows, target_of
+from support.float_vectors import VECTORS, call_of, rows, target_of
 
-SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
-VECTORS = [
-    pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
-    pytest.param(
-        SHARED,
-        id="all",
-        marks=pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project"),
-    ),
-]
 CLOCK = 7
 """Instructions of a vector's row that read its clock."""
 SHORT = 1000

@@ -10,18 +10,19 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.entry_points import FLOAT_ENTRIES, hazards_of
 from onnxlint_cmsis.cmsis_nn.library import FLOAT, hazards
 from onnxlint_cmsis.cmsis_nn.rows import Hazard
-from support import paths
-from support.float_vectors import Row, call_of, rows, said_chain, seen_chain, taken_by, target_of
+from support.float_vectors import (
+    SHARED,
+    VECTORS,
+    Row,
+    call_of,
+    needs_shared,
+    rows,
+    said_chain,
+    seen_chain,
+    taken_by,
+    target_of,
+)
 
-SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
-FILES = [
-    pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
-    pytest.param(
-        SHARED,
-        id="every",
-        marks=pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project"),
-    ),
-]
 CLAMPED_AWAY = {"a168", "b556"}
 """Calls that are wrong before their clamp alone: every value becomes one of its bounds."""
 NOT_RECORDED = {
@@ -49,7 +50,7 @@ def status_of(row: Row) -> int | None:
     return next((hazard.status for hazard in met(row) if hazard.kind == "returns-error"), 0)
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_the_functions_that_ran_are_those_of_the_route(path: Path) -> None:
     wrong = [
         (row["id"], row["cpu"], said_chain(taken_by(row)), seen_chain(row))
@@ -59,18 +60,18 @@ def test_the_functions_that_ran_are_those_of_the_route(path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_size_functions_answer_what_is_said(path: Path) -> None:
     asked = [(taken_by(row).buffer_size, int(row["buffer_bytes_asked"] or -1), row["id"]) for row in vectors(path)]
     assert [answer for answer in asked if answer[0] != answer[1]] == []
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_each_status_is_what_is_said(path: Path) -> None:
     assert [row["id"] for row in vectors(path) if str(status_of(row)) != row["status"]] == []
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_wrong_values_are_known_and_known_ones_are_wrong(path: Path) -> None:
     unknown, right = [], []
     for row in vectors(path):
@@ -83,7 +84,7 @@ def test_wrong_values_are_known_and_known_ones_are_wrong(path: Path) -> None:
     assert set(right) <= CLAMPED_AWAY
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_overrun_buffers_are_known_and_known_ones_are_overrun(path: Path) -> None:
     for row in vectors(path):
         if row["status"] == "0":
@@ -91,7 +92,7 @@ def test_overrun_buffers_are_known_and_known_ones_are_overrun(path: Path) -> Non
             assert overrun is any(hazard.kind == "overrun" for hazard in met(row)), row
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", VECTORS)
 def test_no_call_takes_more_of_its_buffer_than_is_said(path: Path) -> None:
     for row in vectors(path):
         taken, given = taken_by(row), int(row["ctx_bytes"] or 0)
@@ -100,7 +101,7 @@ def test_no_call_takes_more_of_its_buffer_than_is_said(path: Path) -> None:
             assert max(taken.used, 0) <= given, row
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project")
+@needs_shared
 def test_every_row_was_seen() -> None:
     seen = {hazard.id for row in vectors(SHARED) for hazard in met(row)}
     assert {hazard.id for hazard in hazards(FLOAT)} - seen == NOT_RECORDED

@@ -10,6 +10,7 @@ import onnx
 from hypothesis import strategies as st
 from onnx import helper
 
+from onnxlint_cmsis.analysis.classes import DimensionClass
 from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.ground.types import Freedom
@@ -41,16 +42,21 @@ def models(draw: st.DrawFn) -> onnx.ModelProto:
     return model
 
 
+def _free(analysis: Analysed) -> list[DimensionClass]:
+    """Classes whose size a plan may change."""
+    fixed = refused(analysis.graph, analysis.dimensions)
+    return [
+        group for group in analysis.dimensions.classes if group.freedom is not Freedom.LOCKED and group.id not in fixed
+    ]
+
+
 @st.composite
 def planned(draw: st.DrawFn, unsafe: bool = False) -> Planned:
     """Lanes that may go do, or stay, one by one; up to two new ones come, at any place."""
     analysis = analysed(draw(models()))
     kept: dict[int, tuple[int | None, ...]] = {}
     removed: dict[int, list[int]] = {}
-    fixed = refused(analysis.graph, analysis.dimensions)
-    for group in analysis.dimensions.classes:
-        if group.freedom is Freedom.LOCKED or group.id in fixed:
-            continue
+    for group in _free(analysis):
         lanes = analysis.lanes.classes[group.id]
         able = sorted({*lanes.exact, *(lanes.unsafe if unsafe else ())})
         gone = set(able) if draw(st.booleans()) else draw(st.sets(st.sampled_from(able))) if able else set()
@@ -68,10 +74,7 @@ def changed_model(model: onnx.ModelProto, seed: int) -> tuple[onnx.ModelProto, o
     analysis, choices = analysed(model), random.Random(seed)
     kept: dict[int, tuple[int | None, ...]] = {}
     removed: dict[int, list[int]] = {}
-    fixed = refused(analysis.graph, analysis.dimensions)
-    for group in analysis.dimensions.classes:
-        if group.freedom is Freedom.LOCKED or group.id in fixed:
-            continue
+    for group in _free(analysis):
         gone = {lane for lane in analysis.lanes.classes[group.id].exact if choices.random() < 0.8}
         new: list[int | None] = [lane for lane in range(group.size) if lane not in gone]
         for _ in range(choices.randint(0, 2)):

@@ -7,11 +7,22 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair, Target
+from support import paths
 
 Row = dict[str, str]
+
+SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project")
+VECTORS = [
+    pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
+    pytest.param(SHARED, id="all", marks=needs_shared),
+]
+"""Files of vectors: a sample in the project, and all of them."""
 
 ENTRIES = {
     "arm_convolve_wrapper": "convolve",
