@@ -194,7 +194,7 @@ class Model(NodeView):
         for position, name in enumerate(self.graph.inputs):
             try:
                 self.values[name] = self._named(("input", position), name)
-            except NotCoveredError as error:
+            except DAMAGED as error:
                 self.missing[name] = str(error)
         for node in self.graph.nodes:
             self._run(node)
@@ -1053,7 +1053,7 @@ def fault(before: Model, after: Model, was: str, name: str) -> str:
     try:
         if before.exact(was, signed=True) != after.exact(name, signed=True):
             return "it is not known to compute the same"
-    except NotCoveredError as error:
+    except DAMAGED as error:
         return str(error)
     graphs = before.graph, after.graph
     types = {end: [graph.elem_type(end) for graph in graphs] for end in (*graphs[1].inputs, name)}

@@ -620,6 +620,14 @@ def test_damaged_layers_are_not_covered(damage: str) -> None:
     assert not tflite_equal(data, renamed)
 
 
+def test_a_damaged_size_of_an_input_is_not_covered() -> None:
+    """It has no elements, and NumPy holds no such shape."""
+    shape = [8, 1441792, 1310744, 19, 524300, 0, 458752]
+    data = write(one_operator("RELU", [tensor("x", shape), tensor("y", shape)]))
+    (fault,) = verify(*(TFLITE.load("m.tflite", data) for _ in range(2))).faults
+    assert "size 0" in fault
+
+
 def test_scales_between_gates_are_not_covered() -> None:
     tensors = [tensor("x", [1, 2, 4]), tensor("y", [1, 2, 4])]
     data = write(one_operator("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, ("UnidirectionalSequenceLSTMOptions", {})))
