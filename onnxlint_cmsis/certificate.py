@@ -307,12 +307,13 @@ class Model(NodeView):
 
     def _stays(self, name: str) -> None:
         """Raise NotCoveredError for a constant that a caller may replace, and for what is folded from one."""
-        if self.graph.constants[name].overridable:
-            raise NotCoveredError(f"a caller may replace '{name}'")
-        producer = self.graph.producers.get(name)
-        for source in producer.inputs if producer else ():
-            if source in self.graph.constants:
-                self._stays(source)
+        sources = [name]
+        for source in sources:  # it grows; a damaged constant may be its own source
+            if self.graph.constants[source].overridable:
+                raise NotCoveredError(f"a caller may replace '{source}'")
+            producer = self.graph.producers.get(source)
+            operands = producer.inputs if producer else ()
+            sources += [operand for operand in operands if operand in self.graph.constants and operand not in sources]
 
     def operand(self, node: Node, position: int) -> Value:
         """An operand, with the scale that its integers have."""

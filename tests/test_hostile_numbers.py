@@ -175,6 +175,18 @@ def test_a_negative_size_has_no_cost_and_no_range(entry: str, sizes: tuple[int, 
         assert instructions_range(call, target, taken) is None
 
 
+@pytest.mark.parametrize("release", ["7.0.0", "main"])
+@pytest.mark.parametrize("entry", ["lstm_unidirectional_s8", "lstm_unidirectional_s16"])
+def test_a_cell_without_sequences_takes_no_steps(entry: str, release: str) -> None:
+    """A damaged state may say so. main takes one sequence after the other, and their number was divided by itself."""
+    costs = []
+    for sequences in (0, 1, 2):
+        sizes = Dims(sequences, 1, 5, 8), NO_DIMS, Dims(sequences, 1, 5, 4)
+        call, target = KernelCall(entry, *sizes, initial_state=False), target_of("cortex-m4", release)
+        costs.append(predicted(call, target, route(call, target)).instructions)
+    assert 0 < 2 * costs[0] < costs[1] < costs[2]
+
+
 def test_a_cell_of_more_instructions_than_integers_hold_has_no_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

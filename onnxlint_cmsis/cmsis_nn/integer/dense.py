@@ -131,27 +131,27 @@ LSTM_ROWS = {"lstm_s8": OUTPUTS, "lstm_s16": {Isa.SCALAR: 1, Isa.DSP: 2, Isa.MVE
 
 def lstm_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """All sequences step by step. Time lies along the width; the first step has no hidden state to multiply."""
-    return _lstm("lstm_s8", sizes, isa, 1)
+    return _lstm("lstm_s8", sizes, isa, 1, sizes.n)
 
 
 def lstm_s8_by_sequence(sizes: LoopSizes, isa: Isa) -> Counts:
     """From main on one sequence after the other, unless time is the first axis."""
-    return lstm_s8(sizes, isa) if sizes.time_major else _lstm("lstm_s8", sizes, isa, sizes.n)
+    return lstm_s8(sizes, isa) if sizes.time_major else _lstm("lstm_s8", sizes, isa, sizes.n, 1)
 
 
 def lstm_s16(sizes: LoopSizes, isa: Isa) -> Counts:
     """As lstm_s8, in 16 bits."""
-    return _lstm("lstm_s16", sizes, isa, 1)
+    return _lstm("lstm_s16", sizes, isa, 1, sizes.n)
 
 
 def lstm_s16_by_sequence(sizes: LoopSizes, isa: Isa) -> Counts:
     """As lstm_s8_by_sequence, in 16 bits."""
-    return lstm_s16(sizes, isa) if sizes.time_major else _lstm("lstm_s16", sizes, isa, sizes.n)
+    return lstm_s16(sizes, isa) if sizes.time_major else _lstm("lstm_s16", sizes, isa, sizes.n, 1)
 
 
-def _lstm(name: str, sizes: LoopSizes, isa: Isa, passes: int) -> Counts:
-    """`passes` over the time, each with as many of the sequences."""
-    batch, steps, units = sizes.n // passes, sizes.in_w, sizes.out_c
+def _lstm(name: str, sizes: LoopSizes, isa: Isa, passes: int, batch: int) -> Counts:
+    """`passes` over the time, each with `batch` sequences."""
+    steps, units = sizes.in_w, sizes.out_c
     states = batch * units
     step = {
         f"{name}.step": 1,
