@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from inspect import cleandoc
 from pathlib import Path
@@ -19,16 +20,15 @@ from firmware_check.quantize import computed  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
 from firmware_check.reading.read import OPERATORS  # noqa: E402
 from onnxlint_cmsis.checks.facts import ACTIONS  # noqa: E402
-from onnxlint_cmsis.checks.rule import Example, Rule  # noqa: E402
+from onnxlint_cmsis.checks.rule import Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_rule  # noqa: E402
 from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
 from onnxlint_cmsis.cmsis_nn.library import all_hazards  # noqa: E402
-from onnxlint_cmsis.config.keys import Key  # noqa: E402
+from onnxlint_cmsis.config.keys import POLICIES, Key  # noqa: E402
 from onnxlint_cmsis.config.settings import (  # noqa: E402
     KEYS,
     KIB,
     KNOWN_BOARDS,
-    SETTING_KINDS,
     SUPPRESSION_KEYS,
 )
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS  # noqa: E402
@@ -56,15 +56,13 @@ CONFIG_HEAD = """# Which settings are there?
 Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading, which
 goes first in the same folder. The file nearest to the model counts, in its folder or above.
 
-`--config KEY=VALUE` sets any of them for every command that reads settings. The value is TOML, or a bare word:
-`--config align=8`, `--config memory=tcm`, `--config 'exclude=["old"]'`. `--config FILE` reads that file instead of the
-nearest. Options go before `--config`, and the command line before the file: its lists replace those of the file;
-tables, `unfixable` and `extend-*` are added. `--show-settings` prints the settings and where they come from,
-`onnxlint-cmsis config --schema` a JSON Schema for editors.
+`--config KEY=VALUE` sets any of them; the value is TOML or a bare word: `--config align=8`, `--config memory=tcm`,
+`--config 'exclude=["old"]'`. `--config FILE` reads that file instead. Options go before `--config`, and the command
+line before the file: its lists replace those of the file; tables, `unfixable` and `extend-*` are added.
+`--show-settings` prints all, with where they come from.
 
 Patterns have `*` and `?` within a name and `**` across folders. One without a slash matches any folder or file of that
-name; one with a slash starts at the folder of the configuration file. Rules are codes, prefixes or names. A table of
-CPU = size is CPU=SIZE on the command line.
+name; one with a slash starts at the folder of the configuration file. Rules are codes, prefixes or names.
 """
 
 EXAMPLE = f"""
@@ -95,27 +93,32 @@ reason = "checked on the board"
 ```
 """
 
-METADATA = f"""
-## How does a model carry a suppression?
+LIST_HEAD = """
+## What can be set?
 
-A model or a node has `onnxlint-cmsis:ignore` in its `metadata_props`, with rules and then the reason:
-`conv-1x1-fast,conv-1xn fixed by the next training`. It covers the model, or the node. A suppression that matches
-nothing is reported as [unused-suppression](rules/{CODES["unused-suppression"]}.md).
+`onnxlint-cmsis config NAME` says the rest of a setting, with the values that it takes; `onnxlint-cmsis config --schema`
+prints a JSON Schema for editors.
+
+"""
+
+METADATA = f"""
+A model or a node carries a suppression as `onnxlint-cmsis:ignore` in its `metadata_props`, with rules and then the
+reason: `conv-1x1-fast,conv-1xn fixed by the next training`. A suppression that matches nothing is reported as
+[unused-suppression](rules/{CODES["unused-suppression"]}.md).
 """
 
 
 FIRMWARE_HEAD = """# What runs as firmware?
 
-`python -m firmware_check` ([how](firmware-check.md)) calls CMSIS-NN for each layer where release and copy have a
-function for it, and small reference code elsewhere, which reports name with the reason. A layer without code does not
-run; the others then run one by one, on inputs recorded from ONNX Runtime.
+[`python -m firmware_check`](firmware-check.md) calls CMSIS-NN for each layer where release and copy have a function for
+it, and small reference code elsewhere, which reports name with the reason. A layer without code does not run; the
+others then run one by one, on inputs recorded from ONNX Runtime.
 
-Activations are int8 (or uint8, which the device has less 128), or int16 with zero-point 0; weights are int8, biases
-int64. Operators stand between QuantizeLinear and DequantizeLinear; Relu, Clip and the Add of a constant bias right
-behind them are taken in. Float models are quantized so first. A layer without a bias gets a NULL pointer for it.
+Activations are int8 (or uint8), or int16 with zero-point 0; weights are int8, biases int64. Operators stand between
+QuantizeLinear and DequantizeLinear; Relu, Clip and the Add of a constant bias right behind them are taken in. Float
+models are quantized so first. A layer without a bias gets a NULL pointer for it.
 
-Functions are called from 4.0.0 on, or from the release behind them. Where the copy has none, reference code runs, if
-there is any. Forms:
+Functions are called from 4.0.0 on, or from the release behind them. Forms:
 
 """
 
@@ -141,13 +144,23 @@ def firmware_page() -> str:
     moves = [record.name for record in RECORDS.values() if record.elements in MOVES]
     reals = {name: computed(record) for (_, name), record in RECORDS.items()}
     rows += f"* {', '.join(moves)}: another way to read memory; move where a layer wants an order\n"
-    read = ", ".join(f"{name} as {real.name}" for name, real in reals.items() if real)
+    read = ", ".join(
+        f"{name}" if name.endswith(real.name) else f"{name} ({real.name})" for name, real in reals.items() if real
+    )
     formats = f"{read}.\n"
     return f"{FIRMWARE_HEAD}{forms}{FIRMWARE_OPERATORS}{rows}{FIRMWARE_FORMATS}{formats}"
 
 
 def _functions(form: LayerForm) -> str:
-    return ", ".join(f"`{row.name}`{'' if row.since == '4.0.0' else f' ({row.since})'}" for row in form.functions)
+    """What is called, and since when, if that is later than 4.0.0; functions of several types share a name."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for row in form.functions:
+        stem, _, kind = row.name.rpartition("_")
+        names.setdefault((stem, row.since), []).append(kind)
+    return ", ".join(
+        f"`{stem}_{'/'.join(kinds)}`{'' if since == '4.0.0' else f' ({since})'}"
+        for (stem, since), kinds in names.items()
+    )
 
 
 def _plain(name: str, form: LayerForm) -> str:
@@ -164,17 +177,14 @@ def _plain(name: str, form: LayerForm) -> str:
 FIXES_HEAD = """
 ## What a fix acts on
 
-`--fix` changes a channel count only for a finding whose rule runs on the file and is fixable, and that is neither
-suppressed nor in the baseline:
+`--fix` acts for findings whose rule runs on the file and is fixable, and that are neither suppressed nor in the
+baseline:
 
-| rules | with `fix-policy` | a fix |
-|---|---|---|
 """
 
 FIXES_TAIL = """
-A growth that saves instructions is made for more-channels, also where it answers other findings. Above
-`size-checks-limit` or `size-checks-layers` linting does not look for more-channels and dead-channels: where a fix has
-to leave these alone, write the baseline with both limits `unlimited`.
+A growth that saves instructions is made for more-channels, also where it answers other findings. Where a fix has to
+leave these alone in a large model, write the baseline with `size-checks-limit` and `size-checks-layers` `unlimited`.
 """
 
 
@@ -192,14 +202,11 @@ def pages() -> dict[Path, str]:
 
 
 def rule_page(rule: Rule) -> str:
-    """The page of one rule; a rule with causes has an example of each."""
-    head = f"# {rule.code} {rule.name}\n\n"
-    if not rule.causes:
-        return f"{head}{rule.explanation.strip()}\n{_repairs(rule)}\n{_model(rule.bad)}"
-    return f"{head}{cleandoc(rule.docs or rule.summary)}\n" + "".join(
-        f"\n## {rule.code}[{cause.key}]\n\n{cause.what} {cause.do} Source: `{cause.source}`.\n\n{_model(cause.bad)}"
-        for cause in rule.causes
-    )
+    """The page of one rule; `onnxlint-cmsis rule` explains its causes."""
+    docs = cleandoc(rule.docs or rule.summary).replace("**What to do.**", "**Do:**")
+    keys = ", ".join(f"`{cause.key}`" for cause in rule.causes)
+    causes = f"\n`onnxlint-cmsis rule {rule.code}` explains each: {keys}.\n" if keys else ""
+    return f"# {rule.code} {rule.name}\n\n{docs}\n{causes}{_repairs(rule)}"
 
 
 def _repairs(rule: Rule) -> str:
@@ -207,19 +214,7 @@ def _repairs(rule: Rule) -> str:
     reported = {hazard.id for hazard in all_hazards() if hazard.kind in rule.kinds}
     rows = [row for row in REPAIRS if row.hazards & reported or row.rule == rule.name]
     names = ", ".join(row.name if row.exact else f"{row.name} (`--unsafe-fixes`)" for row in rows)
-    page = "../fix-report.md#which-layers-can-be-rewritten"
-    return f"\n`--fix` can [rewrite]({page}) layers: {names}.\n" if names else ""
-
-
-def _model(example: Example) -> str:
-    """A model that is reported, in ONNX's textual syntax or in words."""
-    options = f" with `{example.options}`" if example.options else ""
-    files = "".join(f"\n`{name}` has `{text}`.\n" for name, text in example.files.items())
-    model = example.shown or example.model
-    if model is None:
-        return "Reported: a path that does not exist.\n"
-    text = (model if isinstance(model, str) else model.decode()).strip()
-    return f"Reported{options}:\n\n```text\n{text}\n```\n{files}"
+    return f"\n[Repairs](../fix-report.md#which-layers-can-be-rewritten) of `--fix`: {names}.\n" if names else ""
 
 
 INDEX_HEAD = """# What does it find?
@@ -242,18 +237,19 @@ def index_page() -> str:
 
 def config_page() -> str:
     """The page of the configuration."""
-    sections = "".join(f"\n## {key.name}\n\n{_row(key)}\n\n{key.doc}\n" for key in KEYS)
+    keys = "".join(map(_setting, KEYS))
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
-    return f"{CONFIG_HEAD}{EXAMPLE}{sections}\n## Entries of suppress\n\n{entries}{METADATA}{_boards()}{_fixes()}"
+    accepted = f"\n## How do I accept a finding?\n\nEntries of `suppress` have:\n\n{entries}{METADATA}"
+    return f"{CONFIG_HEAD}{EXAMPLE}{LIST_HEAD}{keys}{accepted}{_boards()}{_fixes()}"
 
 
 def _boards() -> str:
     """What is known of boards, each with its page."""
     rows = "".join(
-        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,} KiB RAM, {flash // KIB:,} KiB flash\n"
+        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,}, {flash // KIB:,}\n"
         for name, cpu, ram, flash, source in KNOWN_BOARDS
     )
-    return f"\n## Which boards are known?\n\n{rows}"
+    return f"\n## Which boards are known?\n\nCPU, and KiB of RAM and flash:\n\n{rows}"
 
 
 def _fixes() -> str:
@@ -261,16 +257,19 @@ def _fixes() -> str:
     rows = ""
     for action in ACTIONS:
         codes = ", ".join(f"[{code}](rules/{code}.md)" for code in codes_of(action))
-        rows += f"| {codes} | {', '.join(f'`{policy}`' for policy in action.policies)} | {action.what} |\n"
+        policies = "" if len(action.policies) == len(POLICIES) else f" (policy {' or '.join(action.policies)})"
+        rows += f"* {codes}{policies}: {action.what}\n"
     return f"{FIXES_HEAD}{rows}{FIXES_TAIL}"
 
 
-def _row(key: Key) -> str:
-    """What a key takes, its default and its option."""
-    value = ", ".join(f'`"{word}"`' for word in key.allowed) or SETTING_KINDS[key.kind].words
-    value = value.replace("rule codes, prefixes or names", "rules")
+def _setting(key: Key) -> str:
+    """The first sentence on a setting, its option, the words that it takes, unless they are in it, and its default."""
+    what = re.split(r"(?<=\.) ", key.doc)[0]
+    option = f"`{key.option}`" if key.option else ""
+    words = "" if {*key.allowed} <= {*re.findall(r"[\w-]+", what)} else "/".join(key.allowed)
     default = f"default `{toml(key.default)}`" if key.default not in ("", [], {}) else ""
-    return "; ".join(filter(None, (value, default, f"`{key.option}`" if key.option else "")))
+    said = ", ".join(filter(None, (option, words, default)))
+    return f"* `{key.name}`{f' ({said})' if said else ''}: {what}\n"
 
 
 def main(argv: list[str]) -> int:

@@ -42,19 +42,19 @@ class RuleScope(str, Enum):
 
 
 class Example(NamedTuple):
-    """A model with options: documentation and test case in one."""
+    """A model with options: what a rule is tried on."""
 
     model: str | bytes | None
     """Graph in ONNX's textual syntax, where `{v}` fills a constant with v; bytes as they are.
 
-    None for no file, or for one that `shown` describes; the tests build that one.
+    None for no file, or for one that `shown` names; the tests build that one.
     """
     options: str = ""
     """Options of the command line, separated by spaces."""
     files: Mapping[str, str] = {}
     """Name and text of other files in the model's folder."""
     shown: str = ""
-    """What the documentation shows of a file that is no text."""
+    """What a file that is no text holds."""
     name: str = "model.onnx"
     """Name of the file."""
 

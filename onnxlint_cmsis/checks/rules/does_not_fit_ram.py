@@ -5,9 +5,8 @@ and the largest scratch buffer. Of a `.tflite` file it counts the arena of Tenso
 larger of `arena_used_bytes()` and what AllocateTensors needs while it plans. Stack, variables and the application
 come on top.
 
-The finding names the layer at which most bytes are alive, the tensors alive there, scratch, and one change that was
-tried: another order of layers, a layer that writes over its input, or fewer channels. It is the cheapest that makes
-the model fit, or else the one that saves most.
+The finding names the layer at which most bytes are alive, and one change that was tried: another order of layers, a
+layer that writes over its input, or fewer channels.
 
 **What to do.** Make the change, or the input smaller. `onnxlint-cmsis memory` prints the plan.
 """

@@ -1,14 +1,12 @@
 """Numbers use few of the integers that their type has.
 
 * Weights with one scale for the whole layer: a channel with at most 15 of 255 integers beside one with more than half
-  of them. Depthwise convolutions lose most by it. In fully connected layers it is a note, as not every runtime takes
-  a scale for each output.
+  of them. In fully connected layers it is a note, as not every runtime takes a scale for each output.
 * An operand of Add, Sub or Concat that changes the result by no more than one step.
 * A note: a result that provably uses less than half of its integers, 0 counted in, or of which more than one channel
   in 16 changes by at most 16 steps beside others that may use half.
 
-Scales per channel that differ by a lot are no loss, as each channel has all 255 integers. The rule reads weights, in
-files up to `size-checks-limit`, and not with `weights = false`.
+The rule reads weights, in files up to `size-checks-limit`, and not with `weights = false`.
 
 **What to do.** Give each output channel its own scale. Where channels share the scale of a result, multiply the
 weights of a channel by a number before, and divide what reads the channel by it. Else calibrate with data that the

@@ -1,8 +1,8 @@
 """Layers compute in float in a quantized model.
 
 A layer computes in float where no QuantizeLinear stands behind it, or where it reads a float tensor: the device
-converts to floats, computes (in software on a Cortex-M without an FPU), and converts back. The finding names where
-the part begins and ends. At the end of a model it may be wanted: a Softmax of ten numbers costs little.
+converts to floats, computes (in software on a Cortex-M without an FPU), and converts back. At the end of a model it
+may be wanted: a Softmax of ten numbers costs little.
 
 **What to do.** Quantize these layers as well. ONNX Runtime: leave nodes out of `nodes_to_exclude`, and operators in
 `op_types_to_quantize`. The operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not. In

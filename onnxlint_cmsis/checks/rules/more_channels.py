@@ -2,8 +2,7 @@
 
 Kernels work in blocks of 2, 4, 8 or 16 channels and compute the rest one by one, so a few more channels of zeros can
 cost less. The finding names the counts that `--fix` would choose: the predicted instructions (not cycles) of the
-whole model fall by at least `min-gain` and rise on no target. Where more channels step around an error or a wrong
-result, that finding (CNN3xx) names them.
+whole model fall by at least `min-gain` and rise on no target.
 
 The rule is silent along layers of unknown cost, about channels inside a Loop or Scan, where no fix can be proven, and
 above `size-checks-limit` or `size-checks-layers`.

@@ -4,7 +4,7 @@ It is a warning where the layer's types or shapes keep it from a CMSIS-NN kernel
 where there is no such kernel, or the layer does little of the model's work. The cause stands behind the code:
 `CNN403[broadcast]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks instead.
 
-**What to do.** Each cause says what brings the layer to CMSIS-NN, if something does:
+**What to do.** What brings the layer to CMSIS-NN, if something does, depends on the cause.
 """
 
 from __future__ import annotations

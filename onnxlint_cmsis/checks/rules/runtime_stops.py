@@ -5,7 +5,7 @@ Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with chec
 file and line; the cause stands behind the code: `CNN401[rank]`. Where a rule on quantization (CNN5xx) knows the
 cause, that rule speaks instead.
 
-**What to do.** Give the layer what the check asks for. Each cause says what that is:
+**What to do.** Give the layer what the check asks for, which depends on the cause.
 """
 
 from __future__ import annotations

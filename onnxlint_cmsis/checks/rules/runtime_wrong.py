@@ -4,7 +4,7 @@ The kernel ignores something that the model says, and returns success. The messa
 the code: `CNN402[weight-zero-point]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks
 instead.
 
-**What to do.** Give the layer what the kernel takes for granted. Each cause says what that is:
+**What to do.** Give the layer what the kernel takes for granted, which depends on the cause.
 """
 
 from __future__ import annotations

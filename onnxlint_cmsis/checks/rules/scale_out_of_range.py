@@ -1,9 +1,8 @@
 """A scale cannot be computed with.
 
-A scale is finite and above 0. Converters write (input scale x weight scale / output scale) as an int32 multiplier and
-a shift: from 2^30 on TensorFlow Lite's QuantizeMultiplier takes the largest multiplier, which is wrong, and below
-2^-32 it takes 0, so that the channel gives one number for every input. Softmax needs an input scale above 2^-26
-(QuantizeMultiplierGreaterThanOne).
+A scale is finite and above 0. Of (input scale x weight scale / output scale) TensorFlow Lite's QuantizeMultiplier
+makes the largest multiplier from 2^30 on, which is wrong, and 0 below 2^-32, so that the channel gives one number for
+every input. Softmax needs an input scale above 2^-26 (QuantizeMultiplierGreaterThanOne).
 
 A quantizer that saw nothing but zeros writes a scale that no data give: TensorFlow's converter 7.84e-09 with
 zero-point 0 (int16 3.59e-43), AI Edge Quantizer 3.92e-12 with zero-point -128, 7.87e-12 or 3.05e-14, ONNX Runtime 1

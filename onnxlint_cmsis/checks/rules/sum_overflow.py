@@ -5,8 +5,8 @@ leaves 32 bits wraps around, with status SUCCESS. The bound is exact: some integ
 whether the model ever sees them or not. int16 convolutions add in 64 bits behind the 512th column, but not in the
 last of an odd number of output pixels without MVE (arm_convolve_s16.c of 6.0.0 and later).
 
-Mostly the bias is too large: a channel of tiny weights has a tiny scale, and its bias in units of that scale fills
-the 32 bits. The rule reads weights in files up to `size-checks-limit`, and not with `weights = false`.
+Mostly the bias is too large, in a channel whose weights and scale are tiny. The rule reads weights in files up to
+`size-checks-limit`, and not with `weights = false`.
 
 **What to do.** Give the channel's weights a larger scale, or remove the channel where its weights are all zero.
 """
