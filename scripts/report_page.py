@@ -28,14 +28,15 @@ from onnxlint_cmsis.analysis.fix_results import (
     TensorChange,
     ValueChange,
 )
+from onnxlint_cmsis.checks.rule_registry import every_rule
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
 
 HEAD = """# What does a report tell of a fix?
 
 With `--fix`, `--fix-only` and `--diff` each file has an object `fix`: in `files` of JSON, and in the `properties` of
 its artifact in SARIF. It is `null` or absent where no fix was asked for or the file is no model. Lists with an entry
-for each target have the order of `totals`. Instructions are predicted, and are not cycles. An infinite number is a
-text. `classes[]` is an element of the list `classes`.
+for each target have the order of `totals`. Instructions are predicted. An infinite number is a text.
 """
 
 OBJECTS: tuple[tuple[str, type], ...] = (
@@ -69,27 +70,27 @@ def report_page() -> str:
 REPAIRS_HEAD = """
 ## Which layers can be rewritten?
 
-A repair changes nodes only where a target meets the hazard, and computes the same, proven like every fix. Where channel
-counts help too, the model with fewer predicted instructions is taken. A Pad behind an input of the model
-(`--unsafe-fixes`) is added only for what no repair answers.
+A repair changes nodes only where a target meets the hazard, and is proven like every fix. Where channel counts help
+too, the model with fewer predicted instructions is taken.
 
-Repairs with `--unsafe-fixes` are not exact: no output of the model, and no result of the layer, may change by more
-than one step of its quantization, the larger of before and after, with ONNX Runtime's optimisers off. signed-integers
-is proven with these off too. With its default optimisers ONNX Runtime fuses other nodes for int8 than for uint8: where
-an output then differs on 200 more inputs, the repair needs `--unsafe-fixes`, and the proof says by how much.
+With `--unsafe-fixes` no output of the model, and no result of the layer, may change by more than one step of its
+quantization, the larger of before and after, with ONNX Runtime's optimisers off. signed-integers is proven so too, as
+they fuse other nodes for int8 than for uint8: where an output differs with them, on 200 more inputs, it needs
+`--unsafe-fixes`, and the proof says by how much.
 
 """
 
 
 def repairs_section(repairs: Iterable[RepairRow]) -> str:
-    """The table of repairs."""
-    return REPAIRS_HEAD + "".join(_repair(row) for row in repairs)
-
-
-def _repair(row: RepairRow) -> str:
-    hazards = ", ".join(f"`{name}`" for name in sorted(row.hazards)) or f"rule {row.rule}"
-    name = row.name if row.exact else f"{row.name} (`--unsafe-fixes`)"
-    return f"* **{name}** {row.what}: {hazards}. Cost: {row.price}\n"
+    """The list of repairs, each with its rules and its cost."""
+    kinds = {hazard.id: hazard.kind for hazard in all_hazards()}
+    rows = ""
+    for row in repairs:
+        reported = {kinds[name] for name in row.hazards}
+        codes = [rule.code for rule in every_rule() if rule.name == row.rule or reported & {*rule.kinds}]
+        cost = f"costs {row.price}" if row.exact else "needs `--unsafe-fixes`"
+        rows += f"* **{row.name}** ({', '.join(codes)}) {row.what}; {cost}\n"
+    return REPAIRS_HEAD + rows
 
 
 def _section(title: str, made_from: type[Any]) -> str:

@@ -15,7 +15,7 @@ class IfBranch(NamedTuple):
     """A branch of an If in the main graph that differs between two models."""
 
     node: str
-    """Name of the node, or of what it makes."""
+    """Node, or what it makes."""
     condition: str
     """Tensor that decides."""
     wanted: bool
@@ -28,13 +28,13 @@ class Difference(NamedTuple):
     output: str
     """Name."""
     elem_type: str
-    """Type as the runtime names it: `tensor(int8)`."""
+    """Type, such as `tensor(int8)`."""
     largest: float
-    """Largest absolute difference over all inputs; infinite where only one is NaN, or shapes differ."""
+    """Largest absolute difference; infinite where only one is NaN, or shapes differ."""
     relative: float
-    """The same as a share of the output's range over all inputs, which includes 0."""
+    """The same as a share of the output's range, 0 counted in."""
     apart: int = 0
-    """Values that differ, over all inputs."""
+    """Values that differ."""
     values: int = 0
     """Values compared."""
 
@@ -47,36 +47,36 @@ class ValueChange(NamedTuple):
     largest: float
     """Largest change seen, as a real number."""
     step: float
-    """Larger scale of the two; a 255th of the range of a value without one."""
+    """Larger of both scales; a 255th of the range of a value without one."""
     steps: float
     """The change in steps."""
     shipped_steps: float | None = None
-    """The change in steps with ONNX Runtime's default optimisers; other numbers are without. Null inside the model."""
+    """The same with ONNX Runtime's default optimisers, off otherwise; null inside the model."""
 
 
 class Proof(NamedTuple):
     """Result of comparing two models."""
 
     equal: bool
-    """Whether the second may take the first one's place."""
+    """Whether the new model may take the old one's place."""
     reason: str
     """Why not, empty where it may."""
     ran: bool
-    """Whether the runtime runs the first model, twice the same."""
+    """Whether the runtime runs the old model, twice the same."""
     differences: tuple[Difference, ...]
-    """Each output of the model, in order, at the default level."""
+    """Each output of the model, in order, at the default level, over all inputs."""
     inputs: int
-    """Inputs tried; with `written`, those without optimisers."""
+    """Inputs tried, without optimisers where there is `written`."""
     inner: int = 0
-    """Values inside the model that were compared as well."""
+    """Values inside the model that were compared."""
     unreached: tuple[IfBranch, ...] = ()
-    """Branches of If that the change reaches into and no input leads into."""
+    """Changed branches of If that no input leads into."""
     written: int = 0
-    """Inputs of `differences` with ONNX Runtime's default optimisers, where outputs are equal without them; else 0."""
+    """Inputs tried with ONNX Runtime's default optimisers, where outputs are equal without them; else 0."""
     runtime: str = "ONNX Runtime"
     """What ran both models."""
     every_input: bool = False
-    """Whether the outputs are equal for every input, in the integers of a device; runs are a sample beside it."""
+    """Whether the outputs are equal for every input, in the integers of a device."""
 
 
 def shipped_text(proof: Proof) -> str:
@@ -100,23 +100,23 @@ class LaneSums(NamedTuple):
     """Sums that lanes are rounded from, a number for each lane."""
 
     bias: tuple[float, ...]
-    """What is added to the products: the bias with the shares of constant lanes."""
+    """Bias with the shares of constant lanes."""
     low: tuple[int, ...]
-    """A bound of the sum: no input makes it less."""
+    """No input makes the sum less."""
     high: tuple[int, ...]
-    """A bound of the sum: no input makes it more."""
+    """No input makes the sum more."""
     multiplier: tuple[int, ...]
-    """Multiplier of the requantization, of 31 bits."""
+    """Multiplier of 31 bits."""
     shift: tuple[int, ...]
-    """Its shift: the factor is multiplier * 2**(shift - 31)."""
+    """The factor is multiplier * 2**(shift - 31)."""
     zero_point: tuple[int, ...]
-    """Zero-point that is added then; uint8 counts as int8, 128 less."""
+    """Zero-point; of uint8 128 less."""
     least: tuple[int, ...]
-    """Least integer that the activation lets through."""
+    """Least integer behind the activation."""
     most: tuple[int, ...]
-    """Greatest integer that it lets through."""
+    """Greatest one."""
     border: tuple[bool, ...]
-    """Whether constant lanes have shares that padding takes off at the border, and that are not in the bias."""
+    """Whether padding takes shares of constant lanes off at the border; the bias lacks these."""
 
 
 class CertifiedTensor(NamedTuple):
@@ -125,7 +125,7 @@ class CertifiedTensor(NamedTuple):
     tensor: str
     """Name."""
     node: str
-    """Node of the new file that makes it."""
+    """New node that makes it."""
     axis: int
     """Axis of the lanes."""
     before: int
@@ -133,15 +133,15 @@ class CertifiedTensor(NamedTuple):
     after: int
     """Lanes after."""
     lanes: tuple[int | None, ...]
-    """For each lane of the new file the one of the old file that holds the same on every input; null for a new one."""
+    """For each new lane the old one that holds the same on every input; null where there is none."""
     gone: tuple[int, ...]
-    """Lanes of the old file that the new one has not."""
+    """Old lanes that are no more."""
     constants: tuple[int | None, ...]
-    """For each of these the integer that it holds on every input; null where nothing that counts reads it."""
+    """Integer that each of these holds on every input; null where nothing that counts reads it."""
     sums: LaneSums | None
-    """Sums behind the lanes of the new file, which are those of the old one; null where they are no sums."""
+    """Sums behind the new lanes, equal to the old ones; null where they are no sums."""
     gone_sums: LaneSums | None
-    """Sums behind the lanes that are gone: a constant is what both bounds are rounded to."""
+    """Sums behind the lanes that are gone; both bounds round to the constant."""
 
 
 class Certificate(NamedTuple):
@@ -152,7 +152,7 @@ class Certificate(NamedTuple):
     new: str
     """SHA-256 of the new file."""
     tensors: tuple[CertifiedTensor, ...]
-    """Tensors that changed, in the order of the nodes. All others have the same lanes."""
+    """Tensors that changed, in the order of the nodes."""
 
 
 # Result of fixing one model, as plain data for every reporter.
@@ -168,13 +168,13 @@ class ClassChange(NamedTuple):
     freedom: str
     """FREE or COUPLED."""
     deciders: tuple[str, ...]
-    """Layers whose weights have it along their outputs."""
+    """Layers with it along the outputs of their weights."""
     readers: tuple[str, ...]
-    """Layers whose weights have it along their inputs."""
+    """Layers with it along the inputs of their weights."""
     constants: int
-    """Lanes before that always held one value."""
+    """Old lanes that always held one value."""
     unread: int
-    """Lanes before that no layer read."""
+    """Old lanes that no layer read."""
 
     @property
     def what(self) -> str:
@@ -213,9 +213,9 @@ class LayerChange(NamedTuple):
     new_kernels: tuple[str, ...]
     """Kernel on each target after."""
     instructions: tuple[int | None, ...]
-    """Predicted instructions on each target before; null where unknown."""
+    """Instructions on each target before; null where unknown."""
     new_instructions: tuple[int | None, ...]
-    """Predicted instructions on each target after; null where unknown."""
+    """Instructions on each target after; null where unknown."""
 
 
 class Repair(NamedTuple):
@@ -224,9 +224,9 @@ class Repair(NamedTuple):
     layer: str
     """Node."""
     target: str
-    """Label of the target."""
+    """Target."""
     hazard: str
-    """Name of the hazard."""
+    """Hazard."""
     what: str
     """What happened, as a sentence."""
 
@@ -237,15 +237,15 @@ class Rewrite(NamedTuple):
     layer: str
     """Node before."""
     repair: str
-    """Name of the repair."""
+    """Repair."""
     what: str
-    """What was done, as a clause whose subject is the layer."""
+    """What was done to the layer, as a clause."""
     hazards: tuple[str, ...]
-    """Names of the hazards that it answers."""
+    """Hazards that it answers."""
     instructions: tuple[int | None, ...]
-    """Predicted instructions on each target before; null where unknown."""
+    """Instructions on each target before; null where unknown."""
     new_instructions: tuple[int | None, ...]
-    """Predicted instructions on each target after, of all layers that do its work; null where one is unknown."""
+    """Instructions on each target after, of all layers that do its work; null where one is unknown."""
     steps: float | None = None
     """Largest change seen, in steps; null for an exact repair."""
 
@@ -256,7 +256,7 @@ class SkippedRewrite(NamedTuple):
     layer: str
     """Node."""
     repair: str
-    """Name of the repair."""
+    """Repair."""
     reason: str
     """Why not, as a clause."""
 
@@ -267,13 +267,13 @@ class TargetTotal(NamedTuple):
     target: str
     """Label."""
     measured_on: str
-    """CPU that loops were measured on, and the release where it is not the target's."""
+    """CPU, and release if another, on which loops were measured."""
     instructions: int
-    """Predicted instructions before, of the layers of known cost."""
+    """Instructions before, of layers of known cost."""
     new_instructions: int
     """The same layers after."""
     repair_price: int
-    """Instructions that stepping around hazards alone adds."""
+    """Instructions that avoiding hazards adds."""
     unknown: int
     """Layers of unknown cost, in neither sum."""
     unknown_layers: tuple[str, ...] = ()
@@ -291,9 +291,9 @@ class Locked(NamedTuple):
     size: int
     """Lanes."""
     want: int
-    """Size that would gain most; the present one where none gains."""
+    """Lanes that would gain most; the present ones where none gain."""
     gain: int
-    """Instructions that this size would save, over all targets."""
+    """Instructions that this would save, over all targets."""
     layers: tuple[str, ...]
     """Layers that decide or read it."""
     reason: str
@@ -328,13 +328,13 @@ class FixResult(NamedTuple):
     policy: str
     """Value of `fix-policy`."""
     changed: bool
-    """Whether there is a new model, proven."""
+    """Whether there is a proven new model."""
     written: bool
     """Whether it took the old one's place."""
     reason: str
     """Why nothing changed; empty where something did."""
     failed: bool
-    """Whether something that was planned could not be done."""
+    """Whether something planned could not be done."""
     classes: tuple[ClassChange, ...] = ()
     """Classes that change."""
     tensors: tuple[TensorChange, ...] = ()
@@ -350,19 +350,19 @@ class FixResult(NamedTuple):
     unrewritten: tuple[SkippedRewrite, ...] = ()
     """Layers that no repair rewrites."""
     locked: tuple[Locked, ...] = ()
-    """LOCKED classes of interest, largest possible gain first."""
+    """LOCKED classes, largest possible gain first."""
     left: tuple[SkippedClass, ...] = ()
-    """Classes that stay although the policy would change them."""
+    """Classes that the policy would change, and that stay."""
     macs: Numbers = Numbers(0, 0)
-    """Multiply-accumulates of the layers where they are known."""
+    """Known multiply-accumulates."""
     bytes: Numbers = Numbers(0, 0)
     """Bytes of the file."""
     added: tuple[str, ...] = ()
     """Nodes that were added, as clauses."""
     notes: tuple[str, ...] = ()
-    """What else happens when the file is replaced, and searches that ended early, as clauses."""
+    """What else happens to the file, and searches that ended early, as clauses."""
     changes: tuple[ValueChange, ...] = ()
-    """Values that inexact repairs change; the proof is of all other changes."""
+    """Values that inexact repairs change; the proof is of all else."""
     proof: Proof | None = None
     """How the new model was compared with the old one."""
     certificate: Certificate | None = None

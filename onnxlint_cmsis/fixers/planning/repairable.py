@@ -87,7 +87,7 @@ ZERO_BIAS = RepairRow(
     name="zero-bias",
     what="gives the layer a bias of zeros",
     hazards=frozenset({"conv-grouped-no-bias", "dw-opt-no-bias", "dw-s4-opt-no-bias"}),
-    price="4 bytes for each output channel, and their addition",
+    price="4 bytes and an addition for each output channel",
     free=True,
     refusal=refusal_of_zero_bias,
 )
@@ -213,7 +213,7 @@ SPLIT_GROUPS = RepairRow(
     name="split-groups",
     what="makes one convolution per group of a grouped one, between Slices and a Concat",
     hazards=frozenset(REPAIRED_BY_SPLIT),
-    price="a call for each group, and copies of input and output by Slice and Concat",
+    price="a call and copies for each group",
     refusal=refusal_of_split_groups,
 )
 
@@ -242,7 +242,7 @@ SPLIT_BATCH = RepairRow(
     name="split-batch",
     what="makes one pool per image of one over a batch, between Slices and a Concat",
     hazards=frozenset({"avgpool-one-image", "avgpool-s16-one-image", "max-pool-one-image", "max-pool-s16-one-image"}),
-    price="a call for each image, and copies of input and output by Slice and Concat",
+    price="a call and copies for each image",
     refusal=refusal_of_split_batch,
 )
 
@@ -307,7 +307,7 @@ EXPLICIT_PAD = RepairRow(
     name="explicit-pad",
     what="pads in a Pad node in front of the layer",
     hazards=frozenset(REPAIRED_BY_PAD),
-    price="a Pad node, which copies the input, and the padded input in memory",
+    price="a padded copy of the input",
     refusal=refusal_of_explicit_pad,
 )
 
@@ -371,7 +371,7 @@ SHIFTED_TAPS = RepairRow(
     name="shifted-taps",
     what="puts rows or columns of zeros around the weights of a transposed convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_SHIFT),
-    price="the products with these zeros",
+    price="their products",
     refusal=refusal_of_shifted_taps,
 )
 
@@ -387,7 +387,7 @@ SPREAD_TAPS = RepairRow(
     name="spread-taps",
     what="takes the dilation of a convolution into its weights as rows and columns of zeros",
     hazards=frozenset({"conv-dilation-ignored"}),
-    price="the products with these zeros",
+    price="their products",
     refusal=refusal_of_spread_taps,
 )
 
@@ -422,7 +422,7 @@ WIDER_WINDOW = RepairRow(
     name="wider-window",
     what="puts columns of zeros around the weights of a 1xN convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_WIDTH),
-    price="the products with these zeros",
+    price="their products",
     refusal=refusal_of_wider_window,
 )
 
@@ -441,7 +441,7 @@ OUTPUT_PADDING = RepairRow(
     name="output-padding",
     what="takes output_padding into the weights of a transposed convolution as rows and columns of zeros",
     hazards=frozenset({"tconv-output-past-rows"}),
-    price="the products with these zeros",
+    price="their products",
     refusal=refusal_of_output_padding,
 )
 
@@ -458,7 +458,7 @@ MORE_COLUMNS = RepairRow(
     name="more-columns",
     what="puts columns of zeros behind the weights of an int16 convolution, with padding to match",
     hazards=frozenset({"conv-s16-odd-channel-columns"}),
-    price="the products with these zeros",
+    price="their products",
     refusal=refusal_of_more_columns,
 )
 
