@@ -18,16 +18,14 @@ RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
 HEAD = """# How are instructions predicted?
 
 `onnxlint-cmsis layers` and `shape` predict how many instructions a call of a CMSIS-NN kernel retires: the turns of each
-loop, which the layer's sizes give, times the instructions of one turn. Instructions are not cycles: [time](cycles.md)
-has the range of cycles.
+loop, which the layer's sizes give, times the instructions of one turn. These are not cycles ([time](cycles.md)).
 
-Instructions of turns are fitted to the real library under QEMU (gcc 12.2, -O3, `-icount shift=0`) on Cortex-M3
-(scalar), M4 (dsp) and M55 (mve): about 3,700 layers for each release and instruction set, and about 10,000 shapes
-for kernels measured later. `python lab/fit_cost.py [FOLDER] [--check]` fits; `python -m firmware_check sweep --target
-CPU --cmsis-nn DIR --like FILE` measures.
+Instructions of turns are fitted (`lab/fit_cost.py`) to the real library under QEMU (gcc 12.2, -O3, `-icount shift=0`)
+on Cortex-M3 (scalar), M4 (dsp) and M55 (mve): about 3,700 layers for each release and instruction set, and about
+10,000 shapes for kernels measured later. `python -m firmware_check sweep` measures.
 
-Numbers for Cortex-M52, M55 and M85 are 1.28 times the instructions that are retired, as the emulator's clock counts.
-The factor changes no choice; compare two cores by their time.
+Numbers for Cortex-M52, M55 and M85 are 1.28 times the instructions that are retired, as the emulator's clock counts:
+compare two cores by their time.
 
 ## How far are they off?
 
@@ -43,54 +41,50 @@ Error in percent on shapes left out of the fit, in the worst release of 4.0.0 to
 | addition, multiplication | 0.02 / 0.05 | 0.02 / 0.06 | 0.06 / 0.16 |
 | softmax | 1.8 / 19 | 1.8 / 19 | 1.2 / 16 |
 
-Functions for f32 and f16 (main) were counted exactly on 9,060 shapes, 9,060 others were held apart (gcc 12.2, -O3
--std=c99; GNU C fuses multiplications and additions and takes 5 instructions in place of 6 for a product on Cortex-M4).
-95 of 100 shapes of each function are within 2 % (convolution, depthwise, fully connected, matrix product) or 5 %
-(others); single shapes are off by up to 10 % (layers with weights) and 21 % (others). Functions beyond these limits
-have a range. On stranger shapes of 1,000 instructions and more, 95 of 100 are within 4 % (convolution, depthwise),
-1.5 % (dense layers, matrix products) and 5.3 % (others), but for pads on Cortex-M55 (8 %).
-
-Of 6,000 pairs of layers that differ in one channel count, and by over 2 % in instructions, at most one is predicted
-in the wrong order.
-
 {later}
-Errors above 2 % belong to calls under 35,000 instructions; the files in `cmsis_nn/instructions/` have those of each
-kernel. Layers without a bias cost up to 16 % less: this was measured for most kernels from 7.0.0 on, and others get the
+Errors above 2 % belong to calls under 35,000 instructions. Of 6,000
+pairs of layers that differ in one channel count, and by over 2 % in instructions, at most one is predicted in the wrong
+order. Layers without a bias cost up to 16 % less: this was measured for most kernels from 7.0.0 on, and others get the
 number of a layer with a bias. An int8 LSTM takes up to 9 % less where the scales of input and weights multiply to over
 2^-12.
+
+Functions for f32 and f16 (main) were counted on 9,060 shapes and held against 9,060 others (gcc 12.2, -O3 -std=c99; GNU
+C takes 5 instructions in place of 6 for a product on Cortex-M4). 95 of 100 shapes of each function are within 2 %
+(convolution, depthwise, fully connected, matrix product) or 5 % (others), single shapes within 10 % (layers with
+weights) and 21 % (others); functions beyond have a range. On stranger shapes of 1,000 instructions and more the 95 are
+within 4 % (convolution, depthwise), 1.5 % (dense layers, matrix products) and 5.3 % (others; pads on Cortex-M55 8 %).
 
 ## Where is it a range?
 
 **Softmax.** With int8 inputs a value `diff_min` or more below the largest of its row takes 28 to 60 instructions, any
 other up to 540 (scalar, dsp) or 730 (Cortex-M55). `instructions_range` goes from rows in which only the largest value
 counts to rows in which all count; every softmax measured lay between, to half a percent. On int16 it is one of two
-numbers, 3 to 16 % apart: the least where the input's scale is at least 10 / 65535.
+numbers, 3 to 16 % apart.
 
-**f32 and f16.** C code skips exponentials of numbers that are far off in softmax, tanh and sigmoid, and so does sigmoid
-on Cortex-M55: the range goes from all skipped to all computed. On Cortex-M55 the range of depthwise layers that gather
-windows, or that make a convolution of a single channel (f32), is their largest error, 7 to 17 %.
+**f32 and f16.** Softmax, tanh and sigmoid skip exponentials of numbers that are far off, in C code, and sigmoid on
+Cortex-M55 too: the range goes from all skipped to all computed. On Cortex-M55 depthwise layers that gather windows, or
+that make a convolution of a single channel (f32), have their largest error as range, 7 to 17 %.
 
 **Reference code of the application.** The most is the firmware check's code in the worst of -O2, -O3 and -Os. The least
-is the library's own C where a function does the same work, else the best of the three. `python -m firmware_check sweep
---reference=-Os --target CPU --like FILE` measures the calls of `tests/data/cost_plain.jsonl.gz` again.
+is the library's own C where a function does the same work, else the best of the three (`sweep --reference=-Os`
+measures the calls of `tests/data/cost_plain.jsonl.gz`).
 
 | instructions for an element | Cortex-M3 | Cortex-M4 | Cortex-M55 |
 |---|---|---|---|
 """
 
 TAIL = """
-**Copies.** Where a layer wants its input in another memory order than the layer in front left it in, the application
-copies it: a row of `layers` with the operator Transpose and the cause `layout`. A Transpose between NCHW and NHWC at
-the border of a model costs nothing. Under a runtime the converter decides on copies, and none is counted.
+**Copies.** Where a layer wants another memory order than the layer in front left, the application copies: a row of
+`layers` with the operator Transpose and the cause `layout`. At the border of a model that costs nothing. Under a
+runtime the converter decides on copies, and none is counted.
 
 **Reference code of TensorFlow Lite Micro.** Ranges are known on
 int8 and int16 for {operators}; of ADD and MUL where shapes differ.
 They come from firmware of revision 90b983c2: {measured} calls in four to seven builds on each core (-O2, -O3, -Os; with
 and without checks; newlib and newlib-nano; `tests/data/cost_tflm_reference.jsonl.gz`), with bounds moved apart by 8 %.
 Two shapes left out of the fit lay outside by up to 10 %, and two bounds were moved. Code for Cortex-M3 ran on a
-Cortex-M4. Other revisions, float, Cortex-M0, M0+ and M23 stay unknown.
-`runtimes/tflm/reference_cost.py` has the numbers. `python lab/measure_tflm_reference.py CPU LIBRARY FLAG...` measures
-another build: `libtensorflow-microlite.a`, its include folders and the flags that choose the CPU.
+Cortex-M4. Other revisions, float, Cortex-M0, M0+ and M23 stay unknown. `lab/measure_tflm_reference.py` measures another
+build.
 
 ## What is unknown?
 
@@ -109,28 +103,26 @@ These costs are `null` in JSON and `unknown` in text; totals leave them out:
 * grouped convolutions, dilated depthwise layers of int8, transposed convolutions without a bias on the direct route
 * int8 pooling of several images, int8 average pooling with padding on scalar CPUs
 * on MVE, calls that arm_convolve_1_x_n_s8 hands back to arm_convolve_s8
-* several small images, or short rows of a fully connected layer, where the code around each makes 2 % of the call
+* several small images, or short rows of a fully connected layer
 * layers with an unknown size, and calls that return an error
 * reference code of other kinds
 
 Measured were channels up to 48, planes up to 12x12 and 1x64, depths of fully connected layers up to 400, int16 depths
-up to 1,100; larger sizes run the same loops more often. Cortex-M0, M0+ and M23 get Cortex-M3's numbers, and `layers`
-says so. Cortex-M7 and M33 get Cortex-M4's: of 936 calls half take the same to 0.4 %, 95 % to 4 %, the others 6 % less
-to 9 % more. For f32 and f16 this was not measured.
+up to 1,100; larger sizes run the same loops more often. Cortex-M0, M0+ and M23 get Cortex-M3's numbers. Cortex-M7 and
+M33 get Cortex-M4's: of 936 calls half take the same to 0.4 %, 95 % to 4 %, the others 6 % less to 9 % more; f32 and f16
+were not measured there.
 
 ## What a warning is worth
 
 Layers in reference code or without code are a warning where they do 5 % of a model's work or more, and a note below.
 Work is counted in multiply-accumulates; an element of other layers counts as 3 from a table, 8 copied, 20 computed.
-From 60 models in firmware (CMSIS-NN 4.0.0, 7.0.0 and main):
+From 60 models in firmware (CMSIS-NN 4.0.0, 7.0.0 and main), instructions on Cortex-M4 / M55:
 
-| instructions | Cortex-M4 | Cortex-M55 |
-|---|---|---|
-| a multiply-accumulate of a convolution or dense layer | 3.6 | 1.1 |
-| an element from a table (Sigmoid) | 5 | 5 |
-| an element copied (Slice) | 15 | 18 |
-| an element of a pool or Concat that changes the scale | 35 to 46 | 40 to 54 |
-| an element of a sum of unequal shapes | 265 | 84 |
+* a multiply-accumulate of a convolution or dense layer: 3.6 / 1.1
+* an element from a table (Sigmoid): 5 / 5
+* an element copied (Slice): 15 / 18
+* an element of a pool or Concat that changes the scale: 35 to 46 / 40 to 54
+* an element of a sum of unequal shapes: 265 / 84
 """
 
 

@@ -13,12 +13,11 @@ Each hazard and each choice of a kernel is read in CMSIS-NN's source and run on 
 [observations.json][observations] has every call and what it did.
 
 * `python -m firmware_check hazards --cmsis-nn DIR` runs the smallest call that meets each hazard, and calls on both
-  sides of each branch of a wrapper. A trace tells which functions ran; NumPy tells which values are right.
-* `python -m firmware_check sources --cmsis-nn DIR` compares every cited line with the checkout. Both run weekly
-  against main.
+  sides of each branch of a wrapper, with a trace of functions and values of NumPy.
+* `python -m firmware_check sources --cmsis-nn DIR` compares every cited line. Both run weekly against main.
 
-A hazard counts as seen where each compiler that ran shows it. clang gets C code where gcc compiles CMSIS-NN's inline
-assembly. Of CMSIS 5 the functions for q7 and q15 are run, and those for s8 and s16 are read.
+A hazard counts as seen where each compiler that ran shows it. clang gets C code where gcc compiles inline assembly.
+Of CMSIS 5 the functions for q7 and q15 are run, and those for s8 and s16 are read.
 
 [observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
 
@@ -28,8 +27,8 @@ MODELS = """
 ## What does it say of the MLPerf Tiny references?
 
 The int8 models of [mlcommons/tiny](https://github.com/mlcommons/tiny/tree/master/benchmark/training), judged for
-TensorFlow Lite Micro 90b983c2, and run as firmware on Cortex-M4 with CMSIS-NN 7.0.0 and gcc 12.2. All layers run in
-CMSIS-NN, and the arenas are TensorFlow Lite Micro's, to the byte:
+TensorFlow Lite Micro 90b983c2, and run on Cortex-M4 with CMSIS-NN 7.0.0 and gcc 12.2. All layers run in CMSIS-NN, and
+the arenas are right to the byte:
 
 | model | layers | instructions predicted | measured | arena | outputs unlike LiteRT's | findings |
 |---|---|---|---|---|---|---|
@@ -50,7 +49,7 @@ Cortex-M4 and M55 (main, gcc 12.2); `tests/cmsis_nn/test_float_vectors.py` holds
 def evidence_page() -> str:
     """The whole page."""
     runs = recorded()
-    parts = [HEAD, "| release | compilers | hazards seen | calls of branches as predicted |\n|---|---|---|---|\n"]
+    parts = [HEAD, "| release, compilers | hazards seen | calls of branches as predicted |\n|---|---|---|\n"]
     releases = dict.fromkeys(run.release for run in runs)
     parts += [_runs(release, [run for run in runs if run.release == release]) for release in releases]
     return "".join((*parts, _unseen(runs), FLOAT_HEAD, _float(), MODELS))
@@ -63,7 +62,7 @@ def _runs(release: str, runs: list[Recorded]) -> str:
     calls = sum(branch.inside + branch.outside for run in runs for branch in run.branches)
     right = calls - sum(len(branch.unlike) for run in runs for branch in run.branches)
     compilers = ", ".join(dict.fromkeys(run.compiler for run in runs))
-    return f"| {release} | {compilers} | {seen} of {hazards} | {right} of {calls} |\n"
+    return f"| {release}, {compilers} | {seen} of {hazards} | {right} of {calls} |\n"
 
 
 def _unseen(runs: tuple[Recorded, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.conditions import FILE, PATTERNS
 from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
 from onnxlint_cmsis.runtimes.runtime import (
     EXECUTORCH_RELEASES,
@@ -10,47 +11,43 @@ from onnxlint_cmsis.runtimes.runtime import (
     runtime_of,
 )
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
-from tvm_table import tvm_table
+
+RFC = "https://github.com/apache/tvm-rfcs/blob/main/rfcs/0015_Arm_CMSIS-NN_Integration.md"
 
 HEAD = """# What does my runtime hand to CMSIS-NN?
 
 `--runtime` names who calls CMSIS-NN:
 
-| name | who calls CMSIS-NN | default for |
-|---|---|---|
-| `direct` | the application | `.onnx` files |
-| `tflm` | TensorFlow Lite Micro | `.tflite` files |
-| `executorch` | the cortex_m backend of ExecuTorch | `.pte` files |
-| `tvm` | the partitioner of TVM up to 0.18.0 | |
+* `direct`: the application, the default for `.onnx` files
+* `tflm`: TensorFlow Lite Micro, which alone reads `.tflite` files
+* `executorch`: the cortex_m backend of ExecuTorch, which alone reads `.pte` files
+* `tvm`: the partitioner of TVM up to 0.18.0
 
-Only `tflm` reads `.tflite` files, and only `executorch` reads `.pte` files: with another runtime the linter judges them
-for their own and says so, and `memory` refuses. `@` and a commit or a date choose a reviewed revision: `tflm@2026-06`,
-`tflm@90b983c2`; of ExecuTorch also a release, `executorch@1.5.1`. A runtime brings its own CMSIS-NN, which is judged
-unless `--release` names another.
+`@` and a commit or a date choose a reviewed revision: `tflm@2026-06`, `tflm@90b983c2`; of ExecuTorch also a release,
+`executorch@1.5.1`. A runtime brings its own CMSIS-NN, which is judged unless `--release` names another.
 
-`onnxlint-cmsis layers --runtime tflm model.onnx` says of each layer whether the runtime hands it over, and why not; the
-causes are those of [CNN401](rules/CNN401.md), [CNN402](rules/CNN402.md) and [CNN403](rules/CNN403.md).
+`onnxlint-cmsis layers --runtime tflm model.onnx` says of each layer whether the runtime hands it over, and why not
+([CNN401](rules/CNN401.md), [CNN402](rules/CNN402.md), [CNN403](rules/CNN403.md)).
 
 ## How do I judge an ONNX model that will be converted?
 
 Converters decide on PAD or SAME padding, MEAN or AVERAGE_POOL_2D for a global average, fused activations, one scale for
-dense weights or one for each output, a bias of zeros where there is none, and all scales of a float model. Where that
-matters a finding says "may" and has the property `converter_decides`. To be certain, lint what the converter writes:
+dense weights or one for each output, a bias of zeros, and all scales of a float model. Where that matters a finding
+says "may" and has the property `converter_decides`. To be certain, lint what the converter writes:
 
 ```sh
 onnx2tf -i model.onnx -o converted -oiqt -cind x samples.npy "[[[[0,0,0]]]]" "[[[[1,1,1]]]]"
 onnxlint-cmsis converted/model_full_integer_quant.tflite
 ```
 
-`samples.npy` holds calibration inputs, channels last; the lists are mean and deviation of each channel. The file
-`full_integer_quant` is int8 from end to end. `integer_quant` has a QUANTIZE and a DEQUANTIZE in reference code, and
+`samples.npy` holds calibration inputs, channels last; the lists are mean and deviation of each channel.
+`full_integer_quant` is int8 from end to end, `integer_quant` has a QUANTIZE and a DEQUANTIZE in reference code, and
 `dynamic_range_quant` runs no CMSIS-NN.
 
 ## What of `.tflite` files?
 
-They are judged like ONNX models. Functions, refusals and bytes of the arena agree with recorded runs of firmware on
-Cortex-M4, M55 and a scalar core. Layouts stay (NHWC data, OHWI weights). `CONV_2D#12` is the operator with its number,
-`subgraph1:CONV_2D#1` one outside the main subgraph.
+Functions, refusals and bytes of the arena agree with recorded runs of firmware on Cortex-M4, M55 and a scalar core.
+`CONV_2D#12` is the operator with its number, `subgraph1:CONV_2D#1` one outside the main subgraph.
 
 * A dense layer with a result of more than two axes has no cost at other sizes. Next to reference code a fix adds
   channels only to avoid an error or a wrong result.
@@ -61,36 +58,32 @@ Cortex-M4, M55 and a scalar core. Layouts stay (NHWC data, OHWI weights). `CONV_
 
 ## What of `.pte` files?
 
-A program of ExecuTorch holds each call of CMSIS-NN as it is made: sizes, offsets, multipliers, scratch. The linter
-judges these calls and what the backend's kernels refuse. Other operators (`aten::add`) and copies between memory orders
-are ExecuTorch's own code, without a predicted cost; delegates are not looked at. `layers` names the operators that a
-build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method allocator comes on
-top.
+A program of ExecuTorch holds each call of CMSIS-NN as it is made. The linter judges these calls and what the backend's
+kernels refuse. Other operators (`aten::add`) and copies between memory orders are ExecuTorch's own code, without a
+predicted cost; delegates are not looked at. `layers` names the operators that a build has to register
+(`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method allocator comes on top.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
 which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run; 1.1 and 1.2 bring
 CMSIS-NN 7.0.0 (`--release 7.0.0`). A `.pte` file is not fixed. Operators are those of 1.1 to 1.5.1. No run of
 ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
 
-The keyword model of ExecuTorch's Arduino examples (16 calls, an arena of 16,000 bytes) is planned for DSP. It runs on
-Cortex-M4: 8.24M instructions are predicted for its 12 calls of CMSIS-NN, 8.25M were counted in QEMU, and no value
-differed from the same arithmetic in integers. It stops on Cortex-M55: the five depthwise layers and the dense one
-return an error, the first after it has written its weights over addresses 192 to 2,751. What its two copies and the
-code at its borders cost is not known.
+The keyword model of ExecuTorch's Arduino examples is planned for DSP. On Cortex-M4 its 12 calls of CMSIS-NN are
+predicted at 8.24M instructions; QEMU counted 8.25M, and no value differed from the same arithmetic in integers. On
+Cortex-M55 six layers return an error, the first after it has written its weights over addresses 192 to 2,751.
 
 ## What runs of a recurrent net?
 
-* UNIDIRECTIONAL_SEQUENCE_LSTM in int8 or int16 with an int16 cell state is `arm_lstm_unidirectional_s8` or `_s16`, from
-  6.0.0 on; in float it is reference code. It carries no state from one run to the next: TensorFlow Lite Micro 90b983c2
-  starts from zeros (`cmsis_nn/unidirectional_sequence_lstm.cc:287`).
-* SVDF is `arm_svdf_state_s16_s8` with an int16 state, and `arm_svdf_s8` with an int8 one.
+* UNIDIRECTIONAL_SEQUENCE_LSTM runs in CMSIS-NN in int8 or int16 with an int16 cell state, from 6.0.0 on; in float it is
+  reference code. Each run starts from zeros in TensorFlow Lite Micro 90b983c2
+  (`cmsis_nn/unidirectional_sequence_lstm.cc:287`). SVDF runs in CMSIS-NN.
 * The body of WHILE is judged layer by layer, and costs as often as it runs, which a counter up to a constant tells, as
-  Keras writes it; else its cost is unknown. The loop itself is no layer.
+  Keras writes it; else its cost is unknown.
 * GRU and RNN of ONNX have no function in CMSIS-NN, and no operator in TensorFlow Lite Micro.
 
-An unrolled net runs, half of it in reference code, in more than ten times the arena of convolutions over time, which
-stay in CMSIS-NN. Nets (12 steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow
-2.21.0 and Keras 3.15.1, for Cortex-M4; all ran in PyPI's tflite-micro:
+An unrolled net runs, half of it in reference code, in more than ten times the arena of convolutions over time. Nets (12
+steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow 2.21.0 and Keras 3.15.1,
+for Cortex-M4; all ran in PyPI's tflite-micro:
 
 | net | layers in CMSIS-NN | in reference code | bytes of arena |
 |---|---|---|---|
@@ -111,6 +104,8 @@ each output, which TensorFlow Lite Micro with CMSIS-NN refuses;
 STATUS = """
 ## What becomes of an error in TensorFlow Lite Micro?
 
+A finding on such a layer names the line:
+
 """
 
 HOSTS = """
@@ -120,13 +115,13 @@ The same quantized model need not give the same integers on a device as in LiteR
 a sum by a number of 31 bits, and rounds twice where the shift is negative: to 2^-n first, then to a whole step. Desktop
 kernels round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of -1, 0.8 % at -6.
 
-`onnxlint-cmsis layers --against-host FILE` tells it of a model ([example](commands.md#what-does-each-layer-do)):
+`onnxlint-cmsis layers --against-host FILE` tells it of a model, with the reason for each layer
+([example](commands.md#what-does-each-layer-do)):
 
 * A step is one unit of the layer's result. Bounds hold for equal inputs. `up to 0.4 %` is the part of random results
   that differs where none is clamped.
-* The bound of an output takes every layer's worst case through all weights, and deep models have none: compare outputs
-  by what they decide, such as the class.
-* An operator that the device refuses, or computes wrongly, has no bound.
+* The bound of an output takes every layer's worst case through all weights, and deep models have none: compare what
+  outputs decide, such as the class.
 * A `.tflite` file is held against LiteRT as shipped (`litert`) and its reference kernels (`litert-reference`), an ONNX
   model against ONNX Runtime with CMSIS-NN called directly. There a layer of int8 is one step off at most, one of int16
   two; outputs have a bound where no layer may be off.
@@ -136,8 +131,8 @@ kernels round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 %
 Hosts were measured with <versions> on x86-64, with one thread. `runtimes/host.py` has sources, and how often
 random layers differed. Where two rows fit a layer, the larger bound holds.
 
-| operators | data | host | steps at most | why |
-|---|---|---|---|---|
+| operators | data | host | steps at most |
+|---|---|---|---|
 """
 HOSTS_END = """
 Where the table has no row, these are equal, and so are operators that move or compare elements, or compute sizes and
@@ -148,14 +143,33 @@ HOSTS_LAST = """
 Other operators on float may differ in the last bits. What is not named was not measured.
 """
 
+TVM = f"""
+## What does TVM take?
+
+TVM had patterns for CMSIS-NN up to 0.18.0 ([RFC 0015]({RFC}),
+`{FILE}`, read at 513c2be0, not run):
+
+"""
+TVM_END = """
+TVM's reader of TensorFlow Lite files writes these patterns. An ONNX model needs a pass to NHWC (`ConvertLayout`) and,
+for Q/DQ pairs, `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run: without it softmax alone
+matches, with it neither an average pool nor a Relu (`python/tvm/relay/transform/fake_quantization_to_integer.py:153,
+426`). A convolution with one input channel is called as a depthwise one
+(`src/relay/backend/contrib/cmsisnn/convolutions.cc:32-41`); `one-channel = "depthwise"` judges it so.
+"""
+
 
 def runtimes_page() -> str:
     """The whole page."""
     said: dict[str, list[str]] = {}
     for row in STATUS_OF_TFLM:
-        said.setdefault(row.text, []).append(f"{', '.join(row.functions)} (`{_short(row.source)}`)")
+        said.setdefault(row.text, []).extend(row.functions)
     uses = "".join(f"* {', '.join(functions)}: {text}.\n" for text, functions in said.items())
-    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{tvm_table()}"
+    taken: dict[str, list[str]] = {}
+    for pattern in PATTERNS:
+        taken.setdefault(pattern.taken or "never", []).append(pattern.layer)
+    patterns = "".join(f"* {', '.join(layers)}: {condition}\n" for condition, layers in taken.items())
+    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{TVM}{patterns}{TVM_END}"
 
 
 def _hosts() -> str:
@@ -178,7 +192,7 @@ def _apart() -> str:
     lines: dict[tuple[str, ...], dict[str, None]] = {}
     for row in ROWS:
         if row.most != "0":
-            said = (", ".join(row.kinds), _host_names(row), row.most, row.why)
+            said = (", ".join(row.kinds), _host_names(row), row.most)
             lines.setdefault(said, {}).update(dict.fromkeys(row.ops))
     return "".join(f"| {', '.join(ops)} | {' | '.join(said)} |\n" for said, ops in lines.items())
 
@@ -198,8 +212,3 @@ def _revisions() -> str:
         f"| `{name}` | {', '.join(revisions)} | {library} | {judged} |\n"
         for (name, library, judged), revisions in lines.items()
     )
-
-
-def _short(source: str) -> str:
-    """A source without the folder that most share."""
-    return source.replace("tensorflow/lite/micro/kernels/", "")
