@@ -22,7 +22,7 @@ loop, which the layer's sizes give, times the instructions of one turn. These ar
 
 Instructions of turns are fitted (`lab/fit_cost.py`) to the real library under QEMU (gcc 12.2, -O3, `-icount shift=0`)
 on Cortex-M3 (scalar), M4 (dsp) and M55 (mve): about 3,700 layers for each release and instruction set, and about
-10,000 shapes for kernels measured later. `python -m firmware_check sweep` measures.
+10,000 shapes for kernels measured later.
 
 Numbers for Cortex-M52, M55 and M85 are 1.28 times the instructions that are retired, as the emulator's clock counts:
 compare two cores by their time.
@@ -66,8 +66,8 @@ Cortex-M55 too: the range goes from all skipped to all computed. On Cortex-M55 d
 that make a convolution of a single channel (f32), have their largest error as range, 7 to 17 %.
 
 **Reference code of the application.** The most is the firmware check's code in the worst of -O2, -O3 and -Os. The least
-is the library's own C where a function does the same work, else the best of the three (`sweep --reference=-Os`
-measures the calls of `tests/data/cost_plain.jsonl.gz`).
+is the library's own C where a function does the same work, else the best of the three
+(`tests/data/cost_plain.jsonl.gz`).
 
 | instructions for an element | Cortex-M3 | Cortex-M4 | Cortex-M55 |
 |---|---|---|---|
@@ -88,7 +88,7 @@ build.
 
 ## What is unknown?
 
-These costs are `null` in JSON and `unknown` in text; totals leave them out:
+These costs are `null` in JSON; totals leave them out:
 
 * CMSIS-NN of CMSIS 5, and compilers other than gcc
 * before 7.0.0: transposed convolutions, 16-bit and 4-bit layers; before 6.0.0: LSTM, SVDF

@@ -62,7 +62,7 @@ def _runs(release: str, runs: list[Recorded]) -> str:
     calls = sum(branch.inside + branch.outside for run in runs for branch in run.branches)
     right = calls - sum(len(branch.unlike) for run in runs for branch in run.branches)
     compilers = ", ".join(dict.fromkeys(run.compiler for run in runs))
-    return f"| {release}, {compilers} | {seen} of {hazards} | {right} of {calls} |\n"
+    return f"| {release}, {compilers} | {seen}/{hazards} | {right}/{calls} |\n"
 
 
 def _unseen(runs: tuple[Recorded, ...]) -> str:

@@ -96,8 +96,10 @@ reason = "checked on the board"
 LIST_HEAD = """
 ## What can be set?
 
-`onnxlint-cmsis config NAME` says the rest of a setting, with the values that it takes; `onnxlint-cmsis config --schema`
-prints a JSON Schema for editors.
+`onnxlint-cmsis config NAME` explains a setting, with the values that it takes; `onnxlint-cmsis config --schema` prints
+a JSON Schema for editors. These have an option of their name, or the one named, which `--help` explains: {options}.
+
+These stand in the file, or behind `--config`:
 
 """
 
@@ -138,7 +140,7 @@ def firmware_page() -> str:
     for (_, name), row in OPERATORS.items():
         operators.setdefault((" or ".join(row.forms), row.limits), []).append(name)
     rows = "".join(
-        f"* {', '.join(dict.fromkeys(names))}: {form}{f'; not run: {limits}' if limits else ''}\n"
+        f"* {', '.join(dict.fromkeys(names))}: {form}{f' (not: {limits})' if limits else ''}\n"
         for (form, limits), names in operators.items()
     )
     moves = [record.name for record in RECORDS.values() if record.elements in MOVES]
@@ -183,8 +185,8 @@ baseline:
 """
 
 FIXES_TAIL = """
-A growth that saves instructions is made for more-channels, also where it answers other findings. Where a fix has to
-leave these alone in a large model, write the baseline with `size-checks-limit` and `size-checks-layers` `unlimited`.
+Where a fix has to leave more-channels and dead-channels of a large model alone, write the baseline with
+`size-checks-limit` and `size-checks-layers` `unlimited`.
 """
 
 
@@ -219,7 +221,8 @@ def _repairs(rule: Rule) -> str:
 
 INDEX_HEAD = """# What does it find?
 
-`onnxlint-cmsis rule CODE` explains a rule. Options of ONNX Runtime's quantizer were tried with 1.31.1.
+`onnxlint-cmsis rule CODE` explains a rule. Options of ONNX Runtime's quantizer were tried with 1.31.1. Where a rule on
+quantization knows a cause, those on runtimes are silent about it.
 """
 
 
@@ -237,10 +240,14 @@ def index_page() -> str:
 
 def config_page() -> str:
     """The page of the configuration."""
-    keys = "".join(map(_setting, KEYS))
+    options = (
+        key.name if key.option == f"--{key.name}" else f"{key.name} ({key.option})" for key in KEYS if key.option
+    )
+    head = LIST_HEAD.replace("{options}", ", ".join(f"`{option}`" for option in options))
+    keys = "".join(_setting(key) for key in KEYS if not key.option)
     entries = "".join(f"* `{name}`: {doc}\n" for name, doc in SUPPRESSION_KEYS.items())
     accepted = f"\n## How do I accept a finding?\n\nEntries of `suppress` have:\n\n{entries}{METADATA}"
-    return f"{CONFIG_HEAD}{EXAMPLE}{LIST_HEAD}{keys}{accepted}{_boards()}{_fixes()}"
+    return f"{CONFIG_HEAD}{EXAMPLE}{head}{keys}{accepted}{_boards()}{_fixes()}"
 
 
 def _boards() -> str:
@@ -263,12 +270,11 @@ def _fixes() -> str:
 
 
 def _setting(key: Key) -> str:
-    """The first sentence on a setting, its option, the words that it takes, unless they are in it, and its default."""
+    """The first sentence on a setting, the words that it takes, unless they are in it, and its default."""
     what = re.split(r"(?<=\.) ", key.doc)[0]
-    option = f"`{key.option}`" if key.option else ""
     words = "" if {*key.allowed} <= {*re.findall(r"[\w-]+", what)} else "/".join(key.allowed)
     default = f"default `{toml(key.default)}`" if key.default not in ("", [], {}) else ""
-    said = ", ".join(filter(None, (option, words, default)))
+    said = ", ".join(filter(None, (words, default)))
     return f"* `{key.name}`{f' ({said})' if said else ''}: {what}\n"
 
 

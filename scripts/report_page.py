@@ -60,11 +60,20 @@ OBJECTS: tuple[tuple[str, type], ...] = (
     ("sums and gone_sums", LaneSums),
 )
 """Objects of the report and what they are made from, in the order of the page."""
+HELD = {name.rpartition(".")[2]: made_from for title, made_from in OBJECTS for name in title.split(" and ")}
+"""What a field holds by its name, with `[]` behind that of a list."""
+PLAIN = 6
+"""Most words in the docs of an object's fields where their names are enough."""
 
 
 def report_page() -> str:
     """The page as Markdown."""
-    return HEAD + "".join(_section(title, made_from) for title, made_from in OBJECTS) + repairs_section(REPAIRS)
+    sections = (_section(title, made_from) for title, made_from in OBJECTS if not _plain(made_from))
+    return HEAD + "".join(sections) + repairs_section(REPAIRS)
+
+
+def _plain(made_from: type[Any]) -> bool:
+    return all(len(doc.split()) <= PLAIN for _, doc in field_docs(made_from))
 
 
 REPAIRS_HEAD = """
@@ -94,14 +103,18 @@ def repairs_section(repairs: Iterable[RepairRow]) -> str:
 
 
 def _section(title: str, made_from: type[Any]) -> str:
-    """An object with its fields; what holds before and after the fix is one line."""
+    """An object with its fields. What holds before and after the fix is one line; lists of `fix` have sections."""
+    lists = dict(field_docs(FixResult))
+    rows = f"{lists[title[:-2]]}\n\n" if title[:-2] in lists else ""
     fields = dict(field_docs(made_from))
-    rows = ""
     for name, doc in fields.items():
         later = "after" if name == "before" else "new_" + name.removeprefix("old_")
+        held = HELD.get(f"{name}[]") or HELD.get(name)
         if later in fields:
             rows += f"* `{name}`, `{later}`: {doc.replace('before', 'before and after', 1)}\n"
-        elif name != "after" and not name.startswith("new_"):
+        elif held and _plain(held):
+            rows += f"* `{name}` ({', '.join(dict(field_docs(held)))}): {doc}\n"
+        elif name != "after" and not name.startswith("new_") and not (title == "fix" and f"{name}[]" in HELD):
             rows += f"* `{name}`: {doc}\n"
     return f"\n## {title}\n\n{rows}"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.runtimes.conditions import FILE, PATTERNS
+from collections.abc import Iterable
+
+from onnxlint_cmsis.runtimes.conditions import FILE
 from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
 from onnxlint_cmsis.runtimes.runtime import (
     EXECUTORCH_RELEASES,
@@ -31,9 +33,8 @@ HEAD = """# What does my runtime hand to CMSIS-NN?
 
 ## How do I judge an ONNX model that will be converted?
 
-Converters decide on PAD or SAME padding, MEAN or AVERAGE_POOL_2D for a global average, fused activations, one scale for
-dense weights or one for each output, a bias of zeros, and all scales of a float model. Where that matters a finding
-says "may" and has the property `converter_decides`. To be certain, lint what the converter writes:
+Where the converter decides (on padding, a global average, scales, a bias of zeros), a finding says "may" and has the
+property `converter_decides`. To be certain, lint what the converter writes:
 
 ```sh
 onnx2tf -i model.onnx -o converted -oiqt -cind x samples.npy "[[[[0,0,0]]]]" "[[[[1,1,1]]]]"
@@ -46,7 +47,7 @@ onnxlint-cmsis converted/model_full_integer_quant.tflite
 
 ## What of `.tflite` files?
 
-Functions, refusals and bytes of the arena agree with recorded runs of firmware on Cortex-M4, M55 and a scalar core.
+Functions, refusals and bytes of the arena agree with recorded firmware on Cortex-M4, M55 and a scalar core.
 `CONV_2D#12` is the operator with its number, `subgraph1:CONV_2D#1` one outside the main subgraph.
 
 * A dense layer with a result of more than two axes has no cost at other sizes. Next to reference code a fix adds
@@ -58,10 +59,10 @@ Functions, refusals and bytes of the arena agree with recorded runs of firmware 
 
 ## What of `.pte` files?
 
-A program of ExecuTorch holds each call of CMSIS-NN as it is made. The linter judges these calls and what the backend's
-kernels refuse. Other operators (`aten::add`) and copies between memory orders are ExecuTorch's own code, without a
-predicted cost; delegates are not looked at. `layers` names the operators that a build has to register
-(`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method allocator comes on top.
+The linter judges each call of CMSIS-NN that a program holds, and what the backend's kernels refuse. Other operators
+(`aten::add`) and copies between memory orders are ExecuTorch's own code, without a predicted cost; delegates are not
+looked at. `layers` names the operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what
+the file plans; the method allocator comes on top.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
 which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run; 1.1 and 1.2 bring
@@ -81,15 +82,13 @@ Cortex-M55 six layers return an error, the first after it has written its weight
   Keras writes it; else its cost is unknown.
 * GRU and RNN of ONNX have no function in CMSIS-NN, and no operator in TensorFlow Lite Micro.
 
-An unrolled net runs, half of it in reference code, in more than ten times the arena of convolutions over time. Nets (12
-steps of 10 features, 16 units, 3 classes, random weights), converted to int8 with TensorFlow 2.21.0 and Keras 3.15.1,
-for Cortex-M4; all ran in PyPI's tflite-micro:
+An unrolled net runs, half of it in reference code, in more than ten times the arena of convolutions over time. Layers
+in CMSIS-NN, in reference code, and bytes of arena of nets (12 steps of 10 features, 16 units, 3 classes, random
+weights), converted to int8 with TensorFlow 2.21.0 and Keras 3.15.1, for Cortex-M4; all ran in PyPI's tflite-micro:
 
-| net | layers in CMSIS-NN | in reference code | bytes of arena |
-|---|---|---|---|
-| `LSTM(16, unroll=True)` | 70 | 94 | 42,448 |
-| `GRU(16, unroll=True)` | 102 | 93 | 45,520 |
-| two `Conv1D(16, 3)`, the second with dilation 2, and `Flatten` | 3 | 0 | 1,968 |
+* `LSTM(16, unroll=True)`: 70, 94, 42,448
+* `GRU(16, unroll=True)`: 102, 93, 45,520
+* two `Conv1D(16, 3)`, the second with dilation 2, and `Flatten`: 3, 0, 1,968
 
 Without `unroll=True` the converter crashed while it calibrated LSTM and GRU. In 16x8 it gives dense layers a scale for
 each output, which TensorFlow Lite Micro with CMSIS-NN refuses;
@@ -111,32 +110,27 @@ A finding on such a layer names the line:
 HOSTS = """
 ## The device and the desktop
 
-The same quantized model need not give the same integers on a device as in LiteRT or ONNX Runtime. The device multiplies
-a sum by a number of 31 bits, and rounds twice where the shift is negative: to 2^-n first, then to a whole step. Desktop
-kernels round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of -1, 0.8 % at -6.
+The same quantized model need not give the same integers on a device as on a desktop. The device multiplies a sum by a
+number of 31 bits, and rounds twice where the shift is negative: to 2^-n first, then to a whole step. Desktop kernels
+round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a shift of -1, 0.8 % at -6.
 
 `onnxlint-cmsis layers --against-host FILE` tells it of a model, with the reason for each layer
 ([example](commands.md#what-does-each-layer-do)):
 
 * A step is one unit of the layer's result. Bounds hold for equal inputs. `up to 0.4 %` is the part of random results
   that differs where none is clamped.
-* The bound of an output takes every layer's worst case through all weights, and deep models have none: compare what
-  outputs decide, such as the class.
+* The bound of an output takes every layer's worst case, and deep models have none: compare classes.
 * A `.tflite` file is held against LiteRT as shipped (`litert`) and its reference kernels (`litert-reference`), an ONNX
   model against ONNX Runtime with CMSIS-NN called directly. There a layer of int8 is one step off at most, one of int16
   two; outputs have a bound where no layer may be off.
-* To reproduce a device on a desktop, run PyPI's `tflite-micro`, which computes the device's integers, or LiteRT with
-  `OpResolverType.BUILTIN_REF`, where dense layers and few others of the table differ.
+* To reproduce a device on a desktop, run PyPI's `tflite-micro`, which computes the device's integers.
 
 Hosts were measured with <versions> on x86-64, with one thread. `runtimes/host.py` has sources, and how often
-random layers differed. Where two rows fit a layer, the larger bound holds.
+random layers differed. Steps at most, the larger ones where two fit a layer:
 
-| operators | data | host | steps at most |
-|---|---|---|---|
 """
 HOSTS_END = """
-Where the table has no row, these are equal, and so are operators that move or compare elements, or compute sizes and
-places:
+Equal, but for these rows, are operators that move or compare elements, or compute sizes and places, and:
 
 """
 HOSTS_LAST = """
@@ -147,10 +141,9 @@ TVM = f"""
 ## What does TVM take?
 
 TVM had patterns for CMSIS-NN up to 0.18.0 ([RFC 0015]({RFC}),
-`{FILE}`, read at 513c2be0, not run):
+`{FILE}`, read at 513c2be0, not run).
+`onnxlint-cmsis layers --runtime tvm` says of each layer why none takes it.
 
-"""
-TVM_END = """
 TVM's reader of TensorFlow Lite files writes these patterns. An ONNX model needs a pass to NHWC (`ConvertLayout`) and,
 for Q/DQ pairs, `FakeQuantizationToInteger`, which `partition_for_cmsisnn` does not run: without it softmax alone
 matches, with it neither an average pool nor a Relu (`python/tvm/relay/transform/fake_quantization_to_integer.py:153,
@@ -165,11 +158,7 @@ def runtimes_page() -> str:
     for row in STATUS_OF_TFLM:
         said.setdefault(row.text, []).extend(row.functions)
     uses = "".join(f"* {', '.join(functions)}: {text}.\n" for text, functions in said.items())
-    taken: dict[str, list[str]] = {}
-    for pattern in PATTERNS:
-        taken.setdefault(pattern.taken or "never", []).append(pattern.layer)
-    patterns = "".join(f"* {', '.join(layers)}: {condition}\n" for condition, layers in taken.items())
-    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{TVM}{patterns}{TVM_END}"
+    return f"{HEAD}{_revisions()}{STATUS}{uses}{_hosts()}{TVM}"
 
 
 def _hosts() -> str:
@@ -188,13 +177,18 @@ def _host_names(row: HostRow) -> str:
 
 
 def _apart() -> str:
-    """A line for operators that differ alike."""
-    lines: dict[tuple[str, ...], dict[str, None]] = {}
+    """A line for each type of data and host, with the operators that differ."""
+    lines: dict[str, dict[str, dict[str, None]]] = {}
     for row in ROWS:
         if row.most != "0":
-            said = (", ".join(row.kinds), _host_names(row), row.most)
-            lines.setdefault(said, {}).update(dict.fromkeys(row.ops))
-    return "".join(f"| {', '.join(ops)} | {' | '.join(said)} |\n" for said, ops in lines.items())
+            bounds = lines.setdefault(f"{', '.join(row.kinds)}, {_host_names(row)}", {})
+            bounds.setdefault(row.most, {}).update(dict.fromkeys(row.ops))
+    return "".join(f"* {head}: {'; '.join(map(_bound, bounds.items()))}\n" for head, bounds in lines.items())
+
+
+def _bound(bound: tuple[str, Iterable[str]]) -> str:
+    most, ops = bound
+    return f"{', '.join(ops)} {most.replace(';', ',')}"
 
 
 def _revisions() -> str:

@@ -88,7 +88,7 @@ def test_the_example_is_a_valid_configuration(tmp_path):
 def test_every_key_is_in_the_docs():
     text = (ROOT / "docs" / "config.md").read_text()
     for key in KEYS:
-        assert re.search(rf"^\* `{key.name}`[ :]", text, re.MULTILINE), key.name
+        assert re.search(rf"`{key.name}[` ]", text), key.name
 
 
 def test_every_place_that_the_page_for_contributors_names_is_there():

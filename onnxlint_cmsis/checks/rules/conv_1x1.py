@@ -2,8 +2,7 @@
 
 From 4.0.0 on `arm_convolve_1x1_s8` and `arm_convolve_1x1_s4` run a 1x1 convolution over its input as it lies in
 memory. They need no padding before and no dilation, and from 6.0.0 on (s4: main) no groups. Otherwise
-`arm_convolve_s8` (`arm_convolve_s4`) copies the input into a scratch buffer first. Before 6.0.0 the 1x1 kernel
-computes a grouped layer wrongly (CNN302).
+`arm_convolve_s8` (`arm_convolve_s4`) copies the input into a scratch buffer first.
 
 **What to do.** Move padding into a Pad node in front of the layer; without padding it computes something else. Write
 a grouped layer as several layers, or with zeros between the groups of its weights.

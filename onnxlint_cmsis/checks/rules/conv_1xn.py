@@ -7,7 +7,7 @@ a dilation along the width.
 
 More input channels can reach the kernel, and cost work. It is a warning where that was faster in every measured pair
 on an emulated Cortex-M55: s8, the same number of 16-byte blocks per filter row, and an output at least ten times as
-wide as the padding before. Where the padded layer would give wrong values (CNN302), nothing is said.
+wide as the padding before.
 
 **What to do.** Where it is a warning, pad the named channel count with zeros.
 """

@@ -3,8 +3,7 @@
 With `--api legacy` the application chooses between functions of CMSIS 5, and [each checks its
 sizes](../legacy.md#which-function-takes-a-layer): for others it returns ARM_MATH_SIZE_MISMATCH. Here more channels
 reach the fast one. In scalar code (Cortex-M0, M3, and M55 from 5.9.0 on) both have the same loop, and the rule is
-silent. [Measured](../legacy.md#what-fast-is-worth): fast functions for q15 and 1x1 filters always pay; for larger
-filters of q7 where padding adds at most a seventh of the multiply-accumulates.
+silent. [Whether it pays](../legacy.md#what-fast-is-worth) was measured.
 
 **What to do.** Where the message says that it pays, take its channel count, in training or with `--fix --fix-policy
 route`.

@@ -2,12 +2,12 @@
 
 A channel is constant when it holds one value at every position for every input, under the kernels' rounding too. It
 is unread when every weight that reads it is zero. Taking it out is exact: a constant goes into the int32 bias of the
-layers that read it. The finding names the count that `--fix` would choose, since kernels work in blocks.
+layers that read it.
 
 A channel stays where the count is LOCKED (a note with the reason), and where it is read together with zero padding.
 The rule reads weights: not above `size-checks-limit` or `size-checks-layers`, and not with `weights = false`.
 
-**What to do.** `--diff` shows the plan, `--fix` applies and proves it. Or train the model narrower.
+**What to do.** `--diff` shows the plan, `--fix` applies and proves it.
 """
 
 from __future__ import annotations

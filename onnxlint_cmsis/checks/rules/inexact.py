@@ -1,7 +1,7 @@
 """A float function is off by more than its type's own rounding.
 
 A few of CMSIS-NN's functions for f32 and f16 have a large error: half precision adds up, and some curves are
-approximations. The message says what makes the error, and how large it was seen to be. Nothing at run time tells you.
+approximations. The message says what makes the error, and how large it was seen to be.
 
 **What to do.** Compare the results on the device with ONNX Runtime's. Where they are off too far, compute the layer
 in f32, or in other code.

@@ -7,8 +7,7 @@ whole model fall by at least `min-gain` and rise on no target.
 The rule is silent along layers of unknown cost, about channels inside a Loop or Scan, where no fix can be proven, and
 above `size-checks-limit` or `size-checks-layers`.
 
-**What to do.** `--diff` shows the plan, `--fix` applies and proves it. Or choose the count when the model is trained
-next.
+**What to do.** `--diff` shows the plan, `--fix` applies and proves it.
 """
 
 from __future__ import annotations

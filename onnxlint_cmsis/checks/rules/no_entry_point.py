@@ -3,7 +3,7 @@
 The release has no function for the operator with these data types, or the operator has a form that CMSIS-NN cannot
 express (three spatial dimensions, a grouped transpose convolution). Other code has to run.
 
-There is one finding for each reason and remedy, with the share of the model's work. Reference code is a warning from
+Reference code is a warning from
 5 % on, below a note ([how it is counted](../cost.md#what-a-warning-is-worth)). A node that no known code computes is
 always a warning. Nodes that cost nothing and those of CNN507 are left out.
 

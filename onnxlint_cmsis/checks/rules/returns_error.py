@@ -4,7 +4,7 @@ The kernel returns `ARM_CMSIS_NN_ARG_ERROR` (-1), `ARM_CMSIS_NN_NO_IMPL_ERROR` (
 this shape on this release and CPU. The output is not computed, and most runtimes abort.
 
 **What to do.** The message gives the sizes that matter and what avoids the case. A Pad node in front of the layer and
-channels of zeros change no result; after other padding, strides or sizes the model has to be trained again.
+channels of zeros change no result; other sizes need training.
 """
 
 from __future__ import annotations

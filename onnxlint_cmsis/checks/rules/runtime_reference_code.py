@@ -2,7 +2,7 @@
 
 It is a warning where the layer's types or shapes keep it from a CMSIS-NN kernel that the runtime has, and a note
 where there is no such kernel, or the layer does little of the model's work. The cause stands behind the code:
-`CNN403[broadcast]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks instead.
+`CNN403[broadcast]`.
 
 **What to do.** What brings the layer to CMSIS-NN, if something does, depends on the cause.
 """

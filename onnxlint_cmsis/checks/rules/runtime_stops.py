@@ -2,8 +2,7 @@
 
 A check of scales, zero-points, types or sizes fails: the runtime refuses the whole model at the start (TensorFlow
 Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks. The message names the check by
-file and line; the cause stands behind the code: `CNN401[rank]`. Where a rule on quantization (CNN5xx) knows the
-cause, that rule speaks instead.
+file and line; the cause stands behind the code: `CNN401[rank]`.
 
 **What to do.** Give the layer what the check asks for, which depends on the cause.
 """

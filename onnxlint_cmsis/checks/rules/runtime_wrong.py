@@ -1,8 +1,7 @@
 """The runtime computes a layer wrongly and reports success.
 
 The kernel ignores something that the model says, and returns success. The message says what; the cause stands behind
-the code: `CNN402[weight-zero-point]`. Where a rule on quantization (CNN5xx) knows the cause, that rule speaks
-instead.
+the code: `CNN402[weight-zero-point]`.
 
 **What to do.** Give the layer what the kernel takes for granted, which depends on the cause.
 """

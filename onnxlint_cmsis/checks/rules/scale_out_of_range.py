@@ -6,7 +6,7 @@ every input. Softmax needs an input scale above 2^-26 (QuantizeMultiplierGreater
 
 A quantizer that saw nothing but zeros writes a scale that no data give: TensorFlow's converter 7.84e-09 with
 zero-point 0 (int16 3.59e-43), AI Edge Quantizer 3.92e-12 with zero-point -128, 7.87e-12 or 3.05e-14, ONNX Runtime 1
-with zero-point 0. Other data are then cut off close to 0, or rounded to whole numbers.
+with zero-point 0.
 
 A quantized tensor of a `.tflite` file needs as many scales as its type, and a zero-point that its type holds.
 TensorFlow Lite Micro takes scales without a zero-point as not quantized (micro_allocator.cc:275).

@@ -4,7 +4,7 @@ The rule runs where the setting `stack` is given (`--config stack=2K`) and the a
 runtimes put scratch into their arena.
 
 **What to do.** Put one buffer for all layers into static memory, as large as the largest layer needs (`onnxlint-cmsis
-layers` has the bytes). Fewer input channels or a smaller kernel need less.
+layers` has the bytes).
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Nothing at run time tells you. The message gives the sizes that matter and what 
 defect is known (`known`): reproduced against a plain reference, reported upstream, or read in the source.
 
 **What to do.** The message names a way round where one is known: a channel count that takes another kernel, padding
-in a Pad node, or a release without the defect. These change no result; after other padding, strides or sizes the
-model has to be trained again.
+in a Pad node, or a release without the defect. These change no result; other sizes need training.
 """
 
 from __future__ import annotations
