@@ -48,7 +48,7 @@ def _main(argv: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = CheckParser(prog="firmware_check", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
-    add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float, .tflite model or .pte program")
+    add("model", metavar="MODEL", help="ONNX model, quantized to int8 or float, .tflite model, .pte or .bpte program")
     add("--against", default="", metavar="MODEL", help="second model: its outputs must be the same")
     add("--strict", action="store_true", help="with --against: something got better, nothing got worse")
     add(

@@ -67,6 +67,8 @@ class OpenedModel:
     """`f32` or `f16` where its layers stay float."""
     given: FloatCall = AS_IT_ASKS
     """What calls for f32 and f16 are given."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the model on every board."""
 
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of other files than ONNX models the calls of their runtime."""
@@ -155,8 +157,8 @@ def _open_tflite(path: str, library: Library, _options: Options, _folder: Path) 
     return OpenedModel(path, False, to_graph(model), tflite_program(model, library), LiteRtReference(model))
 
 
-def _open_pte(path: str, library: Library, _options: Options, _folder: Path) -> OpenedModel:
-    """A `.pte` program: its calls of CMSIS-NN as they stand there."""
+def _open_pte(path: str, library: Library, options: Options, _folder: Path) -> OpenedModel:
+    """A `.pte` program: its calls of CMSIS-NN as they stand there; with the test cases of a `.bpte` file."""
     from firmware_check.executorch import IntegerReference, executorch_program
     from onnxlint_cmsis.formats.pte.to_graph import load_pte
     from onnxlint_cmsis.model.graph import ModelError
@@ -166,7 +168,8 @@ def _open_pte(path: str, library: Library, _options: Options, _folder: Path) -> 
     except ModelError as error:
         raise FirmwareError(error.message) from None
     program = executorch_program(loaded, library)
-    return OpenedModel(path, False, loaded.graph, program, IntegerReference(loaded, program))
+    reference = IntegerReference(loaded, program, options.runs)
+    return OpenedModel(path, False, loaded.graph, program, reference, remarks=reference.remarks)
 
 
 OPENERS = {"onnx": _open_onnx, "tflite": _open_tflite, "pte": _open_pte}

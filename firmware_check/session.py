@@ -302,6 +302,7 @@ class _Runner:
         ]
         if row.costs and not judges_costs(row):
             remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
+        remarks += self.model.remarks
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)
         flagged = flagged_layers(self.model, self.target, {label for label, _ in foreign})

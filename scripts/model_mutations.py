@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.formats.flatbuffer import Schema, Table
+from onnxlint_cmsis.formats.pte.program import BUNDLE
 from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
 from onnxlint_cmsis.model.graph import ModelError
@@ -24,7 +25,7 @@ EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2
 SIZES = [0, 1, 3, 2**31 - 1]
 REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
 BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
-FLATBUFFERS = (TFLITE, PTE)
+FLATBUFFERS = (TFLITE, PTE, BUNDLE)
 LONGEST = 32
 """Bytes that are deleted, doubled or exchanged at once."""
 
@@ -110,7 +111,10 @@ def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> 
     return bytes(damaged)
 
 
-BYTES_OF_VALUES = (("Buffer", "data"), ("Buffer", "storage"), ("BackendDelegateInlineData", "data"))
+BYTES_OF_VALUES = (
+    ("Buffer", "data"), ("Buffer", "storage"), ("BackendDelegateInlineData", "data"), ("Tensor", "data"),
+    ("BundledProgram", "program"),
+)  # fmt: skip
 """Vectors of bytes that are values and no numbers of the model."""
 
 

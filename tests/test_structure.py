@@ -197,7 +197,7 @@ def test_only_formats_know_how_files_are_named_and_marked() -> None:
     for path in [*MODULES, *FIRMWARE]:
         if not path.relative_to(ROOT).as_posix().startswith("onnxlint_cmsis/formats/"):
             text = path.read_text(encoding="utf-8")
-            assert not re.search(r"is_tflite|[\"']\.(onnx|tflite|pte)[\"']|b\"(TFL3|ET12)\"", text), path
+            assert not re.search(r"is_tflite|[\"']\.(onnx|tflite|b?pte)[\"']|b\"(TFL3|ET12|BP08)\"", text), path
 
 
 WORDS_OF_FILES = (

@@ -1,1 +1,1 @@
-"""File formats: `.onnx`, `.tflite` and `.pte`, each read into one Graph; the first two are edited in place."""
+"""File formats: `.onnx`, `.tflite`, `.pte` and `.bpte`, each read into one Graph; the first two are edited in place."""

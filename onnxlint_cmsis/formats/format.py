@@ -122,7 +122,9 @@ PTE = Format(
     unfixed="multipliers and memory in a program follow from the model that it was exported from; change that one, and "
     "export it again",
 )
-FORMATS = (ONNX, TFLITE, PTE)
+BPTE = PTE._replace(suffix=".bpte", mark=b"BP08")
+"""A program with test inputs and expected outputs."""
+FORMATS = (ONNX, TFLITE, PTE, BPTE)
 """All formats; a file whose name tells none of them is read as the first."""
 SUFFIXES = tuple(row.suffix for row in FORMATS)
 """Endings of the files that a search of folders finds."""

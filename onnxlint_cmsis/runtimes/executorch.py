@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
@@ -571,7 +572,7 @@ def lost_bias(loaded: LoadedProgram, call: ProgramCall) -> Isa | None:
     MVE takes the sums for the bias, other code the bias (arm_nn_vec_mat_mult_t_s8.c:60-92).
     """
     sums, weights, bias = (call.tensor(name) for name in ("kernel_sum", "weights", "bias"))
-    if call.op != LINEAR or sums is None or weights is None:
+    if call.op != LINEAR or sums is None or weights is None or len(weights.sizes) != 2:
         return None
     import numpy as np
 
@@ -838,9 +839,11 @@ class Interpretation:
             if size
         )
         whole = sum(method.pools[1:])
-        alive = tuple(
-            sum(life.bytes for life in plan if life.first <= step <= life.last) for step in range(len(calls) + 1)
-        )
+        changes = [0] * (len(calls) + 2)
+        for life in plan:
+            changes[life.first] += life.bytes
+            changes[life.last + 1] -= life.bytes
+        alive = tuple(accumulate(changes[:-1]))
         arena = Arena(
             whole, 0, whole, {}, scratch, plan, alive, tuple(f"{call.op} '{call.label}'" for call in calls), PLANNED
         )

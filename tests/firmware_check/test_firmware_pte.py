@@ -21,7 +21,7 @@ from onnxlint_cmsis.runtimes.executorch import KERNELS
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
 from support.pte_programs import random_program
-from support.pte_writer import PteWriter
+from support.pte_writer import PteWriter, bundle
 
 sys.path.insert(0, str(paths.ROOT / "scripts"))
 from model_mutations import mutated
@@ -80,6 +80,96 @@ def test_the_reference_computes_what_was_worked_out_by_hand(monkeypatch: pytest.
     assert result.reshape(-1).tolist() == [9, -6, 20, 20]  # 5.5 + 3, -9 + 3, and two that the limits cut
 
 
+def floats_around_a_sum() -> PteWriter:
+    """A float image, quantized, turned to channels last, added to itself, and back."""
+    writer = PteWriter()
+    sizes, scale = (1, 2, 1, 2), (0.5, 3, -128, 127, 1)
+    given, turned = writer.tensor("float32", sizes), writer.image(*sizes)
+    whole, sums, plain = writer.tensor("int8", sizes), writer.image(*sizes), writer.tensor("int8", sizes)
+    result = writer.tensor("float32", sizes)
+    writer.inputs.append(given)
+    writer.call("cortex_m::quantize_per_tensor.out", (given,), *scale, out=whole)
+    writer.call("dim_order_ops::_clone_dim_order.out", (whole,), False, [0, 2, 3, 1], out=turned)
+    half = (3, 1 << 30, 0)
+    add = [(turned,), *half, (turned,), *half, 3, 1 << 30, -19, -128, 127]
+    writer.call("cortex_m::quantized_add.out", *add, out=sums)
+    writer.call("dim_order_ops::_clone_dim_order.out", (sums,), False, [0, 1, 2, 3], out=plain)
+    writer.outputs.append(writer.call("cortex_m::dequantize_per_tensor.out", (plain,), *scale, out=result))
+    return writer
+
+
+GIVEN = np.array([[[[1.0, 2.25]], [[-3.0, 90.0]]]], np.float32)
+"""In steps of 0.5: 2, 4.5, -6 and 180, of which int8 holds 124 above the zero-point 3."""
+EXPECTED = np.array([[[[1.0, 2.0]], [[-3.0, 62.0]]]], np.float32)
+
+
+def bundled(writer: PteWriter, folder: Path, *cases: tuple[list, list]) -> str:
+    path = folder / "model.bpte"
+    path.write_bytes(bundle(writer.data(), *cases))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (EXPECTED, "output 0, computed on the host, equals what is expected, 4 elements"),
+        (EXPECTED + 0.5, "differs from what is expected in 4 of 4 elements, by up to 0.5"),
+    ],
+)
+def test_expected_outputs_of_a_bundle_are_the_reference(
+    expected: np.ndarray, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    path = bundled(floats_around_a_sum(), tmp_path, ([GIVEN], [expected]))
+    model = open_model(path, open_library(""), Options({}), tmp_path)
+    (remark,) = model.remarks
+    assert remark.startswith("the test case of method 'forward' in the bundle (1)")
+    assert said in remark
+    (inputs,) = model.reference.random_inputs(0, 1, {})
+    (turned,) = {tuple(values.reshape(-1).tolist()) for values in inputs.values()}
+    assert turned == (5, -3, 7, 127)  # channels last: 2 + 3, -6 + 3, round(4.5) + 3 to even, and the limit
+
+
+def test_what_the_host_does_not_compute_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    writer = floats_around_a_sum()
+    result = writer.tensor("float32", (1, 2, 1, 2))
+    writer.outputs = [writer.call("aten::sin.out", (writer.outputs[0],), out=result)]
+    path = bundled(writer, tmp_path, ([GIVEN], [EXPECTED]))
+    (remark,) = open_model(path, open_library(""), Options({}), tmp_path).remarks
+    assert "outputs are not compared: sin#5 is not computed on the host: portable code" in remark
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (([GIVEN, GIVEN], []), "2 inputs for the 1 of method 'forward'"),
+        (([GIVEN.astype(np.float64)], []), "float64 of sizes [1, 2, 1, 2] for float32"),
+        (([GIVEN], [EXPECTED[0]]), "float32 of sizes [2, 1, 2] for float32 of sizes [1, 2, 1, 2]"),
+    ],
+)
+def test_a_test_case_that_does_not_fit_is_refused(
+    case: tuple[list, list], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    path = bundled(floats_around_a_sum(), tmp_path, case)
+    with pytest.raises(FirmwareError, match=r"model\.bpte: a test case has .*" + said.replace("[", r"\[")):
+        open_model(path, open_library(""), Options({}), tmp_path)
+
+
+@needs_firmware
+def test_a_bundle_runs_on_its_own_inputs(tmp_path: Path) -> None:
+    writer = pointwise(496)
+    chance = np.random.default_rng(1)
+    given = chance.integers(-128, 128, (1, 64, 5, 5)).astype(np.int8)
+    path = bundled(writer, tmp_path, ([given], [np.zeros((1, 64, 5, 5), np.int8)]))
+    report = data(path, *LIBRARY, "--target", "cortex-m4")
+    (checked,) = report["checks"]
+    assert checked["verdict"] == "agrees"
+    (remark,) = checked["remarks"]
+    assert "differs from what is expected in" in remark
+
+
 def test_damaged_programs_end_in_a_sentence_or_a_program(tmp_path: Path) -> None:
     chance, library = random.Random(5), open_library(WHOLE)
     sound = [random_program(seed, isa, 12).data() for seed in (1, 2, 3) for isa in Isa]
@@ -94,6 +184,23 @@ def test_damaged_programs_end_in_a_sentence_or_a_program(tmp_path: Path) -> None
             assert model.reference.tensors(outputs, inputs).keys() == {*outputs}
         except FirmwareError as error:
             assert str(path) in str(error) or "numbers" in str(error)
+            ends[False] += 1
+        else:
+            ends[True] += 1
+    assert min(ends.values()) > 10
+
+
+def test_damaged_bundles_end_in_a_sentence_or_a_program(tmp_path: Path) -> None:
+    chance, library, path = random.Random(6), open_library(WHOLE), tmp_path / "model.bpte"
+    sound = bundle(floats_around_a_sum().data(), ([GIVEN], [EXPECTED]), ([GIVEN], []))
+    ends = {True: 0, False: 0}
+    for _ in range(300):
+        path.write_bytes(mutated(sound, chance, "both"))
+        try:
+            model = open_model(str(path), library, Options({}), tmp_path)
+            assert model.reference.random_inputs(0, 2, {})
+        except FirmwareError as error:
+            assert str(path) in str(error)
             ends[False] += 1
         else:
             ends[True] += 1

@@ -11,7 +11,7 @@ from support.tree_copy import TreeCopy
 
 TABLE = "onnxlint_cmsis/formats/format.py"
 ROW = """TOY = Format("toy", ".toy", "formats.toy.read:load_toy", "toy", "formats.toy.names:NAMES", mark=b"TOY1")
-FORMATS = (ONNX, TFLITE, PTE, TOY)
+FORMATS = (ONNX, TFLITE, PTE, BPTE, TOY)
 """
 NAMES = '''"""Names of its operators."""
 
@@ -73,7 +73,7 @@ MODEL = "toy TOY1\n32 4 8 8\n10 32 8 8\n"
 def tree(tmp_path_factory: pytest.TempPathFactory) -> TreeCopy:
     """The copy with the format, and a folder with a model of it."""
     copy = TreeCopy(tmp_path_factory.mktemp("tree"))
-    copy.replace(TABLE, "FORMATS = (ONNX, TFLITE, PTE)\n", ROW)
+    copy.replace(TABLE, "FORMATS = (ONNX, TFLITE, PTE, BPTE)\n", ROW)
     (copy.folder / "onnxlint_cmsis/formats/toy").mkdir()
     (copy.folder / "onnxlint_cmsis/formats/toy/__init__.py").touch()
     (copy.folder / "onnxlint_cmsis/formats/toy/names.py").write_text(NAMES)

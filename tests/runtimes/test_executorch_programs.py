@@ -126,6 +126,18 @@ def test_as_many_bytes_of_scratch_are_written_as_were_seen(target: Target) -> No
         assert written(call, route(call, target), target.isa) == seen, call
 
 
+@pytest.mark.parametrize("sizes", [(), (2,), (2, 2, 4), (2, 16)], ids=str)
+def test_weights_of_any_rank_are_no_error(sizes: tuple[int, ...]) -> None:
+    """The sums are those of rows alone."""
+    writer = PteWriter()
+    source = writer.tensor("int8", (1, 16))
+    result = writer.linear(source, 16, 2, sums=[2048, 2048])
+    weights = next(value["val"][1] for value in writer.values if value["val"][1].get("sizes") == [2, 16])
+    weights |= {"sizes": list(sizes), "dim_order": list(range(len(sizes)))}
+    writer.outputs.append(result)
+    assert verdicts(writer) == [CMSIS_NN if len(sizes) == 2 else REFUSED] * 3
+
+
 def test_the_bytes_behind_scratch_are_told(told: Told) -> None:
     interpretation = interpreted(depthwise(1, 64, 128))
     (row,) = interpretation.rows(TARGETS[0])

@@ -1,4 +1,4 @@
-"""Write `.pte` files for tests: values, calls of kernels and constants, planned one behind the other."""
+"""Write `.pte` and `.bpte` files for tests: values, calls of kernels and constants, planned one behind the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.formats.pte.program import LETTERS, SCHEMA
+from onnxlint_cmsis.formats.pte.program import BUNDLE, LETTERS, SCHEMA
 from support.tflite_writer import write
 
 NHWC = (0, 2, 3, 1)
@@ -159,3 +159,18 @@ def program(plans: list[dict[str, Any]], offsets: Sequence[int] = (0,), segment:
     base = -(-len(file) // 16) * 16
     file[8 : 8 + HEADER] = b"eh00" + struct.pack("<IQQQ", HEADER, len(file), base, len(segment))
     return bytes(file) + bytes(base - len(file)) + segment
+
+
+def bundle(inside: bytes, *cases: tuple[Sequence[Any], Sequence[Any]], method: str = "forward") -> bytes:
+    """A `.bpte` file of a program; each case has inputs and expected outputs, numbers or arrays in plain order."""
+
+    def value(given: Any) -> dict[str, Any]:
+        if isinstance(given, np.ndarray):
+            fields = {"sizes": list(given.shape), "dim_order": list(range(given.ndim)), "data": given.tobytes()}
+            return {"val": ("Tensor", {"scalar_type": str(given.dtype), **fields})}
+        kind, name = {bool: ("Bool", "bool_val"), int: ("Int", "int_val")}.get(type(given), ("Double", "double_val"))
+        return {"val": (kind, {name: given})}
+
+    tests = [{"inputs": [*map(value, ins)], "expected_outputs": [*map(value, outs)]} for ins, outs in cases]
+    suites = [{"method_name": method, "test_cases": tests}]
+    return write({"version": 0, "method_test_suites": suites, "program": inside}, BUNDLE)

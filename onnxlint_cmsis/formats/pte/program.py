@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 from os import PathLike
 
-from onnxlint_cmsis.formats.flatbuffer import NUMBERS, Schema, Span, Table
+from onnxlint_cmsis.formats.flatbuffer import NUMBERS, FlatFile, Schema, Span, Table
 from onnxlint_cmsis.formats.onnx.wire import Buffer, open_buffer
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM
@@ -186,6 +186,30 @@ class Method(NamedTuple):
     """Bytes of each planned buffer; number 0 is reserved."""
 
 
+class BundledTensor(NamedTuple):
+    """One tensor that a bundle gives or expects."""
+
+    elem_type: str
+    """Element type by numpy's name."""
+    sizes: tuple[int, ...]
+    """Sizes in PyTorch's order."""
+    order: tuple[int, ...]
+    """Axes from the slowest to the fastest in memory."""
+    data: bytes
+    """Its values in the order of memory."""
+
+
+class BundledCase(NamedTuple):
+    """Inputs of one run of a method, and what it is expected to give."""
+
+    method: str
+    """Name of the method."""
+    inputs: tuple[BundledTensor | int | float | bool, ...]
+    """Its inputs in order."""
+    outputs: tuple[BundledTensor | int | float | bool, ...]
+    """The outputs that were computed in PyTorch, in order; none where nothing is expected."""
+
+
 class Program(NamedTuple):
     """A whole file."""
 
@@ -194,7 +218,11 @@ class Program(NamedTuple):
     methods: tuple[Method, ...]
     """Entry points."""
     data: Buffer
-    """The file, mapped."""
+    """The program, mapped; places in it count from its first byte."""
+    start: int = 0
+    """First byte of the program in the file: not 0 in a bundle."""
+    cases: tuple[BundledCase, ...] = ()
+    """What a bundle has to test the program with."""
 
     def bytes_of(self, tensor: PteTensor) -> bytes:
         """Bytes of a constant's values, read now; none where they are outside the file."""
@@ -214,12 +242,70 @@ def read_program(path: str | PathLike[str], data: Buffer | None = None) -> Progr
     Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-a-model`.
     """
     name = str(path)
-    root = SCHEMA.root(open_buffer(name) if data is None else data)
+    whole = open_buffer(name) if data is None else data
+    bundle = BUNDLE.root(whole) if whole[4:8] == BUNDLE.identifier else None
+    inner = bundle.bytes_of("program") if bundle else Span(0, 0)
+    root = SCHEMA.root(bytes(whole[inner.offset : inner.offset + inner.length]) if bundle else whole)
     plans = root.tables("execution_plan")
     if not plans:
         raise SCHEMA.damaged("it has no method")
     constants = _Constants(root)
-    return Program(name, tuple(_method(plan, constants) for plan in plans), root.file.data)
+    methods = tuple(_method(plan, constants) for plan in plans)
+    names = [method.name for method in methods]
+    if twice := next((text for text in names if names.count(text) > 1), None):
+        raise SCHEMA.damaged(f"it has several methods with the name '{twice}'")
+    return Program(name, methods, root.file.data, inner.offset, _cases(bundle) if bundle else ())
+
+
+# A bundle: a program with inputs and expected outputs (devtools/bundled_program/schema/bundled_program_schema.fbs).
+
+
+BUNDLE = Schema(
+    "a bundled ExecuTorch program",
+    b"BP08",
+    "BundledProgram",
+    {
+        **{name: TABLES[name] for name in ("Int", "Bool", "Double")},
+        "Tensor": "scalar_type:ScalarType sizes:[int] data:[ubyte] dim_order:[ubyte]",
+        "Value": "val:ValueUnion",
+        "BundledMethodTestCase": "inputs:[Value] expected_outputs:[Value]",
+        "BundledMethodTestSuite": "method_name:string test_cases:[BundledMethodTestCase]",
+        "BundledProgram": "version:uint method_test_suites:[BundledMethodTestSuite] program:[ubyte]",
+    },
+    {"ScalarType": ENUMS["ScalarType"]},
+    {"ValueUnion": ("NONE", "Tensor", "Int", "Bool", "Double")},
+    SCALARS,
+)
+
+
+def _cases(bundle: Table) -> tuple[BundledCase, ...]:
+    """What a bundle gives and expects, case by case."""
+    return tuple(
+        BundledCase(suite.text("method_name"), *(tuple(map(_bundled, case.tables(end))) for end in ENDS))
+        for suite in bundle.tables("method_test_suites")
+        for case in suite.tables("test_cases")
+    )
+
+
+ENDS = ("inputs", "expected_outputs")
+"""What a case has."""
+
+
+def _bundled(value: Table) -> BundledTensor | int | float | bool:
+    kind, table = value.union("val"), value.table("val")
+    if table is None:
+        raise BUNDLE.damaged(f"a value of a test case has type {kind}, which is not known")
+    if kind != "Tensor":
+        number = table.value(SCALAR_VALUES[kind])
+        return number if isinstance(number, (bool, int, float)) else 0
+    sizes, order, span = table.ints("sizes"), table.ints("dim_order"), table.bytes_of("data")
+    _check_sizes("a tensor of a test case", sizes, order)
+    elem_type = table.text("scalar_type")
+    size = prod(sizes) * struct.calcsize(LETTERS.get(elem_type, "B"))
+    if size != span.length:
+        raise BUNDLE.damaged(f"a tensor of a test case has {span.length} bytes; its sizes and type take {size}")
+    table.file.spend(size)
+    return BundledTensor(elem_type, sizes, order, bytes(table.file.data[span.offset : span.offset + span.length]))
 
 
 # Where the values of constants lie: in the flatbuffer, or behind it in a segment.
@@ -295,7 +381,7 @@ def _method(plan: Table, constants: _Constants) -> Method:
     method = Method(
         name, values, plan.ints("inputs"), plan.ints("outputs"), tuple(steps), plan.ints("non_const_buffer_sizes")
     )
-    _check(method)
+    _check(method, plan.file)
     return method
 
 
@@ -310,6 +396,8 @@ SCALAR_VALUES = {"Int": "int_val", "Bool": "bool_val", "Double": "double_val", "
 
 def _value(value: Table, constants: _Constants, where: str) -> Value:
     kind, table = value.union("val"), value.table("val")
+    if kind == "Null":
+        return None
     if table is None:
         raise SCHEMA.damaged(f"{where} has type {kind}, which is not known")
     if kind == "Tensor":
@@ -321,17 +409,12 @@ def _value(value: Table, constants: _Constants, where: str) -> Value:
         return ValueList(table.ints("items"))
     if kind == "DoubleList":
         return table.floats("items")
-    return None if kind == "Null" else table.ints("items")
+    return table.ints("items")
 
 
 def _tensor(table: Table, constants: _Constants, where: str) -> PteTensor:
     sizes, order = table.ints("sizes"), table.ints("dim_order")
-    if len(sizes) > MAX_AXES:
-        raise SCHEMA.damaged(f"{where} has {len(sizes)} dimensions; at most {MAX_AXES} are allowed")
-    if any(not 0 <= size <= MAX_DIM for size in sizes):
-        raise SCHEMA.damaged(f"{where} has sizes {list(sizes)}; a size is at least 0")
-    if sorted(order) != [*range(len(sizes))]:
-        raise SCHEMA.damaged(f"{where} has dim_order {list(order)} for {len(sizes)} dimensions")
+    _check_sizes(where, sizes, order)
     extra, planned = table.table("extra_tensor_info"), table.table("allocation_info")
     external = extra.text("fully_qualified_name") if extra and extra.text("location") == "EXTERNAL" else ""
     offset = planned.number("memory_offset_low") + (planned.number("memory_offset_high") << 32) if planned else 0
@@ -343,6 +426,15 @@ def _tensor(table: Table, constants: _Constants, where: str) -> PteTensor:
     if not stored or planned or external:
         return tensor
     return tensor._replace(data=constants.place(stored, tensor.bytes, where))
+
+
+def _check_sizes(where: str, sizes: tuple[int, ...], order: tuple[int, ...]) -> None:
+    if len(sizes) > MAX_AXES:
+        raise SCHEMA.damaged(f"{where} has {len(sizes)} dimensions; at most {MAX_AXES} are allowed")
+    if any(not 0 <= size <= MAX_DIM for size in sizes):
+        raise SCHEMA.damaged(f"{where} has sizes {list(sizes)}; a size is at least 0")
+    if sorted(order) != [*range(len(sizes))]:
+        raise SCHEMA.damaged(f"{where} has dim_order {list(order)} for {len(sizes)} dimensions")
 
 
 def _step(instruction: Table, operators: list[str], delegates: list[str], where: str) -> Step:
@@ -366,12 +458,17 @@ def _step(instruction: Table, operators: list[str], delegates: list[str], where:
 # Every index names something that is there, and every planned tensor lies in its buffer.
 
 
-def _check(method: Method) -> None:
+def _check(method: Method, file: FlatFile) -> None:
     count = len(method.values)
     where = f"method '{method.name}'"
     _within(where, "value", (*method.inputs, *method.outputs), count)
+    for number, size in enumerate(method.pools):
+        if size < 0:
+            raise SCHEMA.damaged(f"planned buffer {number} of {where} has {size} bytes; at least 0 are allowed")
     for number, step in enumerate(method.steps):
         _within(f"instruction {number} ({step.name or step.kind}) of {where}", "value", step.args, count)
+        lists = (value for index in step.args if isinstance(value := method.values[index], ValueList))
+        file.spend(sum(len(value.items) for value in lists))
     for number, value in enumerate(method.values):
         if isinstance(value, ValueList):
             _within(f"value {number} of {where}", "value", (item for item in value.items if item != -1), count)

@@ -1,4 +1,4 @@
-"""`load_pte`: a `.pte` file to a Graph.
+"""`load_pte`: a `.pte` file, or the program in a `.bpte` file, to a Graph.
 
 A call of a kernel or a delegate is a node; an operator stays what ExecuTorch calls it, without its overload. Tensors
 have their sizes in the order of memory. Tensors that are one in memory, as before and behind a view that the exporter
@@ -210,7 +210,7 @@ class _Builder:
         self.nodes.append(
             Node(
                 len(self.nodes), call.label, call.op, domain, 1, inputs, tuple(filter(None, outputs)), attributes,
-                offset=span.offset, length=span.length,
+                offset=self.program.start + span.offset, length=span.length,
             )
         )  # fmt: skip
         self.calls.append(call)
@@ -289,7 +289,8 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
         results = tuple(
             index for index in _tensors(method, step.args) if index not in given and not _is_constant(values[index])
         )
-    front = [index for index in step.args if index not in (*results, *step.args[-1:])]
+    written = {*results, *step.args[-1:]}
+    front = [index for index in step.args if index not in written]
     op = without_overload(step.name) if step.kind == "KernelCall" else step.name
     names = SIGNATURES.get(op, {}).get(len(front), ()) if step.kind == "KernelCall" else ()
     arguments = {name: values[index] for name, index in zip(names, front, strict=False)}

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis import api
-from onnxlint_cmsis.formats.format import PTE, marked_format
-from onnxlint_cmsis.formats.pte.program import PteTensor, read_program
+from onnxlint_cmsis.formats.format import BPTE, PTE, marked_format
+from onnxlint_cmsis.formats.pte.program import BundledTensor, PteTensor, read_program
 from onnxlint_cmsis.formats.pte.to_graph import load_pte
 from onnxlint_cmsis.model.graph import ModelError
 from support.goldens import Told
-from support.pte_writer import NHWC, PteWriter, program
+from support.pte_writer import NHWC, PteWriter, bundle, program
 
 
 def small() -> PteWriter:
@@ -119,6 +119,37 @@ def test_what_is_not_looked_at_is_said() -> None:
     assert len(problems) == 3
 
 
+def test_a_bundle_is_its_program_and_its_test_cases() -> None:
+    inside = small().data()
+    given, expected = np.arange(4, dtype=np.int8).reshape(1, 4, 1, 1), np.zeros((1, 3), np.int8)
+    data = bundle(inside, ([given], [expected]), ([given, 3, True, 0.5], []))
+    assert marked_format(data) == BPTE
+    read = read_program("m.bpte", data)
+    assert read.methods == read_program("m.pte", inside).methods
+    first, second = read.cases
+    (tensor,) = first.inputs
+    assert isinstance(tensor, BundledTensor)
+    assert first.method == "forward"
+    assert (tensor.elem_type, tensor.sizes, tensor.data) == ("int8", (1, 4, 1, 1), bytes(range(4)))
+    assert (second.inputs[1:], second.outputs) == ((3, True, 0.5), ())
+    nodes = zip(load_pte("m.bpte", data=data).graph.nodes, load_pte("m.pte", data=inside).graph.nodes, strict=True)
+    assert {ours.offset - theirs.offset for ours, theirs in nodes} == {data.index(inside)}
+    alike = [api.lint(file, targets=["cortex-m4"]) for file in (data, inside)]
+    assert alike[0].verdicts == alike[1].verdicts
+    assert alike[0].notes == alike[1].notes
+
+
+def test_a_damaged_bundle_gives_a_sentence() -> None:
+    inside, given = small().data(), np.zeros((1, 4, 1, 1), np.int8)
+    data = bundle(inside, ([given], []))
+    with pytest.raises(ModelError, match="not an ExecuTorch program: bytes 4 to 7"):
+        read_program("m.bpte", data.replace(b"ET12", b"ET99"))
+    sizes = struct.pack("<5I", 4, 1, 4, 1, 1)
+    at = data.index(sizes)
+    with pytest.raises(ModelError, match="tensor of a test case has 4 bytes; its sizes and type take 12"):
+        read_program("m.bpte", data[:at] + struct.pack("<5I", 4, 1, 4, 3, 1) + data[at + len(sizes) :])
+
+
 def wrong(**changes: object) -> bytes:
     return small().data(**changes)
 
@@ -133,6 +164,8 @@ def wrong(**changes: object) -> bytes:
         (wrong(non_const_buffer_sizes=[0]), "names planned buffer 1"),
         (wrong(operators=[]), "names operator 0"),
         (program([]), "it has no method"),
+        (program([{"name": "x"}, {"name": "y"}, {"name": "x"}]), "several methods with the name 'x'"),
+        (wrong(non_const_buffer_sizes=[0, 64, -1]), "planned buffer 2 of method 'forward' has -1 bytes"),
     ],
 )
 def test_a_damaged_file_gives_a_sentence(data: bytes, text: str) -> None:
