@@ -544,10 +544,10 @@ class _CaseRun:
                 raise FirmwareError(
                     f"a test case has {len(values)} {what} for the {len(places)} of method '{case.method}'"
                 )
-        for place, given in zip(self.method.inputs, case.inputs, strict=False):
-            tensor = self.method.values[place]
+        for index, given in zip(self.method.inputs, case.inputs, strict=False):
+            tensor = self.method.values[index]
             if isinstance(tensor, PteTensor) and isinstance(given, BundledTensor):
-                self.known[self._key(place)] = _lying_as(tensor, given)
+                self.known[self._key(index)] = _lying_as(tensor, given)
         try:
             for node, call in zip(loaded.graph.nodes, loaded.calls, strict=True):
                 if call.method == self._number and node.outputs:
@@ -555,8 +555,8 @@ class _CaseRun:
         except _NotComputedError as error:
             self.ended = str(error)
 
-    def _key(self, place: int) -> str:
-        return self._loaded.keys[self._number, place]
+    def _key(self, index: int) -> str:
+        return self._loaded.keys[self._number, index]
 
     def _values(self, key: str, label: str) -> Elements:
         values = self.known.get(key, self._constants.get(key))

@@ -22,7 +22,7 @@ HEAD = """# What does my runtime hand to CMSIS-NN?
 
 * `direct`: the application, the default for `.onnx` files
 * `tflm`: TensorFlow Lite Micro, which alone reads `.tflite` files
-* `executorch`: the cortex_m backend of ExecuTorch, which alone reads `.pte` files
+* `executorch`: the cortex_m backend of ExecuTorch, which alone reads `.pte` and `.bpte` files
 * `tvm`: the partitioner of TVM up to 0.18.0
 
 `@` and a commit or a date choose a reviewed revision: `tflm@2026-06`, `tflm@90b983c2`; of ExecuTorch also a release,
@@ -65,9 +65,13 @@ looked at. `layers` names the operators that a build has to register (`EXECUTORC
 the file plans; the method allocator comes on top.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
-which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run; 1.1 and 1.2 bring
-CMSIS-NN 7.0.0 (`--release 7.0.0`). A `.pte` file is not fixed. Operators are those of 1.1 to 1.5.1. No run of
-ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
+which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run. Operators are
+those of 1.0 to 1.5.1 (`--runtime executorch@1.2.0` judges for the CMSIS-NN of 1.2.0), and what kernels refuse is that
+of cff6f4dd. No run of ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
+
+No program is fixed: change the model, and export it again for the core, since 1.3 with
+`CortexMPassManager(program, target_config=CortexMTargetConfig(CortexM.M4)).transform()`. Of a `.bpte` file the program
+inside is linted; the firmware check takes its inputs, and tells how far outputs are from the expected ones.
 
 The keyword model of ExecuTorch's Arduino examples is planned for DSP. On Cortex-M4 its 12 calls of CMSIS-NN are
 predicted at 8.24M instructions; QEMU counted 8.25M, and no value differed from the same arithmetic in integers. On

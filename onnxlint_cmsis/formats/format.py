@@ -120,7 +120,8 @@ PTE = Format(
     interpretation="runtimes.executorch:Interpretation",
     fit="analysis.fit:planned_fit",
     unfixed="multipliers and memory in a program follow from the model that it was exported from; change that one, and "
-    "export it again",
+    "export it again for your core, as for a Cortex-M4 with "
+    "CortexMPassManager(program, target_config=CortexMTargetConfig(CortexM.M4))",
 )
 BPTE = PTE._replace(suffix=".bpte", mark=b"BP08")
 """A program with test inputs and expected outputs."""

@@ -64,8 +64,8 @@ PAIRS = ("ADD", "MUL")
 
 # ExecuTorch's cortex_m backend: which layers it hands to CMSIS-NN.
 #
-# Read at cff6f4dd, not run. E is backends/cortex_m/. A model comes from PyTorch, not from ONNX: the layout of tensors
-# (channels last), which also decides, cannot be seen here.
+# Read at cff6f4dd and in releases since 1.0.1, not run. E is backends/cortex_m/. A model comes from PyTorch, not from
+# ONNX: the layout of tensors (channels last), which also decides, cannot be seen here.
 
 
 E = "backends/cortex_m/"
@@ -78,6 +78,9 @@ LOWERED = (
 """Operators that the backend has a function of CMSIS-NN for; MEAN where it is global."""
 TABLES = ("LOGISTIC", "TANH", "GELU")
 """Curves that it computes by a table."""
+SINCE_1_1, SINCE_1_2, SINCE_1_4, SINCE_CFF6F4DD = "2026-01-27", "2026-04-01", "2026-08-06", "2026-08-22"
+"""Days of 1.1.0, 1.2.0 and 1.4.0, and of the revision behind 1.4.1."""
+NOT_YET = "{op} is not lowered in this release and stays in portable float"
 SINCE_1_5 = "2026-09-18"
 """Day of 1.5.1."""
 MORE_TABLES = ("LOG", "SQRT", "RSQRT")
@@ -99,6 +102,26 @@ def _refines(facts: LayerFacts) -> bool:
 
 
 EXECUTORCH_ROWS = (
+    ConditionRow(
+        "kernel", RuntimeVerdict.WRONG, ("ADD",), lambda facts: facts.broadcasts,
+        "a sum with a broadcast is handed over, and both operands are read at the size of the result",
+        f"{E}ops/op_quantized_add.cpp:48-104", until=SINCE_1_1,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, (), lambda facts: facts.op != "ADD",
+        NOT_YET, f"{E}passes/quantized_op_fusion_pass.py", until=SINCE_1_1,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, ("MAX_POOL_2D", "TRANSPOSE_CONV", "PAD", "BATCH_MATMUL", "MEAN"), always,
+        NOT_YET, f"{E}ops/operators.yaml", until=SINCE_1_2,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, TABLES, always, NOT_YET, f"{E}quantizer/quantizer_support.py", until=SINCE_1_4,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, ("GELU",), always,
+        NOT_YET, f"{E}quantizer/quantizer_support.py", until=SINCE_CFF6F4DD,
+    ),
     ConditionRow(
         "rank", PORTABLE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
         "one-dimensional convolutions are not lowered by default and stay in portable float",

@@ -103,8 +103,19 @@ EXECUTORCH_RELEASES = {
     "1.5.1": EXECUTORCH._replace(commit="3b606839", since="2026-09-18", cmsis_nn="8.0.0", older=()),
     "1.4.1": EXECUTORCH._replace(commit="e4d02f41", since="2026-08-14"),
     "1.4.0": EXECUTORCH._replace(commit="3dd7ccd1", since="2026-08-06"),
+    "1.3.1": EXECUTORCH._replace(commit="e2f18eb2", since="2026-05-28", cmsis_nn="d933672e"),
+    "1.3.0": EXECUTORCH._replace(commit="3a97429b", since="2026-05-26", cmsis_nn="d933672e"),
+    "1.2.0": EXECUTORCH._replace(commit="0b0e2c5c", since="2026-04-01", cmsis_nn="7.0.0", release="7.0.0", older=()),
+    "1.1.0": EXECUTORCH._replace(commit="17adba19", since="2026-01-27", cmsis_nn="7.0.0", release="7.0.0", older=()),
+    "1.0.1": EXECUTORCH._replace(commit="7b220c6f", since="2025-11-20", cmsis_nn="4.1.0", release="4.1.0", older=()),
 }
-"""Releases that were compared with that revision. 1.4 has no quotients, and no average pools that round up.
+"""Releases that were compared with that revision: operators, passes and quantizer of each, and the pin of CMSIS-NN.
+
+Of the kernels' sources those of convolutions, depthwise convolutions, average pools, dense layers, sums and products
+of 1.1.0 and 1.4.0 were compared: scratch is allocated when they run in the older ones, and average pools look at less.
+1.4 has no quotients, and no average pools that round up. 1.0 has sums alone. CMSIS-NN d933672e differs from dbf45dbf in
+functions for f32 and f16, in the LSTM, and in single rounding, which a build has to ask for (git diff of Source and
+Include).
 
 The Python part alone of 1.5.1 was read. Its tests of transposed convolutions expect no failure any more, which came
 with CMSIS-NN 8.0.0 (pull request 22719); its sources were not compared with those of `main`.

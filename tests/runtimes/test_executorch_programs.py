@@ -385,8 +385,16 @@ def test_a_program_is_judged_for_executorch(told: Told) -> None:
 def test_a_release_is_asked_for_by_its_number() -> None:
     assert runtime_of("executorch@1.4.1").label == "executorch@e4d02f41"
     assert runtime_of("executorch@1.5.1").cmsis_nn == "8.0.0"
-    with pytest.raises(ValueError, match=r"'1.6.0' has not been reviewed; reviewed: cff6f4dd .*, 1.5.1, 1.4.1, 1.4.0"):
+    assert runtime_of("executorch@1.3.0").library("transpose_conv_s8", TARGETS[0]).release == "7.0.0"
+    assert runtime_of("executorch@1.1.0").release == "7.0.0"
+    reviewed = r"'1.6.0' has not been reviewed; reviewed: cff6f4dd .*, 1.5.1, 1.4.1, 1.4.0, 1.3.1, .*, 1.0.1"
+    with pytest.raises(ValueError, match=reviewed):
         runtime_of("executorch@1.6.0")
+
+
+def test_a_program_of_1_1_is_judged_with_its_own_library() -> None:
+    report = api.lint(depthwise(3, 64, None).data(), targets=["cortex-m4"], runtime="executorch@1.1.0")
+    assert {verdict.target for verdict in report.verdicts} == {"cortex-m4, CMSIS-NN 7.0.0, gcc"}
 
 
 def test_an_average_pool_that_rounds_up_has_the_size_that_its_kernel_expects() -> None:

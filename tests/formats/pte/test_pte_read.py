@@ -214,4 +214,4 @@ def test_a_program_is_found_linted_and_not_fixed(
     assert main([*options, "--fix-only", str(path)]) == 2
     (file,) = json.loads(capsys.readouterr().out)["files"]
     told(file["fix"]["reason"])
-    assert file["fix"]["reason"].endswith("export it again")
+    assert file["fix"]["reason"].endswith("target_config=CortexMTargetConfig(CortexM.M4))")
