@@ -21,6 +21,7 @@ Of CMSIS 5 the functions for q7 and q15 are run, and those for s8 and s16 are re
 
 [observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
 
+Hazards that were seen of those that there are, and calls of branches that ran as predicted:
 """
 
 MODELS = """
@@ -49,20 +50,23 @@ Cortex-M4 and M55 (main, gcc 12.2); `tests/cmsis_nn/test_float_vectors.py` holds
 def evidence_page() -> str:
     """The whole page."""
     runs = recorded()
-    parts = [HEAD, "| release, compilers | hazards seen | calls of branches as predicted |\n|---|---|---|\n"]
-    releases = dict.fromkeys(run.release for run in runs)
-    parts += [_runs(release, [run for run in runs if run.release == release]) for release in releases]
-    return "".join((*parts, _unseen(runs), FLOAT_HEAD, _float(), MODELS))
+    releases: dict[str, list[Recorded]] = {}
+    for run in runs:
+        releases.setdefault(run.release, []).append(run)
+    rows: dict[str, list[str]] = {}
+    for release, ran in releases.items():
+        rows.setdefault(", ".join(dict.fromkeys(run.compiler for run in ran)), []).append(_runs(release, ran))
+    seen = "".join(f"\nWith {compilers}:\n\n{''.join(lines)}" for compilers, lines in rows.items())
+    return "".join((HEAD, seen, _unseen(runs), FLOAT_HEAD, _float(), MODELS))
 
 
 def _runs(release: str, runs: list[Recorded]) -> str:
-    """The row of a release, all its CPUs and compilers together."""
+    """The line of a release, all its CPUs and compilers together."""
     seen = sum(row.outcome == CONFIRMED for run in runs for row in run.hazards)
     hazards = sum(len(run.hazards) for run in runs)
     calls = sum(branch.inside + branch.outside for run in runs for branch in run.branches)
     right = calls - sum(len(branch.unlike) for run in runs for branch in run.branches)
-    compilers = ", ".join(dict.fromkeys(run.compiler for run in runs))
-    return f"| {release}, {compilers} | {seen}/{hazards} | {right}/{calls} |\n"
+    return f"* {release}: {seen}/{hazards}, {right}/{calls}\n"
 
 
 def _unseen(runs: tuple[Recorded, ...]) -> str:
