@@ -19,6 +19,7 @@ from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, sca
 from onnxlint_cmsis.linting.engine import lint_file
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
+from support.pte_writer import PteWriter, bundle
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
@@ -47,6 +48,28 @@ def test_rows_are_what_linting_finds(tmp_path):
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_programs_of_executorch_are_rows_with_their_planned_arena(tmp_path):
+    """A layer planned for DSP, as a program and in a bundle: on Cortex-M55 it writes behind its scratch."""
+    writer = PteWriter()
+    source = writer.image(1, 64, 5, 5)
+    writer.outputs.append(writer.depthwise(source, (1, 64, 5, 5), (1, 64, 5, 5), 1, 128))
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "m.pte").write_bytes(writer.data())
+    (folder / "m.bpte").write_bytes(bundle(writer.data()))
+    (folder / "bad.pte").write_bytes(b"no program")
+    assert scan(folder, "--out", tmp_path / "out", "--target", "cortex-m55") == 0
+    files = {Path(row["url"]).name: row for row in rows(tmp_path / "out") if row["kind"] == "file"}
+    assert {name: row["status"] for name, row in files.items()} == {
+        "bad.pte": "unreadable", "m.bpte": "ok", "m.pte": "ok",
+    }  # fmt: skip
+    for name in ("m.pte", "m.bpte"):
+        (target,) = files[name]["per_target"]
+        assert (target["arena"], target["scratch"]) == (writer.planned, 128)
+    codes = {(Path(row["url"]).name, row["code"]) for row in rows(tmp_path / "out")}
+    assert {("m.pte", "CNN402"), ("m.bpte", "CNN402")} <= codes
 
 
 def test_scratch_that_is_not_known_is_no_number(tmp_path):
