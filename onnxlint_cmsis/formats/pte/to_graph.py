@@ -289,8 +289,12 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
         results = tuple(
             index for index in _tensors(method, step.args) if index not in given and not _is_constant(values[index])
         )
-    written = {*results, *step.args[-1:]}
-    front = [index for index in step.args if index not in written]
+    written, front = {*results, *step.args[-1:]}, [*step.args]
+    if step.kind == "KernelCall":
+        while front and front[-1] in written:
+            front.pop()
+    else:
+        front = [index for index in front if index not in written]
     op = without_overload(step.name) if step.kind == "KernelCall" else step.name
     names = SIGNATURES.get(op, {}).get(len(front), ()) if step.kind == "KernelCall" else ()
     arguments = {name: values[index] for name, index in zip(names, front, strict=False)}

@@ -59,6 +59,17 @@ def test_arguments_have_the_names_of_the_operator() -> None:
     assert loaded.program.numbers_of(bias) == (1, 2, 3)
 
 
+def test_a_call_may_write_what_it_reads() -> None:
+    writer = PteWriter()
+    image = writer.image(1, 4, 2, 2)
+    writer.inputs.append(image)
+    add = [(image,), 3, 1 << 30, 0, (image,), 4, 1 << 30, 0, 0, 1 << 30, 0, -128, 127]
+    writer.outputs.append(writer.call("cortex_m::quantized_add.out", *add, out=image))
+    (call,) = load_pte("m.pte", data=writer.data()).calls
+    assert (call.operands, call.results) == ((image, image), (image,))
+    assert (call.number_of("self_zero_point"), call.number_of("other_zero_point")) == (3, 4)
+
+
 @pytest.mark.parametrize("number", [0.5, math.inf, math.nan])
 def test_a_number_of_double_precision_is_read_as_it_is(number: float) -> None:
     writer = PteWriter()
