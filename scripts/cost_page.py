@@ -42,11 +42,10 @@ Error in percent on shapes left out of the fit, in the worst release of 4.0.0 to
 | softmax | 1.8 / 19 | 1.8 / 19 | 1.2 / 16 |
 
 {later}
-Errors above 2 % belong to calls under 35,000 instructions. Of 6,000
-pairs of layers that differ in one channel count, and by over 2 % in instructions, at most one is predicted in the wrong
-order. Layers without a bias cost up to 16 % less: this was measured for most kernels from 7.0.0 on, and others get the
-number of a layer with a bias. An int8 LSTM takes up to 9 % less where the scales of input and weights multiply to over
-2^-12.
+Errors above 2 % belong to calls under 35,000 instructions. Of 6,000 pairs of layers that differ in one channel count,
+and by over 2 % in instructions, at most one is predicted in the wrong order. Layers without a bias cost up to 16 %
+less: this was measured for most kernels from 7.0.0 on, and others get the number of a layer with a bias. An int8 LSTM
+takes up to 9 % less where the scales of input and weights multiply to over 2^-12.
 
 Functions for f32 and f16 (main) were counted on 9,060 shapes and held against 9,060 others (gcc 12.2, -O3 -std=c99; GNU
 C takes 5 instructions in place of 6 for a product on Cortex-M4). 95 of 100 shapes of each function are within 2 %
@@ -82,9 +81,8 @@ runtime the converter decides on copies, and none is counted.
 int8 and int16 for {operators}; of ADD and MUL where shapes differ.
 They come from firmware of revision 90b983c2: {measured} calls in four to seven builds on each core (-O2, -O3, -Os; with
 and without checks; newlib and newlib-nano; `tests/data/cost_tflm_reference.jsonl.gz`), with bounds moved apart by 8 %.
-Two shapes left out of the fit lay outside by up to 10 %, and two bounds were moved. Code for Cortex-M3 ran on a
-Cortex-M4. Other revisions, float, Cortex-M0, M0+ and M23 stay unknown. `lab/measure_tflm_reference.py` measures another
-build.
+Two shapes left out of the fit lay outside by up to 10 %. Code for Cortex-M3 ran on a Cortex-M4. Other revisions, float,
+Cortex-M0, M0+ and M23 stay unknown. `lab/measure_tflm_reference.py` measures another build.
 
 ## What is unknown?
 

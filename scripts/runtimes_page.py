@@ -71,7 +71,7 @@ of cff6f4dd. No run of ExecuTorch was compared; [the firmware check](firmware-ch
 
 No program is fixed: change the model, and export it again for the core, since 1.3 with
 `CortexMPassManager(program, target_config=CortexMTargetConfig(CortexM.M4)).transform()`. Of a `.bpte` file the program
-inside is linted; the firmware check takes its inputs, and tells how far outputs are from the expected ones.
+inside is linted.
 
 The keyword model of ExecuTorch's Arduino examples is planned for DSP. On Cortex-M4 its 12 calls of CMSIS-NN are
 predicted at 8.24M instructions; QEMU counted 8.25M, and no value differed from the same arithmetic in integers. On
@@ -100,8 +100,8 @@ each output, which TensorFlow Lite Micro with CMSIS-NN refuses;
 
 ## Which revisions are reviewed?
 
-| runtime | revision (since) | CMSIS-NN | judged by the rows of |
-|---|---|---|---|
+Each with its day, then the CMSIS-NN that they bring, and the rows that judge it:
+
 """
 
 STATUS = """
@@ -207,6 +207,6 @@ def _revisions() -> str:
         revision = f"{row.commit[:8]} ({row.since})"
         lines.setdefault((row.name, row.cmsis_nn, f"{row.release}{others}"), []).append(revision)
     return "".join(
-        f"| `{name}` | {', '.join(revisions)} | {library} | {judged} |\n"
+        f"* `{name}` {', '.join(revisions)}: {library}; {judged}\n"
         for (name, library, judged), revisions in lines.items()
     )
