@@ -91,7 +91,7 @@ in CMSIS-NN, in reference code, and bytes of arena of nets (12 steps of 10 featu
 weights), converted to int8 with TensorFlow 2.21.0 and Keras 3.15.1, for Cortex-M4; all ran in PyPI's tflite-micro:
 
 * `LSTM(16, unroll=True)`: 70, 94, 42,448
-* `GRU(16, unroll=True)`: 102, 93, 45,520
+* `GRU(16, unroll=True)`: 102, 93 to 96 by weights, 45,520 to 45,912
 * two `Conv1D(16, 3)`, the second with dilation 2, and `Flatten`: 3, 0, 1,968
 
 Without `unroll=True` the converter crashed while it calibrated LSTM and GRU. In 16x8 it gives dense layers a scale for
@@ -123,7 +123,8 @@ round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a sh
 
 * A step is one unit of the layer's result. Bounds hold for equal inputs. `up to 0.4 %` is the part of random results
   that differs where none is clamped.
-* The bound of an output takes every layer's worst case, and deep models have none: compare classes.
+* The bound of an output takes every layer's worst case, and deep models have none: compare classes. Of 66 models on
+  random inputs none was off by more; of 97 such bounds above 0, 7 were reached and 90 more than twice what was seen.
 * A `.tflite` file is held against LiteRT as shipped (`litert`) and its reference kernels (`litert-reference`), an ONNX
   model against ONNX Runtime with CMSIS-NN called directly. There a layer of int8 is one step off at most, one of int16
   two; outputs have a bound where no layer may be off.

@@ -178,6 +178,32 @@ def test_a_model_in_float_says_what_it_has_to_become(operator: str) -> None:
     )
 
 
+RESIZE = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (int8[1, 4, 8, 8] x, int64[4] m, float[4] d) => (int8[N, C, H, W] y)
+    <float s = {0.1}, int8 z = {0}, float[4] f = {1, 1, 2, 2}, int64[4] n = {1, 4, 16, 16}> {
+        a = DequantizeLinear(x, s, z)
+        [grow] c = Resize<coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">(OPERANDS)
+        y = QuantizeLinear(c, s, z)
+    }
+"""
+"""Twice as many rows and columns, where the operands say so."""
+
+
+@pytest.mark.parametrize("operands", ["a, , f", "a, , , n"], ids=["scales", "sizes"])
+def test_a_resize_to_a_known_size_runs(operands: str) -> None:
+    assert words(model(RESIZE, OPERANDS=operands)) == [WITHOUT] * 2
+
+
+@pytest.mark.parametrize("operands", ["a", "a, , ", "a, , d", "a, , , m"], ids=["none", "empty", "scales", "sizes"])
+@pytest.mark.parametrize("runtime", ["direct", "tflm"])
+def test_a_resize_without_sizes_is_unknown(operands: str, runtime: str) -> None:
+    result = lint(model(RESIZE, OPERANDS=operands), targets=["cortex-m4"], runtime=runtime)
+    assert [verdict.word for verdict in result.verdicts] == [WORDS[Effect.UNKNOWN]]
+    (finding,) = [finding for finding in result.findings if finding.code == "CNN005"]
+    assert "'grow'" in finding.message
+
+
 def test_too_little_memory_is_a_word() -> None:
     given = model(ROW, WIDTH=32)
     assert words(given, targets=["cortex-m4"], ram={"cortex-m4": "64"}) == [WORDS[Effect.DOES_NOT_FIT]]
