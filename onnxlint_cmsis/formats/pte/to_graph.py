@@ -127,6 +127,8 @@ class _MethodState(NamedTuple):
     """Number of the method."""
     method: Method
     """The method."""
+    inputs: Mapping[int, int]
+    """Its inputs: place among them by value."""
     images: Set[int]
     """Values that its kernels take for images."""
     lying: dict[tuple[int, int, int], str]
@@ -161,7 +163,8 @@ class _Builder:
             if call.op.removesuffix(NHWC).endswith(IMAGE_OPERATORS) and not call.op.endswith(NHWC)
             for value in (*call.operands[:1], *call.results)
         }
-        state = _MethodState(number, method, images, {})
+        indices = {value: index for index, value in reversed([*enumerate(method.inputs)])}
+        state = _MethodState(number, method, indices, images, {})
         for value in method.inputs:
             self._tensor(state, value)
         for call in calls:
@@ -176,14 +179,14 @@ class _Builder:
 
     def _tensor(self, state: _MethodState, value: int, *, new: bool = False) -> str:
         """Key of a tensor."""
-        method, tensor = state.method, state.method.values[value]
+        tensor = state.method.values[value]
         if not isinstance(tensor, PteTensor):
             return ""
         bytes_, key = (tensor.pool, tensor.offset, tensor.bytes), self.keys.get((state.number, value))
         planned = bool(tensor.pool) and tensor.bytes > 0
         if key is None:
-            same = state.lying.get(bytes_) if planned and not new and value not in method.inputs else None
-            key = self.keys[state.number, value] = same or self._key(state.number, method, value)
+            same = state.lying.get(bytes_) if planned and not new and value not in state.inputs else None
+            key = self.keys[state.number, value] = same or self._key(state, value)
         if key not in self.tensors:
             image = value in state.images and not tensor.constant and is_channels_last(tensor)
             shape = tuple(tensor.sizes[axis] for axis in NHWC_ORDER) if image else tensor.shape
@@ -194,11 +197,9 @@ class _Builder:
             state.lying[bytes_] = key
         return key
 
-    def _key(self, number: int, method: Method, value: int) -> str:
-        front = f"{method.name}/" if number else ""
-        if value in method.inputs:
-            return f"{front}input{method.inputs.index(value)}"
-        return f"{front}value{value}"
+    def _key(self, state: _MethodState, value: int) -> str:
+        front = f"{state.method.name}/" if state.number else ""
+        return f"{front}input{state.inputs[value]}" if value in state.inputs else f"{front}value{value}"
 
     def _node(self, call: ProgramCall, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         attributes: dict[str, Attribute] = {
