@@ -24,6 +24,7 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.output.json_report import plain_data
 from support import linter, paths
 from support.fix_random import changed_model
+from support.goldens import Told
 from support.lies import DIFFERS, OUTCOMES, REFUSED, Pair, planned, tell_lies
 from support.random_graph import Style
 from support.random_models import QDQ, QLINEAR, IntegerModel
@@ -396,7 +397,7 @@ def model_of(nodes: list, constants: list = [], shape: tuple[int, ...] = (1, 4))
     return helper.make_model(helper.make_graph(nodes, "g", *ends, constants), opset_imports=opsets, ir_version=8)
 
 
-def test_signed_integers_for_unsigned_ones_are_told_by_their_offset() -> None:
+def test_signed_integers_for_unsigned_ones_are_told_by_their_offset(told: Told) -> None:
     """Inside a model they are the same integers on the device; its inputs and outputs are 128 less."""
 
     def model(kind: str, zero: int, result: int) -> onnx.ModelProto:
@@ -406,11 +407,12 @@ def test_signed_integers_for_unsigned_ones_are_told_by_their_offset() -> None:
             "{ a = DequantizeLinear(x, s, z) b = Relu(a) y = QuantizeLinear(b, t, u) }"
         )
 
-    for new, told in ((model("int8", 3, -20), True), (model("int8", 3, -19), False), (model("int8", 4, -20), False)):
+    for new, offset in ((model("int8", 3, -20), True), (model("int8", 3, -19), False), (model("int8", 4, -20), False)):
         files = (ONNX.load("m.onnx", held.SerializeToString()) for held in (model("uint8", 131, 108), new))
         (reason,) = verify(*files).faults
-        offset = "it is equal for every input but for the offset of 'x' (int8 for uint8), 'y' (int8 for uint8)"
-        assert (reason == offset) == told
+        assert ("'x' (int8 for uint8)," in reason and "'y' (int8 for uint8)" in reason) == offset
+        if offset:
+            told(reason)
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -444,13 +446,13 @@ def test_a_constant_that_is_its_own_source_ends_no_run() -> None:
 # The command.
 
 
-def test_the_command_tells_outputs_and_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_outputs_and_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told) -> None:
     onnx.save(layers(FIRST, SECOND, BIAS), tmp_path / "old.onnx")
     onnx.save(layers(FIRST[[2, 0, 1]], SECOND[:, [2, 0, 1]], BIAS), tmp_path / "new.onnx")
     onnx.save(layers(FIRST, SECOND, BIAS + 1), tmp_path / "lie.onnx")
     old, new, lie = (str(tmp_path / f"{name}.onnx") for name in ("old", "new", "lie"))
     assert main(["verify", old, new]) == 0
-    assert capsys.readouterr().out.startswith("output 'b': equal for every input")
+    told(capsys.readouterr().out)
     assert main(["verify", old, lie, "--output-format", "json"]) == 1
     (output,) = json.loads(capsys.readouterr().out)["outputs"]
     assert not output["equal"]
@@ -544,18 +546,18 @@ def test_each_fact_of_a_certificate_is_held_against_the_files() -> None:
     assert "means nothing" in untrue({**true, "more": 1}, true)
 
 
-def test_a_certificate_makes_nothing_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_certificate_makes_nothing_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told) -> None:
     """It holds for its two files, a lie in it is named, and for others it does not count."""
     old, new = tmp_path / "old.onnx", tmp_path / "new.onnx"
     for path, data in zip((old, new), steady_pair(), strict=True):
         path.write_bytes(data)
     assert main(["verify", str(old), str(new), "--output-format", "json"]) == 0
     own = json.loads(capsys.readouterr().out)["certificate"]
-    told = tmp_path / "told.json"
+    written = tmp_path / "told.json"
 
     def verified(certificates: object, *files: Path) -> tuple[int, str]:
-        told.write_text(json.dumps(certificates))
-        code = main(["verify", *map(str, files), "--certificate", str(told)])
+        written.write_text(json.dumps(certificates))
+        code = main(["verify", *map(str, files), "--certificate", str(written)])
         said = capsys.readouterr()
         return code, " ".join((said.out + said.err).split())
 
@@ -563,35 +565,35 @@ def test_a_certificate_makes_nothing_equal(tmp_path: Path, capsys: pytest.Captur
     assert verified(good, old, new) == (0, f"{verified(good, old, new)[1].removesuffix(' holds')} holds")
     own["tensors"][0]["constants"][0] += 1
     assert verified(good, old, new)[0] == 1
-    assert "tensors[0].constants[0] is 3; in the files it is 2" in verified(good, old, new)[1]
+    told(verified(good, old, new)[1])
     other = layers(FIRST, SECOND, BIAS).SerializeToString()
     third = tmp_path / "third.onnx"
     third.write_bytes(other)
     own["new"] = hashlib.sha256(other).hexdigest()
     code, text = verified(good, old, third)
-    assert (code, "the certificate does not count" in text) == (1, True)
-    assert "none of the 1 certificates is of these two files" in verified(good, new, new)[1]
+    assert (code, "does not count" in text) == (1, True)
+    told(verified(good, new, new)[1])
     for damaged in ([], {"version": 2, "certificates": []}, {"version": 1, "certificates": [1]}, {"version": 1}):
         assert verified(damaged, old, new)[0] == 2
-    told.write_text("{")
-    assert main(["verify", str(old), str(new), "--certificate", str(told)]) == 2
+    written.write_text("{")
+    assert main(["verify", str(old), str(new), "--certificate", str(written)]) == 2
     assert main(["verify", str(old), str(new), "--certificate", str(tmp_path)]) == 2
     assert "--certificate" not in capsys.readouterr().out
 
 
-def test_a_fix_writes_its_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fix_writes_its_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told) -> None:
     """`verify` takes it; without a fix there is none to write."""
-    model, before, told = (tmp_path / name for name in ("m.onnx", "before.onnx", "told.json"))
+    model, before, written = (tmp_path / name for name in ("m.onnx", "before.onnx", "told.json"))
     for path in (model, before):
         path.write_bytes(steady_pair()[0])
     options = ["--isolated", "--target", "m4", "--config", "min-gain=0"]
-    main(["lint", str(model), "--fix-only", "--certificate", str(told), *options])
-    (own,) = json.loads(told.read_text())["certificates"]
+    main(["lint", str(model), "--fix-only", "--certificate", str(written), *options])
+    (own,) = json.loads(written.read_text())["certificates"]
     assert own["new"] == hashlib.sha256(model.read_bytes()).hexdigest()
-    assert main(["verify", str(before), str(model), "--certificate", str(told)]) == 0
+    assert main(["verify", str(before), str(model), "--certificate", str(written)]) == 0
     capsys.readouterr()
-    assert main(["lint", str(model), "--certificate", str(told), *options]) == 2
-    assert "--certificate goes with --fix" in capsys.readouterr().err
+    assert main(["lint", str(model), "--certificate", str(written), *options]) == 2
+    told(capsys.readouterr().err)
 
 
 def test_repairs_are_equal_for_every_input() -> None:
@@ -602,12 +604,12 @@ def test_repairs_are_equal_for_every_input() -> None:
             assert verify(ONNX.load("m.onnx", model.SerializeToString()), ONNX.load("m.onnx", fixed.model)).equal
 
 
-def test_files_of_too_many_elements_are_not_known_to_be_equal() -> None:
+def test_files_of_too_many_elements_are_not_known_to_be_equal(told: Told) -> None:
     """The reason names the first layer, and not every one behind it."""
     files = [TFLITE.load("m.tflite", planned(1).old) for _ in range(2)]
     assert verify(files[0], files[1]).equal
     (reason,) = verify(files[0], files[1], 100).faults
-    assert reason.endswith("the files need more than 100 numbers of lanes and elements")
+    told(reason)
     assert reason.count("(") <= 1
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -38,11 +39,6 @@ ROOMS = (
 
 TWINS = ({"cmsis_nn", "model"}, {"cmsis_nn", "operators"}, {"cmsis_nn", "formats"})
 """Pairs that never meet: geometry knows nothing of CMSIS-NN, and CMSIS-NN nothing of ONNX."""
-
-READ_WITH_PROTOBUF = ("formats/", "fixers/edits/", "fixers/repairs/", "fixers/proof/")
-"""Where ONNX's own classes are used."""
-READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
-"""Where the places of `.tflite` and `.pte` files are known."""
 
 
 def room(path: Path) -> str:
@@ -108,6 +104,17 @@ def test_the_house_is_low() -> None:
     assert sum(map(len, arrows.values())) <= MOST_ARROWS
 
 
+FACE = (
+    "cmsis_nn.library", "cmsis_nn.releases", "cmsis_nn.rows", "cmsis_nn.conditions", "cmsis_nn.time",
+    "cmsis_nn.json_records",
+)  # fmt: skip
+"""Modules of cmsis_nn that other rooms import: what a call does, and the words for it; the tables lie behind."""
+SCANNED_THROUGH = ("api", "fleet", "ground")
+"""Rooms that a scan imports: it uses the public API; its command also has the options of commands."""
+READ_WITH_PROTOBUF = ("formats/", "fixers/edits/", "fixers/repairs/", "fixers/proof/")
+"""Where ONNX's own classes are used."""
+READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
+"""Where the places of `.tflite` and `.pte` files are known."""
 READ_BY_THE_CHECKER = {
     "formats.format", "formats.names", "ground.named_tuples", "model.graph", "model.roles", "operators.integers",
     "operators.record",
@@ -117,29 +124,23 @@ MOST_LINES_OF_THE_CHECKER = 800
 """Lines of code, without docstrings, comments and blanks: a reader checks them in an afternoon."""
 
 
-def test_the_checker_shares_no_line_with_what_it_checks() -> None:
-    path = PACKAGE / "certificate.py"
-    behind = files_behind(imported(path), names_of(MODULES))
-    assert {name.removeprefix(f"{PACKAGE.name}.") for name in behind} <= READ_BY_THE_CHECKER
-    assert size.size(path.read_text(encoding="utf-8")).code <= MOST_LINES_OF_THE_CHECKER
-
-
-FACE = ("library", "releases", "rows", "conditions", "time", "json_records")
-"""Modules of cmsis_nn that other rooms import: what a call does, and the words for it; the tables lie behind."""
-
-
-def test_no_other_room_looks_behind_the_face_of_cmsis_nn() -> None:
+def test_no_import_crosses_a_border() -> None:
+    names = names_of(MODULES)
     for path in MODULES:
+        name, asked = path.relative_to(PACKAGE).as_posix(), imported(path)
+        behind = {module.removeprefix(f"{PACKAGE.name}.") for module in files_behind(asked, names)}
         if room(path) != "cmsis_nn":
-            behind = {name.split(".")[2] for name in imported(path) if name.startswith("onnxlint_cmsis.cmsis_nn.")}
-            assert behind <= {*FACE}, path
-
-
-def test_a_scan_uses_the_public_api() -> None:
-    for path in (path for path in MODULES if room(path) == "fleet"):
-        command = {"onnxlint_cmsis.cli.options"} if path.stem == "scan_command" else set()
-        behind = files_behind(imported(path), names_of(MODULES)) - command
-        assert {name.split(".")[1] for name in behind} <= {"api", "fleet", "ground"}, path
+            assert {module for module in behind if module.startswith("cmsis_nn")} <= {*FACE}, path
+        if room(path) == "fleet":
+            command = {"cli.options"} if path.stem == "scan_command" else set()
+            assert {module.partition(".")[0] for module in behind - command} <= {*SCANNED_THROUGH}, path
+        if name == "certificate.py":
+            assert behind <= READ_BY_THE_CHECKER
+            assert size.size(path.read_text(encoding="utf-8")).code <= MOST_LINES_OF_THE_CHECKER
+        if not name.startswith(READ_WITH_PROTOBUF):
+            assert not [module for module in asked if module.split(".")[0] == "onnx"], path
+        if not name.startswith(READ_WITH_FLATBUFFERS):
+            assert not [module for module in asked if "formats.flatbuffer" in module or ".schema." in module], path
 
 
 # Tests ask the API, the command line, and the face of each room: the modules of it that another room imports.
@@ -262,15 +263,6 @@ def files_behind(imports_of: set[str], names: Mapping[str, Path]) -> set[str]:
     return {name if name in names else name.rpartition(".")[0] for name in imports_of} & names.keys()
 
 
-def test_only_reading_and_fixing_touch_protobufs_and_flatbuffers() -> None:
-    for path in MODULES:
-        name, behind = path.relative_to(PACKAGE).as_posix(), imported(path)
-        if not name.startswith(READ_WITH_PROTOBUF):
-            assert not [module for module in behind if module.split(".")[0] == "onnx"], path
-        if not name.startswith(READ_WITH_FLATBUFFERS):
-            assert not [module for module in behind if "formats.flatbuffer" in module or ".schema." in module], path
-
-
 SAY_NOTHING = {"one", "each", "found", "place", "made"}
 """Names of variables that do not tell what they hold."""
 
@@ -302,58 +294,58 @@ def loaded_by_lint(model: Path, *options: str) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
 
 
-def test_sizes_are_searched_only_where_a_rule_on_sizes_runs(tmp_path: Path) -> None:
-    model = tmp_path / "m.onnx"
-    model.write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
-    sizing = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.fixers.planning.solve"}
-    assert not loaded_by_lint(model, "--config", "size-checks-limit=0") & sizing
-    assert not loaded_by_lint(model, "--ignore", "CNN201,CNN202") & sizing
-    assert loaded_by_lint(model) >= sizing
-
-
+SIZING = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.fixers.planning.solve"}
+"""What searches sizes."""
 WRITING = (
     *(f"onnxlint_cmsis.fixers.{name}" for name in ("attempt", "edits", "proof", "repairs", "rewriting")),
     *(f"onnxlint_cmsis.{name}" for name in ("analysis.fix_results", "analysis.fit", "ground.git_repository")),
     *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )
 """What writes, repairs and proves, what a proof or another format of output needs, git, and sizes of a device."""
-
-
-SOUND: Mapping[str, Callable[[], bytes]] = {
-    "float.onnx": lambda: one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString(),
-    "qdq.onnx": lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(),
-    "conv.tflite": lambda: write(conv_model()),
-}
-"""Models that no repair fits."""
+PROVING = ("onnxlint_cmsis.fixers.proof", "onnxruntime")
+OF_ONNX = ("onnx.", "google.protobuf", "onnxlint_cmsis.formats.onnx.load")
 MOST_MODULES = 165
-"""Modules of the package that linting one of them may load."""
+"""Modules of the package that linting a model may load that no repair fits."""
 
 
-@pytest.mark.parametrize("name", SOUND)
-def test_linting_a_model_without_anything_to_repair_loads_no_fixer(tmp_path: Path, name: str) -> None:
-    model = tmp_path / name
-    model.write_bytes(SOUND[name]())
-    loaded = loaded_by_lint(model)
-    assert not [module for module in loaded if module.startswith(WRITING)]
+class Load(NamedTuple):
+    """One run of the linter."""
+
+    model: Callable[[], bytes]
+    options: tuple[str, ...]
+    loaded: set[str]
+    """Modules that it needs."""
+    unloaded: tuple[str, ...]
+    """Beginnings of the modules that it does without."""
+
+
+def small() -> bytes:
+    return one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString()
+
+
+LOADS: Mapping[str, Load] = {
+    "float.onnx": Load(small, (), SIZING, WRITING),
+    "qdq.onnx": Load(lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(), (), SIZING, WRITING),
+    "conv.tflite": Load(lambda: write(conv_model()), (), SIZING, (*WRITING, *OF_ONNX)),
+    "without_sizes.onnx": Load(small, ("--config", "size-checks-limit=0"), set(), (*WRITING, *SIZING)),
+    "rules_ignored.onnx": Load(small, ("--ignore", "CNN201,CNN202"), set(), (*WRITING, *SIZING)),
+    "repair_tried.onnx": Load(
+        lambda: convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString(),
+        (), {"onnxlint_cmsis.fixers.rewriting"}, PROVING,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_lint_loads_what_it_needs(tmp_path: Path, name: str) -> None:
+    model, row = tmp_path / name, LOADS[name]
+    model.write_bytes(row.model())
+    loaded = loaded_by_lint(model, *row.options)
+    assert loaded >= row.loaded
+    assert not [module for module in loaded if f"{module}.".startswith(row.unloaded)]
     ours = [module for module in loaded if module.partition(".")[0] == PACKAGE.name]
     print(f"{name}: {len(ours)} modules")
-    assert len(ours) <= MOST_MODULES
-
-
-def test_linting_a_tflite_model_loads_nothing_of_onnx(tmp_path: Path) -> None:
-    model = tmp_path / "m.tflite"
-    model.write_bytes(SOUND["conv.tflite"]())
-    loaded = loaded_by_lint(model)
-    assert not {"onnx", "google.protobuf", "onnxlint_cmsis.formats.onnx.load"} & loaded
-    assert "onnxlint_cmsis.fixers.planning.solve" in loaded, "sizes are searched"
-
-
-def test_trying_a_repair_while_linting_loads_no_proof(tmp_path: Path) -> None:
-    model = tmp_path / "m.onnx"
-    model.write_bytes(convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString())
-    loaded = loaded_by_lint(model)
-    assert "onnxlint_cmsis.fixers.rewriting" in loaded
-    assert not [module for module in loaded if module.startswith(("onnxlint_cmsis.fixers.proof", "onnxruntime"))]
+    assert len(ours) <= MOST_MODULES or row.unloaded is PROVING
 
 
 def test_every_golden_text_is_one_that_a_test_asks() -> None:

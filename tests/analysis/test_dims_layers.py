@@ -7,12 +7,9 @@ import pytest
 from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.classes import Dimensions
-from support.dims_graphs import Builder, freedom, labels, prove
+from support.dims_graphs import Builder, freedom, labels, prove, reasons
 from support.goldens import Told
-
-
-def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
-    return [str(lock) for lock in dimensions.locks(tensor, axis)]
+from support.stems import head
 
 
 def readers(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
@@ -27,11 +24,6 @@ def stem(channels: int = 6, rank: int = 4) -> tuple[Builder, str]:
     data = build.input("x", 1, 3, *[8] * (rank - 2))
     weights = build.weights(channels, 3, *[3] * (rank - 2))
     return build, build.op("Conv", data, weights, build.weights(channels), name="stem", pads=[1] * 2 * (rank - 2))
-
-
-def head(build: Builder, data: str, channels: int) -> str:
-    """A last pointwise convolution `head`."""
-    return build.conv(data, channels, 2, name="head")
 
 
 def test_a_chain_of_convolutions() -> None:

@@ -104,14 +104,14 @@ def test_indices_of_a_pool_count_the_channels(told: Told) -> None:
 def test_softmax_before_and_after_opset_13(opset: int, axis: int, locked: bool) -> None:
     build, data = dense(opset=opset)
     dimensions = prove(build, last(build, build.op("Softmax", data, axis=axis, name="mix")))
-    assert reasons(dimensions, "stem_0", 1) == (["mix: Softmax mixes this axis"] if locked else [])
+    assert [lock.node for lock in dimensions.locks("stem_0", 1)] == ["mix"] * locked
 
 
 @pytest.mark.parametrize("op_type", ["LogSoftmax", "Hardmax", "LpNormalization"])
-def test_last_axis_is_mixed(op_type: str) -> None:
+def test_last_axis_is_mixed(op_type: str, told: Told) -> None:
     build, data = dense()
     build.op(op_type, data, name="mix")
-    assert reasons(build.analyse(last(build, "mix_0")), "stem_0", 1) == [f"mix: {op_type} mixes this axis"]
+    told(reasons(build.analyse(last(build, "mix_0")), "stem_0", 1))
 
 
 @pytest.mark.parametrize(("axis", "free"), [(1, False), (2, True)])
@@ -144,11 +144,11 @@ def test_reduction_of_nothing_with_one_input() -> None:
 
 
 @pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
-def test_positions_count(op_type: str) -> None:
+def test_positions_count(op_type: str, told: Told) -> None:
     build, data = stem()
     positions = build.op("Cast", build.op(op_type, data, axis=1, keepdims=0, name="where"), to=TensorProto.FLOAT)
     dimensions = prove(build, build.op("MatMul", positions, build.weights(4, 2)))
-    assert reasons(dimensions, "stem_0", 1) == [f"where: {op_type} mixes this axis"]
+    told(reasons(dimensions, "stem_0", 1))
 
 
 def test_top_k_and_cumulative_sums(told: Told) -> None:

@@ -5,29 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.classes import Dimensions
-from support.dims_graphs import Builder, freedom, prove
+from support.dims_graphs import Builder, freedom, prove, reasons
 from support.goldens import Told
-
-
-def reasons(dimensions: Dimensions, tensor: str, axis: int) -> list[str]:
-    return [str(lock) for lock in dimensions.locks(tensor, axis)]
-
-
-def stem(channels: int = 6, opset: int = 17, size: int = 4) -> tuple[Builder, str]:
-    """A model that starts with a convolution `stem` from 3 to `channels` channels."""
-    build = Builder(opset)
-    return build, build.conv(build.input("x", 1, 3, size, size), 3, channels, name="stem")
+from support.stems import head, stem
 
 
 def dense(build: Builder, data: str, rows: int) -> str:
     """A last dense layer `dense`."""
     return build.op("MatMul", data, build.weights(rows, 2), name="dense")
-
-
-def pointwise(build: Builder, data: str, channels: int) -> str:
-    """A last pointwise convolution."""
-    return build.conv(data, channels, 2, name="head")
 
 
 def test_nchw_flatten_reads_blocks() -> None:
@@ -67,7 +52,7 @@ def test_channel_shuffle_is_followed() -> None:
     apart = build.op("Reshape", data, build.ints(1, 3, 4, 4, 4))
     crossed = build.op("Transpose", apart, perm=[0, 2, 1, 3, 4])
     mixed = build.op("Reshape", crossed, build.ints(1, 12, 4, 4), name="mixed")
-    dimensions = prove(build, pointwise(build, mixed, 12))
+    dimensions = prove(build, head(build, mixed, 12))
     assert dimensions.channel_text("stem_0", 1) == "12 = 3 x 4"
     assert dimensions.channel_text("mixed_0", 1) == "12 = 4 x 3"
     assert dimensions.leaves("stem_0", 1) == dimensions.leaves("mixed_0", 1)[::-1]
@@ -80,7 +65,7 @@ def test_shuffle_of_rank_3_with_gather() -> None:
     crossed = build.op("Transpose", apart, perm=[1, 0, 2])
     split = build.op("Reshape", crossed, build.ints(2, -1, 2, 4, 4))
     first = build.op("Gather", split, build.const(0, np.int64), axis=0)
-    dimensions = prove(build, pointwise(build, first, 2))
+    dimensions = prove(build, head(build, first, 2))
     assert dimensions.channel_text("stem_0", 1) == "4 = 2 x 2"
     assert any("picked by index" in reason for reason in reasons(dimensions, "stem_0", 1))
 
@@ -88,7 +73,7 @@ def test_shuffle_of_rank_3_with_gather() -> None:
 def test_axes_that_do_not_nest_are_locked(told: Told) -> None:
     build, data = stem(6)
     odd = build.op("Reshape", data, build.ints(1, 4, 6, 4), name="odd")
-    dimensions = prove(build, pointwise(build, odd, 4))
+    dimensions = prove(build, head(build, odd, 4))
     told(reasons(dimensions, "stem_0", 1))
 
 
@@ -134,7 +119,7 @@ def test_squeeze_and_unsqueeze() -> None:
     build, data = stem()
     vector = build.op("Squeeze", build.op("GlobalAveragePool", data), build.ints(2, 3), name="vector")
     back = build.op("Unsqueeze", vector, build.ints(2, 3), name="back")
-    dimensions = prove(build, pointwise(build, back, 6))
+    dimensions = prove(build, head(build, back, 6))
     assert dimensions.class_of("vector_0", 1) == dimensions.class_of("back_0", 1) == dimensions.class_of("stem_0", 1)
 
 
@@ -168,7 +153,7 @@ def test_concat_and_split_hold_segments() -> None:
     both = build.op("Concat", data, other, axis=1, name="both")
     pieces = build.op("Split", both, build.ints(4, 4), out=["low", "high"], axis=1)
     summed = build.op("Add", pieces[0], pieces[1])
-    dimensions = prove(build, pointwise(build, summed, 4))
+    dimensions = prove(build, head(build, summed, 4))
     assert dimensions.channel_text("both_0", 1) == "[3 + 1 + 3 + 1]"
     assert dimensions.channel_text("other_0", 1) == "[1 + 3 + 1]"
 
@@ -186,7 +171,7 @@ def test_slice_cuts_and_names_its_limits() -> None:
     build, data = stem(8)
     limits = [build.ints(value) for value in (2, -3, 1)]
     middle = build.op("Slice", data, *limits, name="middle")
-    dimensions = prove(build, pointwise(build, middle, 3))
+    dimensions = prove(build, head(build, middle, 3))
     assert dimensions.channel_text("stem_0", 1) == "[2 + 3 + 3]"
     assert [(name.position, name.sign) for name in dimensions.size_names] == [(1, 1), (2, -1)]
 
@@ -207,13 +192,13 @@ def test_slices_that_are_not_followed(start: int, end: int, step: int, told: Tol
     limits = [build.ints(value) for value in (start, end, 1, step)]
     cut = build.op("Slice", data, *limits, name="cut")
     count = len(range(*slice(start, None if end < -8 else end, step).indices(8)))
-    dimensions = prove(build, pointwise(build, cut, count))
+    dimensions = prove(build, head(build, cut, count))
     told(reasons(dimensions, "stem_0", 1))
 
 
 def test_gather_of_a_run_takes_a_piece() -> None:
     build, data = stem(8)
-    dimensions = prove(build, pointwise(build, build.op("Gather", data, build.ints(2, 3, 4), axis=1), 3))
+    dimensions = prove(build, head(build, build.op("Gather", data, build.ints(2, 3, 4), axis=1), 3))
     assert dimensions.channel_text("stem_0", 1) == "[2 + 3 + 3]"
     classes = [dimensions.class_with_id(leaf) for leaf in dimensions.leaves("stem_0", 1)]
     assert [group.freedom.value for group in classes] == ["LOCKED", "LOCKED", "FREE"]
@@ -221,14 +206,14 @@ def test_gather_of_a_run_takes_a_piece() -> None:
 
 def test_gather_in_another_order_locks() -> None:
     build, data = stem(4)
-    dimensions = prove(build, pointwise(build, build.op("Gather", data, build.ints(0, 2, 1, 3), axis=1), 4))
+    dimensions = prove(build, head(build, build.op("Gather", data, build.ints(0, 2, 1, 3), axis=1), 4))
     assert freedom(dimensions, "stem_0", 1) == "LOCKED"
 
 
 def test_pad_adds_fixed_ends() -> None:
     build, data = stem(4)
     padded = build.op("Pad", data, build.ints(0, 1, 1, 1, 0, 2, 1, 1), name="padded")
-    dimensions = prove(build, pointwise(build, padded, 7))
+    dimensions = prove(build, head(build, padded, 7))
     assert dimensions.channel_text("padded_0", 1) == "[1 + 4 + 2]"
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
@@ -236,14 +221,14 @@ def test_pad_adds_fixed_ends() -> None:
 def test_reflected_channels_are_locked(told: Told) -> None:
     build, data = stem(4)
     padded = build.op("Pad", data, build.ints(0, 1, 0, 0, 0, 0, 0, 0), mode="reflect", name="padded")
-    dimensions = prove(build, pointwise(build, padded, 5))
+    dimensions = prove(build, head(build, padded, 5))
     told(reasons(dimensions, "stem_0", 1))
 
 
 def test_tile_repeats_the_class() -> None:
     build, data = stem(4)
     tiled = build.op("Tile", data, build.ints(1, 3, 1, 1), name="tiled")
-    dimensions = prove(build, pointwise(build, tiled, 12))
+    dimensions = prove(build, head(build, tiled, 12))
     assert dimensions.channel_text("tiled_0", 1) == "12 = 3 x 4"
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
@@ -251,10 +236,10 @@ def test_tile_repeats_the_class() -> None:
 def test_expand_keeps_the_channels_and_locks_what_it_repeats(told: Told) -> None:
     build, data = stem(4)
     pooled = build.op("GlobalAveragePool", data)
-    dimensions = prove(build, pointwise(build, build.op("Expand", pooled, build.ints(1, 4, 3, 3)), 4))
+    dimensions = prove(build, head(build, build.op("Expand", pooled, build.ints(1, 4, 3, 3)), 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     build, data = stem(1)
-    dimensions = prove(build, pointwise(build, build.op("Expand", data, build.ints(1, 5, 4, 4), name="wide"), 5))
+    dimensions = prove(build, head(build, build.op("Expand", data, build.ints(1, 5, 4, 4), name="wide"), 5))
     told(reasons(dimensions, "stem_0", 1))
 
 
@@ -262,7 +247,7 @@ def test_expand_to_the_shape_of_another_tensor() -> None:
     build, data = stem(4)
     gate = build.op("GlobalAveragePool", build.conv("x", 3, 4, name="gate"))
     spread = build.op("Expand", gate, build.op("Shape", data))
-    dimensions = prove(build, pointwise(build, build.op("Add", data, spread), 4))
+    dimensions = prove(build, head(build, build.op("Add", data, spread), 4))
     assert dimensions.class_of("gate_0", 1) == dimensions.class_of("stem_0", 1)
     assert freedom(dimensions, "stem_0", 1) == "COUPLED"
 
@@ -271,7 +256,7 @@ def test_expand_to_the_shape_of_another_tensor() -> None:
 def test_depth_to_space(mode: str) -> None:
     build, data = stem(12)
     moved = build.op("DepthToSpace", data, blocksize=2, mode=mode, name="moved")
-    dimensions = prove(build, pointwise(build, moved, 3))
+    dimensions = prove(build, head(build, moved, 3))
     text = {"DCR": "12 = 2 x 2 x 3", "CRD": "12 = 3 x 2 x 2"}[mode]
     assert dimensions.channel_text("stem_0", 1) == text
     assert freedom(dimensions, "moved_0", 1) == "FREE"
@@ -280,7 +265,7 @@ def test_depth_to_space(mode: str) -> None:
 def test_space_to_depth() -> None:
     build, data = stem(3)
     moved = build.op("SpaceToDepth", data, blocksize=2, name="moved")
-    dimensions = prove(build, pointwise(build, moved, 12))
+    dimensions = prove(build, head(build, moved, 12))
     assert dimensions.channel_text("moved_0", 1) == "12 = 2 x 2 x 3"
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
@@ -293,7 +278,7 @@ def test_resize_keeps_the_channels(by: str, told: Told) -> None:
         output = build.op("Resize", data, empty, build.const([1, 1, 2, 2], np.float32), name="big")
     else:
         output = build.op("Resize", data, "", "", build.ints(1, 4, 8, 8), name="big")
-    dimensions = prove(build, pointwise(build, output, 4))
+    dimensions = prove(build, head(build, output, 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     told(reasons(dimensions, "big_0", 2)[0])
 
@@ -302,21 +287,21 @@ def test_resize_to_sizes_from_shape() -> None:
     build, data = stem(4)
     kept = build.op("Slice", build.op("Shape", data), build.ints(0), build.ints(2))
     sizes = build.op("Concat", kept, build.ints(8, 8), axis=0)
-    dimensions = prove(build, pointwise(build, build.op("Resize", data, "", "", sizes), 4))
+    dimensions = prove(build, head(build, build.op("Resize", data, "", "", sizes), 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 
 def test_upsample_before_opset_9() -> None:
     build, data = stem(4, opset=8)
     output = build.op("Upsample", data, scales=[1.0, 1.0, 2.0, 2.0])
-    dimensions = prove(build, pointwise(build, output, 4))
+    dimensions = prove(build, head(build, output, 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
 
 
 def test_constants_of_a_shape_grow_with_it() -> None:
     build, data = stem(4)
     zeros = build.op("ConstantOfShape", build.ints(4, 1, 1), name="zeros")
-    dimensions = prove(build, pointwise(build, build.op("Add", data, zeros), 4))
+    dimensions = prove(build, head(build, build.op("Add", data, zeros), 4))
     assert freedom(dimensions, "stem_0", 1) == "FREE"
     assert [(name.position, name.element) for name in dimensions.size_names] == [(0, 0), (0, 1), (0, 2)]
 
@@ -324,6 +309,6 @@ def test_constants_of_a_shape_grow_with_it() -> None:
 def test_a_negative_size_leaves_the_classes_in_their_places() -> None:
     build, data = stem()
     filled = build.op("ConstantOfShape", build.ints(8, -6, 1, 1), name="filled")
-    dimensions = build.analyse(pointwise(build, build.op("Conv", data, filled), 8))
+    dimensions = build.analyse(head(build, build.op("Conv", data, filled), 8))
     assert [group.id for group in dimensions.classes] == [*range(len(dimensions.classes))]
     assert all(group.size > 0 for group in dimensions.classes)

@@ -179,9 +179,9 @@ def test_a_structure_inside_another_is_no_cycle(world: World) -> None:
 
 def test_pins_reach_leaves_bound_later(world: World) -> None:
     whole, parts = Dimension(8), (Dimension(3), Dimension(5))
-    world.variables.pin(whole, "end", "graph output y")
+    world.variables.pin(whole, "end", "output")
     world.tie(whole, world.concat(*parts))
-    assert world.locked(parts[0]) == world.locked(parts[1]) == ["end: graph output y"]
+    assert world.locked(parts[0]) == world.locked(parts[1]) == ["end: output"]
 
 
 def test_too_many_parts_are_locked_not_followed(world: World, told: Told) -> None:

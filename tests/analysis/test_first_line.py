@@ -17,6 +17,7 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
+from support.goldens import Told
 from support.models import text as model_text
 
 ROW = """
@@ -60,17 +61,16 @@ def test_no_word_depends_on_what_is_hidden(hidden: dict[str, Any]) -> None:
     assert words(model(ROW, WIDTH=32), **hidden) == [RUNS, WORDS[Effect.WRONG]]
 
 
-def test_an_accepted_finding_changes_no_word_and_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_accepted_finding_changes_no_word_and_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told
+) -> None:
     path, baseline = tmp_path / "m.onnx", tmp_path / "accepted.json"
     path.write_bytes(model(ROW, WIDTH=32))
     assert main(["--isolated", "--write-baseline", str(baseline), "--target", "cortex-m55", str(path)]) == 0
     capsys.readouterr()
     options = ["--isolated", "--baseline", str(baseline), "--target", "cortex-m55", str(path)]
     assert main(options) == 0
-    out = capsys.readouterr().out
-    flat = " ".join(out.split())
-    assert ": WRONG RESULTS on cortex-m55: 'row' (CNN302); " in flat
-    assert flat.endswith("1 finding accepted")
+    told(" ".join(capsys.readouterr().out.split()))
     assert main([*options, "--output-format", "json"]) == 0
     (verdict,) = json.loads(capsys.readouterr().out)["files"][0]["verdicts"]
     assert (verdict["word"], verdict["accepted"]) == ("WRONG RESULTS", 1)
@@ -81,7 +81,7 @@ def test_a_size_that_is_not_known_leaves_the_word_open() -> None:
     assert words(model(ROW, WIDTH="W2"), input_shapes={"x": [1, 4, 1, 32]}) == [RUNS, WORDS[Effect.WRONG]]
 
 
-def test_sizes_that_may_make_it_worse_are_told_beside_the_word() -> None:
+def test_sizes_that_may_make_it_worse_are_told_beside_the_word(told: Told) -> None:
     """A layer that is wrong in any size, and one that returns an error in some."""
     both = ROW.replace("int8[N, C, H, W] y", "int8[N, C, H, W] y, int8[A, B, D] q").replace(
         "int8[1, 4, 1, WIDTH] x", "int8[1, 4, 1, 32] x, int8[1, 8, WIDE] p"
@@ -96,7 +96,8 @@ def test_sizes_that_may_make_it_worse_are_told_beside_the_word() -> None:
         y = Quantize""",
     )
     (verdict,) = lint(model(both, WIDE="W2"), targets=["cortex-m55"]).verdicts
-    assert (verdict.word, verdict.condition) == (WORDS[Effect.WRONG], "or STOPS: sizes decide")
+    assert verdict.word == WORDS[Effect.WRONG]
+    told(verdict.condition)
     (verdict,) = lint(model(both, WIDE=48), targets=["cortex-m55"]).verdicts
     assert verdict.word == WORDS[Effect.STOPS]
 
@@ -107,17 +108,14 @@ def test_code_that_is_not_known_leaves_it_open_and_known_code_runs(operator: str
     assert (verdict.word, verdict.layers) == (word, ("curve",))
 
 
-def test_a_word_says_whether_any_layer_is_in_cmsis_nn() -> None:
+def test_a_word_says_whether_any_layer_is_in_cmsis_nn(told: Told) -> None:
     some = CURVE.replace("OPERATOR(x)", "Sigmoid(x)\n        [pool] y = MaxPool<kernel_shape = [2, 2]>(c)").replace(
         "[curve] y", "[curve] c"
     )
     (partly,) = lint(model(some), targets=["cortex-m4"]).verdicts
     (none,) = lint(model(CURVE, OPERATOR="Sigmoid"), targets=["cortex-m4"]).verdicts
     assert (partly.word, none.word) == (WORDS[Effect.REFERENCE], WITHOUT)
-    assert lines_of([partly])[0].text({}).startswith("RUNS, partly in reference code (as int8")
-    assert "on cortex-m4: 1 of 2 layers, " in lines_of([partly])[0].text({})
-    assert lines_of([none])[0].text({}).startswith("RUNS, without CMSIS-NN (as int8, once quantized) on ")
-    assert "on cortex-m4: the only layer in reference code" in lines_of([none])[0].text({})
+    told(line.text({}) for line in lines_of([none, partly]))
     assert [line.verdicts for line in lines_of([none, partly])] == [(partly,), (none,)]
 
 
@@ -168,14 +166,11 @@ def test_a_model_whose_floats_are_integers_is_quantized_already(weights: Sequenc
 
 
 @pytest.mark.parametrize("operator", ["Relu", "Sigmoid", "Softmax"])
-def test_a_model_in_float_says_what_it_has_to_become(operator: str) -> None:
+def test_a_model_in_float_says_what_it_has_to_become(operator: str, told: Told) -> None:
     given = model(CURVE, OPERATOR=operator)
     (direct,) = lint(given, targets=["cortex-m4"]).verdicts
     (runtime,) = lint(given, targets=["cortex-m4"], runtime="tflm").verdicts
-    assert (direct.condition, runtime.condition) == (
-        "as int8, once quantized",
-        "as int8, once quantized and converted",
-    )
+    told([direct.condition, runtime.condition])
 
 
 RESIZE = """
@@ -210,28 +205,23 @@ def test_too_little_memory_is_a_word() -> None:
     assert words(given, targets=["cortex-m4"], ram={"cortex-m4": "64K"}) == [RUNS]
 
 
-def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(b"no model")
     assert main(["--isolated", "--target", "cortex-m4", str(path)]) == 2
-    assert capsys.readouterr().out.startswith(f"{path}: UNKNOWN on cortex-m4: CNN002\n")
+    told(capsys.readouterr().out)
 
 
-def test_equal_verdicts_share_a_line_with_figures_in_their_order() -> None:
+def test_equal_verdicts_share_a_line_with_figures_in_their_order(told: Told) -> None:
     figures = {"every": 3, "arena": 768, "arena_exact": True, "flash": 1000}
     given = [
         TargetVerdict("cortex-m4, x", RUNS, instructions=(578_409, 578_409), **figures),
         TargetVerdict("cortex-m55, x", RUNS, instructions=(187_342, 212_000), unknown_cost=0, **figures),
         TargetVerdict("cortex-m0, x", WORDS[Effect.WRONG], ("conv",), ("CNN302",), **figures),
     ]
-    worst, shared = lines_of(given)
-    assert worst.text({"conv": "c"}) == (
-        "WRONG RESULTS on cortex-m0: 'c' (CNN302); cost unknown, arena 768, flash 1,000 + code"
-    )
-    assert shared.text({}) == (
-        "RUNS on cortex-m4, cortex-m55: 578k / 187k to 212k instructions, arena 768, flash 1,000 + code"
-    )
-    assert shared.brief_cost == "578k / <212k"
+    lines = lines_of(given)
+    told(line.text({"conv": "c"}) for line in lines)
+    assert lines[1].brief_cost == "578k / <212k"
 
 
 @pytest.mark.parametrize(

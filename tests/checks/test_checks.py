@@ -86,7 +86,7 @@ def test_nodes_without_a_kernel_are_told_once_for_each_reason_and_remedy() -> No
     assert (finding.code, finding.level, finding.targets) == ("CNN190", Level.WARNING, ())
 
 
-def test_operators_without_any_function_are_one_finding_that_names_them() -> None:
+def test_operators_without_any_function_are_one_finding_that_names_them(told: Told) -> None:
     """What the application has to compute is a warning however small, as it decides the verdict."""
     nodes = [
         helper.make_node(name, [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i, name in enumerate(("Sqrt", "Neg", "Sqrt"))
@@ -98,8 +98,8 @@ def test_operators_without_any_function_are_one_finding_that_names_them() -> Non
         [helper.make_tensor_value_info("t3", 1, None)],
     )
     (finding,) = grouped(lint(finished(graph), targets=["cortex-m4"]))
-    assert "no function for it, nor for Neg" in finding.message and len(finding.others) == 2
-    assert "nor for Sqrt" in finding.others[0].message
+    assert len(finding.others) == 2
+    told([finding.message, finding.others[0].message])
     assert (finding.level, finding.effect) == (Level.WARNING, Effect.UNKNOWN)
 
 
@@ -358,14 +358,14 @@ def test_a_gain_measured_on_s8_is_not_claimed_for_s4() -> None:
     for release in ("6.0.0", "7.0.0", "main"):
         findings = [finding for finding in lint(model, assume="s4", release=release) if finding.code == "CNN103"]
         assert findings and all(finding.level is Level.NOTE for finding in findings)
-        told = [
+        facts = [
             str(fact)
             for finding in findings
             for name, fact in finding.properties.items()
             if name.startswith("measured.")
         ]
-        assert len(told) >= len(findings)
-        assert all("has not been measured" in text and "pairs" not in text for text in told)
+        assert len(facts) >= len(findings)
+        assert all("not been measured" in fact and "pairs" not in fact for fact in facts)
     assert [finding.level for finding in lint(model) if finding.code == "CNN103"] == [Level.WARNING]
 
 
@@ -563,13 +563,10 @@ def test_no_impossible_way_round_for_a_stride_of_four() -> None:
 def test_a_hazard_gives_its_numbers_and_the_tensors(told: Told) -> None:
     model = one_node("Conv", [1, 8, 8, 8], {"w": (8, 8, 1, 1)}, pads=[0, 0, 0, 1])
     (finding,) = [finding for finding in lint(model, targets=["cortex-m4"]) if finding.code == "CNN302"]
-    sizes = str(finding.properties["sizes"])
-    told(sizes)
-    asked = "where there is padding after: pads=[0, 0, 0, 1] on 8x8"
-    assert asked in finding.text
+    told(str(finding.properties["sizes"]))
     told(finding.remedy)
-    seen = "seen on an emulated Cortex-M3, Cortex-M4 and Cortex-M55 with CMSIS-NN 7.0.0"
-    assert finding.properties["known"] == seen
+    told(finding.text)
+    told(str(finding.properties["known"]))
 
 
 def test_a_finding_names_the_tensor_in_front_of_a_folded_pad() -> None:

@@ -81,7 +81,7 @@ def test_the_steps_lint_and_compare(tmp_path: Path) -> None:
     assert json.loads(sarif.read_text())["runs"][0]["tool"]["driver"]["name"] == "onnxlint-cmsis"
     code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
     assert (code, compared["code"]) == (0, "1")
-    assert f"### `{workflow.base}:model name.onnx` → `model name.onnx`" in workflow.summary.read_text()
+    assert f"`{workflow.base}:model name.onnx` → `model" in workflow.summary.read_text()
     assert "over the limit" in workflow.summary.read_text()
     assert workflow.run("Result", LINT=linted["code"], COMPARE=compared["code"])[0] == 1
     assert workflow.run("Result", LINT="0", COMPARE="0")[0] == 0

@@ -106,7 +106,7 @@ def test_completion_knows_commands_and_options(capsys: pytest.CaptureFixture[str
     check = subprocess.run(["bash"], input=f"{out}\n{name}\n{tries}\n", text=True, check=True, stdout=subprocess.PIPE)
     answers = ["--target", "cortex-m52 cortex-m55", "7.0.0", "--output-format", "CNN201 CNN202"]
     assert check.stdout.splitlines() == answers
-    assert "complete -o bashdefault -o default -F" in out  # models, where no command is named
+    assert "-o bashdefault -o" in out  # models, where no command is named
     zsh = said(capsys, "completion", "zsh")[1]
     told(zsh)
 
@@ -170,16 +170,13 @@ def test_a_terminal_sees_which_file_a_run_is_at(
     assert capsys.readouterr().err == "\r\x1b[K1 of 2 files: folde\r\x1b[K"
 
 
-@pytest.mark.parametrize(
-    ("word", "meant"), [("version", "--version"), ("help", "--help"), ("check", "lint PATHS"), ("explain", "rule CODE")]
-)
+@pytest.mark.parametrize("word", ["version", "help", "check", "explain"])
 def test_commands_of_other_linters_are_no_files(
-    word: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: Told
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([word]) == 2
-    said = f"onnxlint-cmsis: error: there is no command '{word}'; did you mean {meant}?\n"
-    assert capsys.readouterr().err == said
+    told(capsys.readouterr().err)
     (tmp_path / word).mkdir()
     assert main([word]) == 0
 

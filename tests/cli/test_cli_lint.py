@@ -172,7 +172,7 @@ def test_standard_input(capsys, monkeypatch):
 
 def test_quiet_leaves_only_findings(capsys):
     assert lint(capsys, "-q", "clean.onnx", "float.onnx") == (0, "", "")
-    assert "note     analysed as s8\n" in lint(capsys, "-v", "float.onnx")[1]
+    assert " analysed as s8\n" in lint(capsys, "-v", "float.onnx")[1]
 
 
 def test_min_level_hides_and_says_so(capsys, told):
@@ -237,11 +237,9 @@ def test_paths_are_shown_relative_to_the_working_directory(capsys, tmp_path):
 
 
 def test_show_files(fake, capsys):
-    assert lint(capsys, "wrong.onnx", ".", "--exclude", "b*.onnx", "--show-files") == (
-        0,
-        "wrong.onnx\nclean.onnx\nfloat.onnx\nmiss.onnx\nnote.onnx\n",
-        "",
-    )
+    code, out, err = lint(capsys, "wrong.onnx", ".", "--exclude", "b*.onnx", "--show-files")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [f"{name}.onnx" for name in ("wrong", "clean", "float", "miss", "note")]
     assert fake.paths == []
 
 
@@ -249,11 +247,7 @@ def test_show_settings_tells_values_and_origins(fake, capsys, tmp_path, told):
     (tmp_path / "onnxlint-cmsis.toml").write_text('targets = ["m4"]\nlevels = {CNN102 = "note"}\n')
     argv = ("clean.onnx", "--show-settings", "--fail-on", "error", "--config", "levels.CNN1=error")
     out = lint(capsys, *argv)[1].splitlines()
-    file = str(tmp_path / "onnxlint-cmsis.toml")
-    assert f'targets = ["m4"]  # {file}' in out
-    told(out)
-    assert 'release = "7.0.0"  # default' in out
-    assert f'levels = {{"CNN102" = "note", "CNN1" = "error"}}  # {file}, --config' in out
+    told(sorted(line for line in out if line.partition(" ")[0] in ("targets", "fail-on", "release", "levels")))
     assert fake.paths == []
 
 

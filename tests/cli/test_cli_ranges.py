@@ -8,10 +8,9 @@ import softmax_model
 from onnxlint_cmsis.cli.main import main
 
 
-def test_a_range_says_what_decides(tmp_path, capsys) -> None:
+def test_a_range_says_what_decides(tmp_path, capsys, told) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(softmax_model.softmax_model(12), path)
     assert main(["layers", "--isolated", "--target", "cortex-m4", "--release", "7.0.0", str(path)]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "instructions, the" in line]
-    decides = {line.split(":")[0].rpartition("_")[0]: line.rpartition(", ")[2] for line in lines}
-    assert decides == {"s8": "the data decide", "s16": "the scale of its input decides", "s8_s16": "the data decide"}
+    told(sorted(f"{line.split(':')[0].rpartition('_')[0]}: {line.rpartition(', ')[2]}" for line in lines))

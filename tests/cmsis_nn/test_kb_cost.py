@@ -75,10 +75,6 @@ def test_the_sample_is_predicted(release: str, isa: Isa) -> None:
     check(errors, REACHED)
 
 
-def test_the_sample_is_small_enough_to_keep() -> None:
-    assert SAMPLE.stat().st_size <= 100_000
-
-
 @cache
 def left_out(name: str) -> tuple[tuple[fit_cost.Row, float | None], ...]:
     """Every row of a build with what is predicted by fits to rows of other shapes."""

@@ -9,6 +9,7 @@ from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.goldens import Told
 from support.linter import target_of
 
 LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")
@@ -201,6 +202,5 @@ def test_a_refusal_names_the_one_condition_that_fails(call: KernelCall, reason: 
     assert taken(call, "m4").reason == reason
 
 
-def test_another_release_is_no_matter_of_sizes() -> None:
-    reason = "not in CMSIS-NN 7.0.0: the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0"
-    assert taken(pool("avgpool_q7", 25, 5), "m4", "7.0.0").reason == reason
+def test_another_release_is_no_matter_of_sizes(told: Told) -> None:
+    told(taken(pool("avgpool_q7", 25, 5), "m4", "7.0.0").reason)

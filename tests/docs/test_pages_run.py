@@ -96,7 +96,7 @@ def test_a_page_is_run_as_it_is_read(tmp_path: Path) -> None:
 
 def test_an_output_that_differs_is_told_and_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [told] = run(tmp_path, "wrong", PAGE.replace("{first}", "8"))
-    assert "--- wrong.md has\n8\n80\n--- it prints\n7\n80\n" in told
+    assert told.endswith("has\n8\n80\n--- it prints\n7\n80\n")
     monkeypatch.setenv("UPDATE_DOCS", "1")
     run(tmp_path, "renewed", PAGE.replace("{first}", "8"))
     assert (tmp_path / "renewed.md").read_text(encoding="utf-8") == PAGE.replace("{first}", "7")
@@ -140,7 +140,8 @@ def test_the_lowest_versions_are_the_same_everywhere() -> None:
     assert len(rows) >= 4
     assert {names.get(name, name): version for name, version in rows}.items() <= lowest.items()
     readme = " ".join((paths.ROOT / "README.md").read_text().split())
-    assert f"onnx {onnx}, ONNX Runtime {runtime} and NumPy {numpy}, or newer" in readme
+    for needed in (f"onnx {onnx}", f"ONNX Runtime {runtime}", f"NumPy {numpy}"):
+        assert f"{needed}, " in readme or f"{needed} and" in readme
     for text in (readme, (paths.ROOT / "docs/index.md").read_text(), (paths.ROOT / "docs/tutorial.md").read_text()):
         assert f"Python {python} or" in text
     job = (paths.ROOT / ".github/workflows/tests.yml").read_text().partition("\n  minimum-versions:\n")[2]

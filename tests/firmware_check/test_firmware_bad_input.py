@@ -36,8 +36,9 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return output.err
 
 
-def test_no_such_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "none.onnx" in said(capsys, str(tmp_path / "none.onnx"))
+@pytest.mark.parametrize("name", ["none.onnx", "two\nlines.onnx"])
+def test_no_such_file(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert name.replace("\n", r"\n") in said(capsys, str(tmp_path / name))
 
 
 def test_not_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -51,15 +52,19 @@ def test_open_sizes(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: To
     told(text)
 
 
-def test_nothing_for_cmsis_nn(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
+@pytest.mark.parametrize("operator", ["Erf", "Identity"])
+def test_nothing_for_cmsis_nn(operator: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
+    """The file is named that was given, and not that which it was quantized into."""
     from onnx import helper
 
-    model = models.save(tmp_path, "erf", [helper.make_node("Erf", ["x"], ["y"])], ([1, 4], [1, 4]), {})
+    model = models.save(tmp_path, "same", [helper.make_node(operator, ["x"], ["y"])], ([1, 4], [1, 4]), {})
     told(said(capsys, model))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_weights_that_are_no_numbers(value: float, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_weights_that_are_no_numbers(
+    value: float, capfd: pytest.CaptureFixture[str], tmp_path: Path, told: Told
+) -> None:
     """In one line: the quantizer's warnings are left out. A float model, and a bias whose stored scale is no number."""
     weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
     weights["w"][0, 0, 0, 0] = value
@@ -74,7 +79,7 @@ def test_weights_that_are_no_numbers(value: float, capfd: pytest.CaptureFixture[
         if tensor.name == scale:
             tensor.CopyFrom(numpy_helper.from_array(np.full_like(numpy_helper.to_array(tensor), value), scale))
     onnx.save(stored, tmp_path / "stored.onnx")
-    assert "its bias is infinite or no number" in said(capfd, str(tmp_path / "stored.onnx"))
+    told(said(capfd, str(tmp_path / "stored.onnx")))
 
 
 def test_no_library_in_the_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
@@ -82,12 +87,9 @@ def test_no_library_in_the_folder(capsys: pytest.CaptureFixture[str], tmp_path: 
     told(text)
 
 
-def test_a_cpu_without_a_board(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
-    told(said(capsys, models.residual(tmp_path), "--target", "cortex-m85"))
-
-
-def test_an_unknown_cpu(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
-    told(said(capsys, models.residual(tmp_path), "--target", "z80"))
+@pytest.mark.parametrize("cpu", ["cortex-m85", "z80"])
+def test_a_cpu_without_a_board(cpu: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
+    told(said(capsys, models.residual(tmp_path), "--target", cpu))
 
 
 def test_strict_without_a_second_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -112,14 +114,19 @@ def test_calibration_data_that_does_not_fit(capsys: pytest.CaptureFixture[str], 
     ("name", "package"), [("arm-none-eabi-gcc", "gcc-arm-none-eabi"), ("qemu-system-arm", "qemu-system-arm")]
 )
 def test_missing_tools(
-    name: str, package: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    package: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told: Told,
 ) -> None:
     if package == "qemu-system-arm" and not shutil.which("arm-none-eabi-gcc"):
         pytest.skip("arm-none-eabi-gcc is not on the PATH")
     which = shutil.which
     monkeypatch.setattr("firmware_check.toolchain.shutil.which", lambda tool: None if tool == name else which(tool))
     text = said(capsys, models.residual(tmp_path))
-    assert f"{name} is not on the PATH; install it (Debian, Ubuntu: apt-get install {package})" in text
+    told(text)
 
 
 @pytest.mark.parametrize(
@@ -221,26 +228,12 @@ def test_weights_in_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str],
     assert "weights.bin" in text
 
 
-def test_the_message_names_the_file_that_was_given(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told
-) -> None:
-    """Not that which it was quantized into."""
-    from onnx import helper
-
-    model = models.save(tmp_path, "same", [helper.make_node("Identity", ["x"], ["y"])], ([1, 4], [1, 4]), {})
-    told(said(capsys, model))
-
-
 def test_calibration_of_a_model_that_is_quantized_already(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told
 ) -> None:
     path = quantized(tmp_path, lambda _model: None)
     text = said(capsys, path, "--calibration", str(tmp_path))
     told(text)
-
-
-def test_an_error_stays_on_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "two\\nlines" in said(capsys, str(tmp_path / "two\nlines.onnx"))
 
 
 def test_a_plot_on_standard_output(capsys: pytest.CaptureFixture[str], tmp_path: Path, told: Told) -> None:
@@ -296,18 +289,20 @@ def test_an_operator_that_the_model_defines_itself_is_not_foreign(tmp_path: Path
 
 
 @pytest.mark.parametrize("images", ["0", "-3"])
-def test_mnist_of_no_images(images: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mnist_of_no_images(
+    images: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
     import mnist_firmware
 
     monkeypatch.setattr("sys.argv", ["mnist_firmware", "m.onnx", "images", "labels", "--images", images])
     with pytest.raises(SystemExit) as ended:
         mnist_firmware.main()
     assert ended.value.code == 2
-    assert f"--images: '{images}' is not a whole number from 1 on" in capsys.readouterr().err
+    told(capsys.readouterr().err)
 
 
 def test_mnist_with_a_model_that_is_quantized_already(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     import mnist_firmware
 
@@ -318,4 +313,4 @@ def test_mnist_with_a_model_that_is_quantized_already(
     files = [str(tmp_path / name) for name in ("images", "labels")]
     monkeypatch.setattr("sys.argv", ["mnist_firmware", path, *files, "--images", "1"])
     assert mnist_firmware.main() == 2
-    assert capsys.readouterr().err == f"mnist_firmware: {path}: quantized already; a float model is expected\n"
+    told(capsys.readouterr().err)

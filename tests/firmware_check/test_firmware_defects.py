@@ -57,10 +57,11 @@ def step(form: str = "convolve", call: KernelCall | None = PADDED, **more: objec
     return Step("layer", "Conv", form, (values[0],), values[1], call, **more)  # type: ignore[arg-type]
 
 
-def test_a_predicted_defect_that_occurs_has_the_code_of_the_linters_rule() -> None:
+def test_a_predicted_defect_that_occurs_has_the_code_of_the_linters_rule(told: Told) -> None:
     predicted = route(PADDED, M4)
     ((code, text),) = known_defects(predicted, Trouble(0, ("5 of 9 values wrong",), ()))
-    assert (code, text) == ("CNN302", "5 of 9 values wrong; a known defect of this release: dw-3x3-padding-after")
+    assert code == "CNN302"
+    told(text)
     assert list(unseen(predicted, Trouble(0, ("5 of 9 values wrong",), ()), M4)) == []
 
 
@@ -202,14 +203,15 @@ def test_a_flagged_layer_of_a_tflite_model_that_did_not_run_is_told(tmp_path: Pa
     assert flagged_layers(model, M4, {"another"}) == ()
 
 
-def test_a_flagged_layer_that_did_not_run_is_told(tmp_path: Path) -> None:
+def test_a_flagged_layer_that_did_not_run_is_told(tmp_path: Path, told: Told) -> None:
     path = models.right_padding(tmp_path)
     model = opened(str(path), load(path))
     label = model.graph.nodes[0].label
     unseen_layers = flagged_layers(model, M4, {label})
     assert unseen_layers == ((label, "dw-3x3-padding-after"),)
     check = replace(checked("gcc 12.2.1"), unseen=unseen_layers)
-    assert (check.agrees, check.right, check.verdict) == (True, False, "agrees, but a flagged layer did not run")
+    assert (check.agrees, check.right) == (True, False)
+    told(check.verdict)
 
 
 def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes(told: Told) -> None:
@@ -223,7 +225,7 @@ def test_layers_that_run_apart_share_a_firmware_as_far_as_flash_goes(told: Told)
 
 
 def test_a_long_run_says_how_many_layers_ran(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: Told
 ) -> None:
     clock = [100.0]
     monkeypatch.setattr(options.time, "monotonic", lambda: clock[0])
@@ -232,8 +234,7 @@ def test_a_long_run_says_how_many_layers_ran(
         clock[0] = 100.0 + seconds
         for build in ("traced", "plain"):
             shown.ran(Path(build), count)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"firmware_check: m.onnx on cortex-m4: {count} of 8 layers ran" for count in (2, 6)]
+    told(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -252,18 +253,17 @@ def test_instructions_are_judged_with_the_version_of_gcc_that_they_were_measured
     assert not judges_costs(CLANG)
 
 
-@pytest.mark.parametrize(("version", "told"), [("12.2.1", True), ("13.2.1", False)])
+@pytest.mark.parametrize(("version", "wrong"), [("12.2.1", True), ("13.2.1", False)])
 def test_the_version_of_gcc_decides_what_it_makes_wrong(
-    version: str, told: bool, monkeypatch: pytest.MonkeyPatch
+    version: str, wrong: bool, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     monkeypatch.setattr(compilers, "version_of", lambda _: f"arm-none-eabi-gcc {version}")
     bench = Bench(board_named("cortex-m55"), replace(open_library(""), release="7.0.0"))
     narrow = KernelCall("depthwise_s4", Dims(1, 6, 6, 8), Dims(1, 3, 3, 8), Dims(1, 4, 4, 8), ch_mult=1)
-    assert [hazard.id for hazard in route(narrow, bench.target).hazards] == ["dw-s4-opt-gcc-predicate"] * told
+    assert [hazard.id for hazard in route(narrow, bench.target).hazards] == ["dw-s4-opt-gcc-predicate"] * wrong
     assert route(narrow, replace(bench, compiler=CLANG).target).hazards == ()
     observed = Observed((Traced("arm_nn_softmax_common_s8", 0, 1, 0),), (), "")
-    said = _remarks(replace(step(), function="arm_softmax_s8"), bench, None, observed)
-    assert ["leaves its MVE softmax out" in text for text in said] == [True] * told
+    told(_remarks(replace(step(), function="arm_softmax_s8"), bench, None, observed))
 
 
 def test_a_defect_that_a_version_may_have_is_no_failed_prediction() -> None:
@@ -278,15 +278,12 @@ def test_a_compiler_that_is_unknown_is_said() -> None:
         compiler_named("icc")
 
 
-def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_path: Path) -> None:
+def test_a_model_too_large_for_any_board_is_refused_before_it_is_quantized(tmp_path: Path, told: Told) -> None:
     dense = helper.make_node("Gemm", ["x", "w"], ["y"], name="dense")
     model = models.save(tmp_path, "huge", [dense], ([1, 3000], [1, 1600]), {"w": np.zeros((3000, 1600))})
     done = check(model, "--target", "cortex-m4")
     assert done.returncode == 2
-    said = (
-        "the model does not fit the board: its weights take 4,800,000 bytes; cortex-m4's board has 4,194,304 of flash"
-    )
-    assert said in done.stderr
+    told(done.stderr)
 
 
 def repaired(folder: Path) -> str:
@@ -309,11 +306,11 @@ def test_a_defect_that_a_change_repairs_is_told_as_repaired(tmp_path: Path) -> N
     (comparison,) = report["comparisons"]
     assert comparison["verdict"] == "repaired"
     assert comparison["disagreements"] == []
-    assert [check["verdict"] for check in report["checks"]] == ["agrees, and is defective", "agrees"]
+    assert [(check["agrees"], check["right"]) for check in report["checks"]] == [(True, False), (True, True)]
 
 
 @needs_firmware
-def test_a_bias_along_another_axis_is_one_line_or_read_leniently(tmp_path: Path) -> None:
+def test_a_bias_along_another_axis_is_one_line_or_read_leniently(tmp_path: Path, told: Told) -> None:
     from onnxruntime.quantization import QuantType
 
     model = models.save(
@@ -331,12 +328,12 @@ def test_a_bias_along_another_axis_is_one_line_or_read_leniently(tmp_path: Path)
     done = check(path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "axis 3), which ONNX Runtime refuses; --lenient reads them along their own" in done.stderr
+    told(done.stderr)
     assert data(path, "--lenient")["checks"][0]["agrees"]
 
 
 @needs_firmware
-def test_float_weights_between_quantized_activations_come_with_advice(tmp_path: Path) -> None:
+def test_float_weights_between_quantized_activations_come_with_advice(tmp_path: Path, told: Told) -> None:
     from onnxruntime.quantization import QuantType
 
     path = more.quantized(models.one_dimensional(tmp_path), tmp_path, activation_type=QuantType.QInt8)
@@ -351,4 +348,4 @@ def test_float_weights_between_quantized_activations_come_with_advice(tmp_path: 
     onnx.save(file, path)
     done = check(path)
     assert done.returncode == 2
-    assert "quantize them too, to int8 with a scale for each output channel" in done.stderr
+    told(done.stderr)

@@ -22,6 +22,7 @@ from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import check, needs_firmware
+from support.goldens import Told
 from support.linter import target_of
 
 WRAPPER = "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c"
@@ -46,13 +47,13 @@ def test_every_cited_line_of_a_wrapper_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changed", ["output_dims->w % 8 == 0 && input_dims->c > 3", "output_dims->w % 8 == 0"], ids=["argument", "number"]
 )
-def test_a_changed_condition_is_named_with_the_row_to_mend(changed: str, tmp_path: Path) -> None:
+def test_a_changed_condition_is_named_with_the_row_to_mend(changed: str, tmp_path: Path, told: Told) -> None:
     library = carried(tmp_path)
     path = library.root / WRAPPER
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("output_dims->w % 4 == 0", changed), encoding="utf-8")
     (said,) = drifts(library)
-    assert said.startswith(f"{WRAPPER}:94 arm_convolve_wrapper_s8: the branch to arm_convolve_1_x_n_s8 changed: ")
+    told(said)
     assert said.endswith("mend routes/convolve_s8: arm_convolve_1_x_n_s8")
 
 
@@ -62,10 +63,10 @@ def test_a_statement_that_moved_is_found_again(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").split("\n")
     path.write_text("\n".join([*lines[:93], "", "", *lines[93:]]), encoding="utf-8")
     said = drifts(library)
-    assert any("the statement moved to line 96" in text for text in said)
+    assert any("moved to line 96" in text for text in said)
 
 
-def test_a_new_branch_is_named_though_no_line_moved(tmp_path: Path) -> None:
+def test_a_new_branch_is_named_though_no_line_moved(tmp_path: Path, told: Told) -> None:
     library = carried(tmp_path)
     path = library.root / WRAPPER
     text = path.read_text(encoding="utf-8")
@@ -73,9 +74,7 @@ def test_a_new_branch_is_named_though_no_line_moved(tmp_path: Path) -> None:
     early = " if (filter_dims->h == 7) { return arm_convolve_7x7_s8(ctx, conv_params); }"
     path.write_text(text[:position] + early + text[position:], encoding="utf-8")
     (said,) = drifts(library)
-    assert said == (
-        f"{WRAPPER} arm_convolve_wrapper_s8: it calls arm_convolve_7x7_s8, which no row has; mend routes/convolve_s8"
-    )
+    told(said)
 
 
 def test_functions_of_several_builds_and_macros_have_all_their_lines() -> None:
@@ -212,15 +211,14 @@ def test_every_hazard_is_seen_in_every_release_with_both_compilers_or_has_a_reas
         assert not [branch for branch in run.branches if branch.unlike]
 
 
-def test_words_on_evidence_follow_the_recorded_results() -> None:
-    row = hazard("conv-1xn-narrow-output-refused")
-    seen = "seen on an emulated Cortex-M55 with CMSIS-NN 5.0.0"
-    assert evidence(row, "5.0.0") == f"{seen}; reported upstream (issue 109)"
-    old = evidence(hazard("conv-1x1-fast-padding-after"), "cmsis5-5.9.0")
-    assert old.endswith("7.0.0 and main; read in the source for cmsis5-5.9.0")
-    assert evidence(hazard("conv-dilation-ignored"), "cmsis5-5.8.0") == "read in the source"
-    legacy = evidence(hazard("convolve-hwc-q7-fast-sizes-dsp"), "cmsis5-5.9.0")
-    assert legacy == "seen on an emulated Cortex-M4 with CMSIS-NN cmsis5-5.9.0"
+def test_words_on_evidence_follow_the_recorded_results(told: Told) -> None:
+    asked = (
+        ("conv-1xn-narrow-output-refused", "5.0.0"),
+        ("conv-1x1-fast-padding-after", "cmsis5-5.9.0"),
+        ("conv-dilation-ignored", "cmsis5-5.8.0"),
+        ("convolve-hwc-q7-fast-sizes-dsp", "cmsis5-5.9.0"),
+    )
+    told(evidence(hazard(name), release) for name, release in asked)
 
 
 def test_a_run_takes_the_place_of_an_older_one(tmp_path: Path) -> None:

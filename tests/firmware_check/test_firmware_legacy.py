@@ -21,6 +21,7 @@ from firmware_check.legacy.legacy_call import arguments, legacy_step, step_with
 from firmware_check.options import board_named
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING
+from support.goldens import Told
 from support.linter import target_of
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_5", "")
@@ -103,15 +104,17 @@ def test_another_folder_is_none(tmp_path: Path) -> None:
         open_cmsis_5(tree(tmp_path, newer))
 
 
-def test_lines_of_cmsis_5_are_held_against_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_of_cmsis_5_are_held_against_the_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told
+) -> None:
     folder = tree(tmp_path, "arm_status arm_convolve_HWC_q7_fast(void);")
     assert main(["sources", "--cmsis-nn", folder]) == 1
     said = capsys.readouterr().out
     file = "Source/ConvolutionFunctions/arm_convolve_HWC_q7_RGB.c"
     rgb = [line.partition("; mend")[0] for line in said.splitlines() if file in line]
-    assert f"{file}:235 arm_convolve_HWC_q7_RGB: the statement moved to line 106" in rgb
+    assert any(line.startswith(f"{file}:235 ") and line.endswith("moved to line 106") for line in rgb)
     assert not any(f"{file}:106 " in line for line in rgb), "the check for DSP stands where the row says"
-    assert "arm_convolve_HWC_q7_fast.c:122 arm_convolve_HWC_q7_fast: there is no such file" in said
+    told(said)
 
 
 @pytest.mark.skipif(not FOLDER, reason="ONNXLINT_CMSIS_5 names no checkout of CMSIS 5")

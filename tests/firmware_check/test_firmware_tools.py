@@ -13,21 +13,15 @@ from pathlib import Path
 
 import pytest
 
-import example_models as models
 from firmware_check.errors import FirmwareError
 from firmware_check.toolchain import Processes, cache_folder
 from support import paths
+from support.firmware_models import one_layer
 from support.firmware_runs import broken_library, check, needs_firmware, running
 from support.goldens import Told
 from support.signals import heeding
 
 ENDLESS = 'for (;;) { __asm__ volatile(""); }'
-
-
-def one_layer(folder: Path) -> str:
-    """A model of one convolution."""
-    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
-    return models.save(folder, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
 
 
 def instead_of(tool: str, script: str, folder: Path) -> dict[str, str]:
@@ -71,12 +65,12 @@ def test_a_broken_tool_is_said_in_one_line(tool: str, script: str, said: str, tm
 
 
 @needs_firmware
-def test_a_compiler_that_the_system_cannot_start_is_said(tmp_path: Path) -> None:
+def test_a_compiler_that_the_system_cannot_start_is_said(tmp_path: Path, told: Told) -> None:
     env = instead_of("arm-none-eabi-gcc", "", tmp_path)
     (tmp_path / "bin" / "arm-none-eabi-gcc").write_bytes(b"\x7fELF nonsense")
     done = check(one_layer(tmp_path), env=env)
     assert done.returncode == 2
-    assert "arm-none-eabi-gcc --version cannot be started: " in done.stderr
+    told(done.stderr)
 
 
 @pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
@@ -159,7 +153,7 @@ def test_a_signal_ends_a_compiler_that_hangs(name: str, tmp_path: Path) -> None:
         time.sleep(0.05)
     process.send_signal(getattr(signal, name))
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (2, f"firmware_check: ended by {name}\n")
+    assert (process.returncode, said.split()[-3:]) == (2, ["ended", "by", name])
     assert not running(compiling)
     assert not list(tmp_path.glob("firmware_check-*"))
     assert not list((tmp_path / "cache").rglob("*.tmp"))
@@ -205,25 +199,23 @@ def test_closed_streams_end_in_the_usual_exit_code(streams: str, arguments: tupl
 
 @needs_firmware
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
+def test_a_full_disk_is_said(tmp_path: Path, told: Told) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
             [sys.executable, "-m", "firmware_check", one_layer(tmp_path)], cwd=tmp_path, check=False, text=True,
             env={**os.environ, "PYTHONPATH": str(paths.ROOT)}, stdout=full, stderr=subprocess.PIPE,
         )  # fmt: skip
-    assert (done.returncode, done.stderr) == (2, "firmware_check: standard output: No space left on device\n")
+    assert done.returncode == 2
+    told(done.stderr)
 
 
 @needs_firmware
-def test_the_report_begins_with_the_library_and_ends_with_the_linters_default(tmp_path: Path) -> None:
+def test_the_report_begins_with_the_library_and_ends_with_the_linters_default(tmp_path: Path, told: Told) -> None:
     path = tmp_path / "report.json"
     done = check(one_layer(tmp_path), "--json", str(path), "--markdown", str(tmp_path / "report.md"))
     first, *_, last = done.stdout.splitlines()
-    assert first == "proven here: CMSIS-NN 4.0.0, the part of it in the PyPI package bakenn"
-    assert "on cortex-m4: in the linter's default, CMSIS-NN 7.0.0, " in last
-    assert last.endswith(
-        "onnxlint-cmsis --release 4.0.0 judges what was proven here, --cmsis-nn DIR proves another release"
-    )
+    told(first)
+    told(last)
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["cmsis_nn"] == {"release": "4.0.0", "from": "bakenn"}
     assert report["checks"][0]["otherwise_in_default_release"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 
@@ -137,8 +138,7 @@ def test_exit_codes_of_fix_only_and_exit_non_zero_on_fix(folder):
 def test_what_is_no_model_exits_with_2_even_where_no_rule_asks_for_a_fix(folder, option, name):
     done = run(folder, option, "--unfixable", "CNN", name)
     assert done.returncode == 2
-    assert "left as it is" not in text(done)
-    assert f"{name}: UNKNOWN on cortex-m0, cortex-m4, cortex-m55: CNN00" in text(done)
+    assert re.search(rf"^{name}: UNKNOWN on .*: CNN00", text(done), re.MULTILINE)
 
 
 @pytest.mark.parametrize("option", ["--diff", "--fix-only"])

@@ -132,12 +132,12 @@ def test_what_the_baseline_has_is_not_fixed(folder, told):
     assert "CNN091" not in text(run(folder, *argv))
 
 
-def test_what_the_baseline_does_not_have_is_fixed(folder):
+def test_what_the_baseline_does_not_have_is_fixed(folder, told):
     argv = (*M4, *baseline(folder, *M4, "--ignore", "CNN201", "both.onnx"))
     assert changes(folder, "both.onnx", *argv) == [(3, 4)]
     done = run(folder, "--fix", *argv, "both.onnx")
     assert done.returncode == 0, text(done)
-    assert "the baseline has 1 CNN202" not in text(done)
+    told(text(done))
 
 
 def test_a_baseline_of_one_file_protects_no_other(folder):

@@ -140,7 +140,7 @@ def test_what_is_in_a_loop_is_told_and_neither_found_nor_fixed(tmp_path):
     argv = (*M4, "--fix-policy", "align", "m.onnx")
     assert "in_first" not in text(run(tmp_path, *argv, "--select", "CNN2"))
     shown = text(run(tmp_path, "--diff", *argv))
-    assert f"    left     6 -> 8 not done: {LOOP}: 'in_first', 'in_last'" in shown
+    assert f"{LOOP}: 'in_first', 'in_last'" in shown
     done = run(tmp_path, "--diff", "--output-format", "json", *argv)
     assert json.loads(text(done))["files"][0]["fix"]["left"] == [
         {"have": 6, "want": 8, "layers": ["in_first", "in_last"], "reason": LOOP}
@@ -268,7 +268,7 @@ def test_the_budget_is_named_as_the_reason_with_the_bytes_that_are_enough(monkey
     told(result.reason)
     needed = int(result.reason.rpartition(": ")[2].removesuffix(" bytes").replace(",", ""))
     assert result.left
-    assert all("fix-budget-bytes 0 does not allow it: " in class_left.reason for class_left in result.left)
+    assert all("fix-budget-bytes 0" in class_left.reason for class_left in result.left)
     enough = fixed(build(), fix_policy=policy, fix_budget_bytes=needed).result
     assert enough.changed
     assert sum(tensor.new_bytes - tensor.old_bytes for tensor in enough.tensors) == needed

@@ -34,7 +34,7 @@ def test_missing_file(tmp_path):
     assert "No such file" in error.message
 
 
-def test_file_without_permission(tmp_path, monkeypatch):
+def test_file_without_permission(tmp_path, monkeypatch, told):
     path = tmp_path / "m.onnx"
     path.write_bytes(b"x")
 
@@ -43,7 +43,8 @@ def test_file_without_permission(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(path), "open", refuse_to_open)
     error = refuse(path)
-    assert (error.kind, error.message) == ("unreadable", "cannot be read: Permission denied")
+    assert error.kind == "unreadable"
+    told(error.message)
 
 
 def test_folder(tmp_path):

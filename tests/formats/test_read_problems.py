@@ -28,12 +28,9 @@ def test_two_nodes_make_one_value(told):
     told(problem_of([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
-def test_nodes_of_one_name_are_told_once():
+def test_nodes_of_one_name_are_told_once(told):
     nodes = [relu("x", "a", "c"), relu("a", "b", "d"), relu("b", "e", "c"), relu("e", "y", "d")]
-    expected = (
-        "2 nodes are named `c`: Relu#0, Relu#2 (1 more names are given twice); a name is given once, or not at all"
-    )
-    assert problem_of(nodes) == expected
+    told(problem_of(nodes))
 
 
 def test_nodes_without_names_share_none():
@@ -71,10 +68,7 @@ def test_a_cycle():
     problem = problem_of(
         [helper.make_node("Add", ["x", "b"], ["a"], name="n1"), relu("a", "b", "n2"), relu("b", "y", "n3")]
     )
-    assert problem in (
-        "n1: is part of a cycle: n1 -> n2 -> n1; a graph has none",
-        "n2: is part of a cycle: n2 -> n1 -> n2; a graph has none",
-    )
+    assert "n1 -> n2 -> n1;" in problem or "n2 -> n1 -> n2;" in problem
 
 
 def test_a_node_that_reads_itself(told):

@@ -89,7 +89,7 @@ def test_a_model_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str])
 )
 def test_a_figure_that_grows_too_much_fails(capsys: pytest.CaptureFixture[str], limits: str, code: int) -> None:
     status, out, _ = compare(capsys, "small.onnx", "big.onnx", "--fail-on-increase", limits)
-    assert (status, ": more than --fail-on-increase allows" in out) == (code, bool(code))
+    assert (status, "--fail-on-increase allows" in out) == (code, bool(code))
     assert compare(capsys, "big.onnx", "small.onnx", "--fail-on-increase", limits)[0] == 0
 
 

@@ -385,7 +385,7 @@ def test_a_reference_kernel_is_asked_about_types_and_ranks(what, model, op, refu
     """The table of reference kernels answers for the operator that an ONNX operator becomes."""
     (layer,) = judged(model(), "tflm")
     assert layer.verdict is REFUSED, what
-    assert f"its kernel of {op}," in layer.reason
+    assert f"kernel of {op}," in layer.reason
     assert refusal in layer.reason
     (remark,) = (remark for remark in analysed(model(), runtime_of("tflm")).remarks if remark.kind == "refused")
     told(remark.message)
@@ -573,7 +573,7 @@ def test_no_advice_about_scales_where_the_runtime_takes_another_operator():
 def test_every_condition_of_tvm_is_about_a_pattern_or_says_that_there_is_none():
     assert tuple(dict.fromkeys(op for pattern in PATTERNS if pattern.functions for op in pattern.ops)) == PARTITIONED
     for row in conditions_of("tvm"):
-        assert set(row.ops) <= set(PARTITIONED) or row.reason.startswith("a mean over a plane has no pattern")
+        assert set(row.ops) <= set(PARTITIONED) or "has no pattern" in row.reason
 
 
 @pytest.mark.parametrize("runtime", ["executorch", "tvm"])

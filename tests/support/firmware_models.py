@@ -13,6 +13,12 @@ from onnx import helper, numpy_helper
 import example_models as models
 
 
+def one_layer(folder: Path) -> str:
+    """A model of one convolution."""
+    weights = models.with_biases({"w": models.filters(4, 3, 2, 2)})
+    return models.save(folder, "one", [models.conv("x", "w", "y")], ([1, 3, 4, 4], [1, 4, 3, 3]), weights)
+
+
 def quantized(path: str, folder: Path, **options: Any) -> str:
     """A float model of one input as ONNX Runtime quantizes it."""
     from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static

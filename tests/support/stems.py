@@ -5,9 +5,10 @@ from __future__ import annotations
 from support.dims_graphs import Builder
 
 
-def stem(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:
+def stem(channels: int = 6, opset: int = 17, size: int = 4) -> tuple[Builder, str]:
+    """A model that starts with a convolution `stem` from 3 to that many channels."""
     build = Builder(opset)
-    return build, build.conv(build.input("x", 1, 3, 4, 4), 3, channels, name="stem")
+    return build, build.conv(build.input("x", 1, 3, size, size), 3, channels, name="stem")
 
 
 def dense(channels: int = 6, opset: int = 17) -> tuple[Builder, str]:

@@ -68,11 +68,11 @@ def test_no_uint8_is_left_and_the_outputs_stay(between, weights):
     assert fixed(data).model is None
 
 
-def test_what_onnx_runtime_itself_computes_otherwise_in_int8_stays():
+def test_what_onnx_runtime_itself_computes_otherwise_in_int8_stays(told):
     """Its average pool of integers rounds what lies between two of them by their sign."""
     result, data = fixed(model("t = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(c, s, z, s, z)"))
     assert data is None
-    assert "output `y` differs by 0.05" in result.reason
+    told(result.reason)
 
 
 def test_an_unread_concat_that_split_groups_leaves_becomes_int8_in_the_same_run():

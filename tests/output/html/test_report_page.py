@@ -178,12 +178,11 @@ def test_connections_see_through_nodes_that_compute_nothing(tmp_path: Path) -> N
     )
 
 
-def test_before_and_after_stand_side_by_side(net: Path, tmp_path: Path) -> None:
+def test_before_and_after_stand_side_by_side(net: Path, tmp_path: Path, told: Told) -> None:
     bigger = write_model(tmp_path / "bigger.onnx", NET.replace("10, ", "12, ").replace(", 10", ", 12"))
     page = written_report(bigger, "--against", str(net), "--target", "cortex-m4")
     shown = "".join(check(page).texts)
-    assert f"Before: {net}. After: {bigger}." in shown
-    assert "Layers that changed: 4" in shown
+    told(shown)
     assert "Findings gone" in shown
 
 
