@@ -35,13 +35,14 @@ def steps() -> dict[str, dict[str, Any]]:
 
 
 class Workflow:
-    """A repository with one commit, a changed model, and the files that a runner gives its steps."""
+    """A repository with one commit of models, and the files that a runner gives its steps."""
 
-    def __init__(self, folder: Path, name: str = "model name.onnx") -> None:
+    def __init__(self, folder: Path, *names: str) -> None:
         self.folder = folder
         self.output, self.summary = folder / "output", folder / "summary"
         (folder / "repository").mkdir()
-        self.model = folder / "repository" / name
+        self.models = [folder / "repository" / name for name in names or ("model name.onnx",)]
+        self.model = self.models[0]
         self.put(4)
         for words in (
             ["init", "-q"],
@@ -52,7 +53,9 @@ class Workflow:
         self.base = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.model.parent, text=True).strip()
 
     def put(self, channels: int) -> None:
-        self.model.write_bytes(text(MODEL.format(c=channels)).SerializeToString())
+        """Write the models, with that many channels inside."""
+        for model in self.models:
+            model.write_bytes(text(MODEL.format(c=channels)).SerializeToString())
 
     def run(self, name: str, **given: str) -> tuple[int, dict[str, str]]:
         """Run a step; its exit code and outputs."""
@@ -111,15 +114,20 @@ def test_inputs_of_several_lines_are_read_to_the_end(tmp_path: Path) -> None:
 
 @needs_tools
 @needs_command
-@pytest.mark.parametrize("name", ["--color=x.onnx", "-v.onnx", "a;touch b.onnx", "$(touch b).onnx", "::error::.onnx"])
-def test_no_name_of_a_model_is_an_option_or_a_command(tmp_path: Path, name: str) -> None:
-    workflow = Workflow(tmp_path, name)
+def test_no_name_of_a_model_is_an_option_or_a_command(tmp_path: Path) -> None:
+    plain, parted = ("--color=x.onnx", "-v.onnx", "::error::.onnx"), ("a;touch b.onnx", "$(touch b).onnx")
+    workflow = Workflow(tmp_path, *plain, *parted)
     workflow.put(8)
     options, sarif = "--isolated --target cortex-m4", tmp_path / "out.sarif"
-    code, linted = workflow.run("Lint", PATHS=name, OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
-    assert (code, linted["code"]) == (0, "2" if " " in name else "0")  # a space parts two paths
+    for names, expected in ((plain, "0"), (parted, "2")):  # a space parts two paths
+        code, linted = workflow.run("Lint", PATHS="\n".join(names), OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
+        assert (code, linted["code"]) == (0, expected)
+        if names is plain:
+            (run,) = json.loads(sarif.read_text())["runs"]
+            assert len(run["artifacts"]) == len(plain)
     code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
     assert (code, compared["code"]) == (0, "1")
+    assert workflow.summary.read_text().count("over the limit") == len(workflow.models)
     assert not list(workflow.model.parent.glob("b*"))
 
 

@@ -54,22 +54,16 @@ def unix_socket(path):
 
 
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
-@pytest.mark.parametrize("make", [pipe, endless_device, empty_device, unix_socket])
-def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, make, mode, told):
-    make(tmp_path / "x.onnx")
+def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, mode, told):
+    makers = (pipe, endless_device, empty_device, unix_socket, Path.mkdir)
+    names = [f"{number}.onnx" for number in range(len(makers))]
+    for name, make in zip(names, makers, strict=True):
+        make(tmp_path / name)
     (tmp_path / "other.onnx").write_bytes(nothing())
-    done = at_once(tmp_path, *mode, "x.onnx", "other.onnx")
+    done = at_once(tmp_path, *mode, *names, "other.onnx")
     assert done.returncode == 2
     told(text(done))
     assert done.stderr == b""
-
-
-@pytest.mark.parametrize("mode", MODES, ids=" ".join)
-def test_a_folder_with_a_models_name_and_no_model_is_told(tmp_path, mode, told):
-    (tmp_path / "x.onnx").mkdir()
-    done = at_once(tmp_path, *mode, "x.onnx")
-    assert done.returncode == 2
-    told(text(done))
 
 
 def test_a_folder_with_a_models_name_and_models_in_it_is_searched(tmp_path):

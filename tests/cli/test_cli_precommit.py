@@ -59,14 +59,14 @@ def dead():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
 
 
-@pytest.fixture
-def project(tmp_path):
-    """A clone of the project as it is now."""
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A clone of the project as it is now; pre-commit's store beside it has one environment for all tests."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
-    clone = tmp_path / "project"
+    clone = tmp_path_factory.mktemp("pre-commit") / "project"
     for name in listed.stdout.split("\0"):
         if name and (ROOT / name).is_file() and not name.startswith(("tests/", "bench/")):
             (clone / name).parent.mkdir(parents=True, exist_ok=True)
@@ -113,18 +113,29 @@ def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "models").iterdir()}
 
 
-def try_repo(project, models, *files, hook="onnxlint-cmsis"):
-    """Run a hook on the files; PIP_FIND_LINKS and PIP_NO_INDEX of the caller decide where wheels come from."""
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(models.parent / "home"), "PYTHONPATH": ""}
+def configured(project, models):
+    """The user's repository with both hooks in its configuration."""
+    revision = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=project, text=True).strip()
+    hooks = [{"id": "onnxlint-cmsis"}, {"id": "onnxlint-cmsis-fix", "args": ["--target", "cortex-m4"]}]
+    config = {"repos": [{"repo": str(project), "rev": revision, "hooks": hooks}]}
+    (models / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    git(models, "add", "-A")
+
+
+def pre_commit(project, models, *argv):
+    """Run a hook; PIP_FIND_LINKS and PIP_NO_INDEX of the caller decide where wheels come from."""
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(project.parent / "home"), "PYTHONPATH": ""}
     return subprocess.run(
-        [sys.executable, "-m", "pre_commit", "try-repo", str(project), hook, "--files", *files],
+        [sys.executable, "-m", "pre_commit", "run", *argv],
         cwd=models, check=False, capture_output=True, text=True, env=environment,
     )  # fmt: skip
 
 
-def test_try_repo_lints_what_is_named_onnx_and_touches_nothing(project, models):
+def test_the_hook_lints_what_is_named_onnx_and_touches_nothing(project, models):
     before = digests(models)
-    done = try_repo(project, models, "models/good.onnx", "models/cut.onnx", "models/pointer.onnx", "README.md")
+    configured(project, models)
+    files = [f"models/{name}.onnx" for name in ("good", "cut", "pointer")]
+    done = pre_commit(project, models, "onnxlint-cmsis", "--files", *files, "README.md")
     report = done.stdout
     assert done.returncode == 1, done.stdout + done.stderr
     assert "exit code: 2" in report
@@ -137,32 +148,12 @@ def test_try_repo_lints_what_is_named_onnx_and_touches_nothing(project, models):
     assert digests(models) == before
 
 
-def test_try_repo_passes_a_good_model(project, models):
-    done = try_repo(project, models, "models/good.onnx")
+def test_the_hook_passes_a_good_model(project, models):
+    configured(project, models)
+    done = pre_commit(project, models, "onnxlint-cmsis", "--files", "models/good.onnx")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"onnxlint-cmsis\.+Passed", done.stdout)
     assert onnx.load(models / "models" / "good.onnx").graph.node[0].op_type == "MaxPool"
-
-
-def git_text(folder, *argv):
-    return subprocess.run(["git", *argv], cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-def configured(project, models):
-    """The user's repository with the fixing hook in its configuration, and an installed git hook."""
-    revision = git_text(project, "rev-parse", "HEAD").strip()
-    hook = {"id": "onnxlint-cmsis-fix", "args": ["--target", "cortex-m4"]}
-    config = {"repos": [{"repo": str(project), "rev": revision, "hooks": [hook]}]}
-    (models / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
-    git(models, "add", "-A")
-
-
-def pre_commit(models, *argv):
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(models.parent / "home"), "PYTHONPATH": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "pre_commit", "run", *argv],
-        cwd=models, check=False, capture_output=True, text=True, env=environment,
-    )  # fmt: skip
 
 
 def test_the_fixing_hook_fixes_fails_and_passes_the_second_time(project, models):
@@ -172,20 +163,21 @@ def test_the_fixing_hook_fixes_fails_and_passes_the_second_time(project, models)
     (models / "notes.txt").write_text("staged")
     configured(project, models)
     (models / "notes.txt").write_text("not staged")
-    first = pre_commit(models, "onnxlint-cmsis-fix")
+    first = pre_commit(project, models, "onnxlint-cmsis-fix")
     assert first.returncode == 1, first.stdout + first.stderr
+    assert "files were modified" in first.stdout
     assert "models/wide.onnx: fixed" in first.stdout
     fixed = model.read_bytes()
     assert len(fixed) < len(dead())
     assert (models / "notes.txt").read_text() == "not staged"
     git(models, "add", "models/wide.onnx")
-    second = pre_commit(models, "onnxlint-cmsis-fix")
+    second = pre_commit(project, models, "onnxlint-cmsis-fix")
     assert second.returncode == 0, second.stdout + second.stderr
     assert model.read_bytes() == fixed
 
     # staged: the fixed model; in the folder: another one. The hook sees the staged one and leaves the other.
     model.write_bytes(clean_model())
-    partial = pre_commit(models, "onnxlint-cmsis-fix")
+    partial = pre_commit(project, models, "onnxlint-cmsis-fix")
     assert partial.returncode == 0, partial.stdout + partial.stderr
     assert model.read_bytes() == clean_model()
 
@@ -193,7 +185,7 @@ def test_the_fixing_hook_fixes_fails_and_passes_the_second_time(project, models)
     model.write_bytes(dead())
     git(models, "add", "models/wide.onnx")
     model.write_bytes(clean_model())
-    conflict = pre_commit(models, "onnxlint-cmsis-fix")
+    conflict = pre_commit(project, models, "onnxlint-cmsis-fix")
     assert conflict.returncode == 1, conflict.stdout + conflict.stderr
     assert model.read_bytes() == clean_model()
     assert (

@@ -44,6 +44,7 @@ def test_file_without_permission(tmp_path, monkeypatch, told):
     monkeypatch.setattr(type(path), "open", refuse_to_open)
     error = refuse(path)
     assert error.kind == "unreadable"
+    monkeypatch.undo()
     told(error.message)
 
 
