@@ -253,7 +253,7 @@ def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:
     if not of:
         return f"{gains}, {finding.properties['bytes_added']:+,} bytes."
     if brief and finding.properties.get("fixable") and all(int(gain) > 0 for gain in saved.values()):
-        return f"--fix saves {gains.replace('-', '')} in all."
+        return f"--fix saves {gains.replace('-', '').replace(' predicted', '')} in all."
     return f"{'All that --fix changes' if finding.properties.get('fixable') else 'All such changes'}: {gains}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.findings import Effect
@@ -68,6 +68,8 @@ def not_analysed(targets: Iterable[Target], findings: Sequence[Finding]) -> tupl
 # A verdict as text, the same wherever one is shown.
 
 
+FAMILY = "cortex-"
+"""Stands before the first CPU of a line alone."""
 SHOWN = 3
 """Layers that a line names before it only counts."""
 IN_REFERENCE_CODE = " in reference code"
@@ -82,8 +84,9 @@ class VerdictLine(NamedTuple):
 
     @property
     def targets(self) -> str:
-        """`cortex-m0, cortex-m4`."""
-        return ", ".join(cpu_of(verdict.target) for verdict in self.verdicts)
+        """`cortex-m0, m4`."""
+        cpus = [cpu_of(verdict.target) for verdict in self.verdicts]
+        return ", ".join([*cpus[:1], *(cpu.removeprefix(FAMILY) for cpu in cpus[1:])])
 
     @property
     def word(self) -> str:
@@ -91,8 +94,11 @@ class VerdictLine(NamedTuple):
         first = self.verdicts[0]
         return f"{first.word} ({first.condition})" if first.condition else first.word
 
-    def reason(self, names: Mapping[str, str]) -> str:
-        """`'conv' and 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`."""
+    def reason(self, names: Mapping[str, str], below: Container[str] = ()) -> str:
+        """`'conv', 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`.
+
+        Layers are counted, not named, where findings of all codes in `below` name them.
+        """
         first = self.verdicts[0]
         if first.word == WORDS[Effect.REFERENCE]:
             return f"{len(first.layers)} of {first.every} layers{self._share()}"
@@ -101,7 +107,10 @@ class VerdictLine(NamedTuple):
         shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
         more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
         codes = ", ".join(first.codes)
-        return f"{', '.join(shown)}{more} ({codes})" if shown and codes else f"{', '.join(shown)}{more}" or codes
+        named = f"{', '.join(shown)}{more}"
+        if len(shown) > 1 and all(code in below for code in first.codes):
+            named = f"{len(first.layers)} layers"
+        return f"{named} ({codes})" if shown and codes else named or codes
 
     def _share(self) -> str:
         """`, 11 to 15 % of the instructions`; all and nothing are never rounded to."""
@@ -147,8 +156,8 @@ class VerdictLine(NamedTuple):
         number = self.verdicts[0].accepted
         return f"{number} finding{'s' if number > 1 else ''} accepted" if number else ""
 
-    def text(self, names: Mapping[str, str]) -> str:
-        """The whole line, without the file."""
+    def text(self, names: Mapping[str, str], below: Container[str] = ()) -> str:
+        """The whole line, without the file; `below` as in `reason`."""
         first = self.verdicts[0]
         figures: list[str] = []
         if first.flash is not None and first.word != WORDS[Effect.STOPS]:
@@ -156,7 +165,7 @@ class VerdictLine(NamedTuple):
             cost = self.cost if timed else f"{self.cost} instructions" if self.cost != "unknown" else "cost unknown"
             figures = [cost, f"arena {self.arena}", f"flash {self.flash} + code"]
             figures = [figure for figure in figures if not figure.startswith("arena unknown")]
-        parts = [self.reason(names), ", ".join(figures), self.accepted]
+        parts = [self.reason(names, below), ", ".join(figures), self.accepted]
         partly = IN_REFERENCE_CODE if first.word == WORDS[Effect.REFERENCE] else ""
         head = f"{first.word}{partly}{self.word.removeprefix(first.word)} on {self.targets}"
         return ": ".join(filter(None, (head, "; ".join(filter(None, parts)))))

@@ -11,6 +11,8 @@ from onnxlint_cmsis.output.plain import DO, paint, printable, wrapped
 from onnxlint_cmsis.output.run import said, statistics_lines, with_short_names
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
@@ -72,13 +74,13 @@ def _where(finding: Finding, run: Run) -> str:
     return cpus if len(libraries) == 1 else targets_text(finding.targets)
 
 
-def verdict_lines(file: FileResult, run: Run) -> list[str]:
-    """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first."""
+def verdict_lines(file: FileResult, run: Run, below: Container[str] = ()) -> list[str]:
+    """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first; `below` as in `reason`."""
     names = {} if run.full_names else file.names
     lines = []
     for verdict in lines_of(file.verdicts):
         path, word = printable(file.path), verdict.verdicts[0].word
-        line, head = wrapped(f"{file.path}: {verdict.text(names)}", run.width), f"{path}: {word}"
+        line, head = wrapped(f"{file.path}: {verdict.text(names, below)}", run.width), f"{path}: {word}"
         if run.color and line.startswith(head):
             line = f"{paint(path, 'path', True)}: {paint(word, STYLES[word], True)}{line[len(head) :]}"
         lines.append(line)

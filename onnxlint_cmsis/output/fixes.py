@@ -80,6 +80,8 @@ def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
 def fixable_text(files: Sequence[FileResult]) -> str:
     """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
     exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
+    if unsafely and not exactly:
+        return f"{unsafely} fixable with --fix --unsafe-fixes"
     return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
 
 

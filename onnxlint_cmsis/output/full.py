@@ -32,12 +32,17 @@ if TYPE_CHECKING:
 
 SHORT = 3
 """Lines of a finding that is read as one sentence after the other."""
+_AS_ABOVE = "as above."
+"""What to do, where a finding above says it."""
 _ONCE = ("why", "known")
 """Lines that say the same of every finding of a kind: told with the first of a file."""
 
 
 def render(run: Run) -> str:
-    """The report as text: verdicts of several files as a table, that of one file at the head of its findings."""
+    """The report as text: verdicts of several files as a table, that of one file at the head of its findings.
+
+    Blank lines stand between files alone.
+    """
     several = len(run.files) > 1
     table = "" if run.quiet or not several else _verdicts(run)
     blocks = [block for file in run.files if (block := "\n".join(_file(file, run, headed=not several)))]
@@ -46,8 +51,11 @@ def render(run: Run) -> str:
         blocks.append("\n".join(statistics_lines(run)))
     clean = not several and not run.findings and all(file.verdicts and not file.fix for file in run.files)
     if not run.quiet and not (clean and run.files):
-        blocks.append(wrapped(summary(run), run.width, 0))
-    return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{block}\n" for block in blocks[-1:])
+        text = summary(run)
+        short, hinted = (wrapped(line, run.width, 0) for line in (text, f"{text}; --explain says why"))
+        hints = run.findings and not run.explain and hinted.count("\n") == short.count("\n")  # no line for it alone
+        blocks.append(hinted if hints else short)
+    return ("\n\n" if several else "\n").join(blocks) + "\n" * bool(blocks)
 
 
 def summary(run: Run) -> str:
@@ -72,7 +80,7 @@ def summary(run: Run) -> str:
     where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
     libraries = {label.partition(", ")[2] for label in run.targets}
     judged = f" ({libraries.pop()})" if len(libraries) == 1 else f" for {targets}"  # verdicts above name the CPUs
-    return f"{head}{levels}{where}{judged}{fixable}{tail}{'' if run.explain else '; --explain says why'}"
+    return f"{head}{levels}{where}{judged}{fixable}{tail}"
 
 
 def _hidden(findings: tuple[Finding, ...]) -> str:
@@ -112,7 +120,7 @@ def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
         body += _finding(finding, file, run, told)
     if run.verbose:
         body += summary_lines(file, run)
-    verdicts = [] if run.quiet or not headed else verdict_lines(file, run)
+    verdicts = [] if run.quiet or not headed else verdict_lines(file, run, _below(file, run))
     if verdicts:
         yield from verdicts
     elif file.findings or (notes and not file.fix) or (run.verbose and body):
@@ -120,17 +128,27 @@ def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
     yield from body
 
 
+def _below(file: FileResult, run: Run) -> set[str]:
+    """Codes of which every finding that decides a verdict is told below it; none with -v, which keeps names."""
+    if run.verbose or any(verdict.accepted for verdict in file.verdicts):
+        return set()
+    hidden = {finding.selector for finding in run.hidden if finding.decides}
+    return {finding.selector for finding in file.findings} - hidden
+
+
 def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, str]]) -> Iterator[str]:
     """A finding and its details without those that were told; short ones have what to do on a message's last line."""
     message = said(finding, file, run, brief=not run.explain)
     lines = [finding_line("", finding, message, run)]
     for label, text in _details(finding, file, run):
-        if label in _ONCE and (label, text) in told:
+        repeated = (label, text) in told
+        if label in _ONCE and repeated:
             continue
         told.add((label, text))
-        lines.append(labelled(label, text, run, len(DO) if label == DO and not run.explain else LABEL))
+        shown = _AS_ABOVE if label == DO and repeated and not run.explain else text
+        lines.append(labelled(label, shown, run, len(DO) if label == DO and not run.explain else LABEL))
         if label == DO and not run.explain and run.width > 0:
-            together = finding_line("", finding, message, run, do=text)
+            together = finding_line("", finding, message, run, do=shown)
             if together.count("\n") < min("\n".join(lines).count("\n"), SHORT):
                 lines = [together]
     yield from lines

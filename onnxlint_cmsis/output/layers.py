@@ -248,6 +248,8 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
 # What the layers may be off in runtimes of a desktop: a row for each that may be, the reasons, the outputs.
 
 
+WORST = " at most, with every layer at its worst"
+"""Behind the bound of an output, which is seldom near."""
 HOSTS = "Against the desktop, on equal inputs"
 
 
@@ -263,7 +265,7 @@ class HostTable(NamedTuple):
     reasons: tuple[tuple[str, tuple[str, ...], str], ...]
     """Host, labels of layers, and what the host does with them."""
     outputs: tuple[tuple[str, str, str], ...]
-    """Output, host, and by how many steps they may be apart."""
+    """Output, host, and by how many steps they may be apart, if every layer is at its worst for every value."""
 
 
 def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
@@ -282,7 +284,11 @@ def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
         tuple((differences[0].node.label, tuple(_off_by(layer.bound) for layer in differences)) for differences in off),
         which if equal else "",
         tuple((host, tuple(labels), why) for (host, why), labels in reasons.items()),
-        tuple((name, comparison.host.key, _steps(steps)) for comparison in hosts for name, steps in comparison.outputs),
+        tuple(
+            (name, comparison.host.key, f"{_steps(steps)}{WORST if steps and steps > 1 else ''}")
+            for comparison in hosts
+            for name, steps in comparison.outputs
+        ),
     )
 
 

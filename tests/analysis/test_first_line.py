@@ -173,6 +173,12 @@ def test_a_model_in_float_says_what_it_has_to_become(operator: str, told: Told) 
     told([direct.condition, runtime.condition])
 
 
+def test_layers_that_a_finding_below_names_are_counted() -> None:
+    (line,) = lines_of([TargetVerdict("cortex-m4, x", WORDS[Effect.WRONG], ("a", "b"), ("CNN302", "CNN303"))])
+    assert line.reason({}) == line.reason({}, {"CNN302"}) == "'a', 'b' (CNN302, CNN303)"
+    assert line.reason({}, {"CNN302", "CNN303"}) == "2 layers (CNN302, CNN303)"
+
+
 RESIZE = """
     <ir_version: 8, opset_import: ["" : 17]>
     g (int8[1, 4, 8, 8] x, int64[4] m, float[4] d) => (int8[N, C, H, W] y)
@@ -192,11 +198,12 @@ def test_a_resize_to_a_known_size_runs(operands: str) -> None:
 
 @pytest.mark.parametrize("operands", ["a", "a, , ", "a, , d", "a, , , m"], ids=["none", "empty", "scales", "sizes"])
 @pytest.mark.parametrize("runtime", ["direct", "tflm"])
-def test_a_resize_without_sizes_is_unknown(operands: str, runtime: str) -> None:
+def test_a_resize_without_sizes_is_unknown_and_says_what_to_do(operands: str, runtime: str) -> None:
     result = lint(model(RESIZE, OPERANDS=operands), targets=["cortex-m4"], runtime=runtime)
     assert [verdict.word for verdict in result.verdicts] == [WORDS[Effect.UNKNOWN]]
     (finding,) = [finding for finding in result.findings if finding.code == "CNN005"]
     assert "'grow'" in finding.message
+    assert finding.remedy.startswith("Export it with constant sizes inside; ")
 
 
 def test_too_little_memory_is_a_word() -> None:

@@ -63,6 +63,32 @@ def test_what_holds_for_all_findings_of_a_kind_is_told_once():
     assert text.count("returns wrong values") == 2
 
 
+def test_what_to_do_is_said_once_for_findings_of_a_file():
+    findings = [replace(wrong_result(node=node), remedy="Pad it by hand.") for node in ("a", "b")]
+    short, long = (render("full", a_run(findings, explain=explain)) for explain in (False, True))
+    assert (short.count("Pad it by hand."), short.count("do: as above.")) == (1, 1)
+    assert (long.count("Pad it by hand."), long.count("as above")) == (2, 0)
+
+
+def test_layers_are_named_where_no_finding_below_names_them():
+    wrong = TargetVerdict(TARGET, "WRONG RESULTS", ("a", "b"), ("CNN302",), every=2)
+    found, below = wrong_result(node="a"), "2 layers (CNN302)"
+    file, accepted = (result("m.onnx", found, verdicts=(verdict,)) for verdict in (wrong, wrong._replace(accepted=1)))
+    assert below in render("full", a_run(file))
+    for run in (a_run(file, hidden=(found,)), a_run(file, verbose=True), a_run(accepted)):
+        assert "'a', 'b' (CNN302)" in render("full", run)
+    assert "'a', 'b' (CNN302)" in render("concise", a_run(file))
+
+
+def test_no_line_is_spent_on_the_hint_alone():
+    hint = "; --explain says why"
+    shown = render("full", a_run([wrong_result()], width=0))
+    line = shown.splitlines()[-1]
+    assert line.endswith(hint)
+    assert render("full", a_run([wrong_result()], width=max(len(line), 40))).endswith(f"{hint}\n")
+    assert hint not in render("full", a_run([wrong_result()], width=max(len(line) - 1, 40)))
+
+
 def test_an_option_to_pass_is_shown_as_it_has_to_be_written():
     option = 'extra_options={"TensorQuantOverrides": {"/body/body.0/Conv_output_0": [{"symmetric": True}]}}'
     finding = replace(wrong_result(node="/body/body.0/Conv"), properties={"option": option})

@@ -42,7 +42,7 @@ DO = {
     Cause.OPERAND_COMPUTED: "Nothing, or make the operand a constant.",
 }
 """What to do about each cause."""
-OWN_CODE = "Write it in the application, or train with an operator that CMSIS-NN has."
+OWN_CODE = "Write it in the application, or train without it."
 """What to do where neither CMSIS-NN nor other known code computes it."""
 NOTHING = "Nothing: reference code copies the elements."
 """What to do about copies; such a finding is a note."""
@@ -117,6 +117,12 @@ WAYS = (
         ("ReduceMean",),
         "Use GlobalAveragePool, which computes the same.",
         _is_over_plane,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("GRU", "RNN"),
+        "Train an LSTM or a Conv over time, or write it in the application.",
     ),
     _Way(_REFUSED, Cause.NO_FUNCTION, ("LogSoftmax",), "Use Softmax, in which the largest stays the largest."),
     _Way(

@@ -31,7 +31,7 @@ CAUSES = (
     RuleCause(
         "no-function",
         "The runtime has no CMSIS-NN kernel for the operator.",
-        "Nothing: it runs. An operator that has one is faster; what it costs grows with its tensors.",
+        "Nothing: it runs, slower than an operator with a CMSIS-NN kernel.",
         f"{K}cmsis_nn/",
         Example(quantized_layer("c = Concat<axis = 1>(a, a)", IMAGE, "1, 8, 8, 8"), IN_TFLM),
         Example(quantized_layer("c = Add(a, a)", IMAGE), IN_TFLM),
@@ -65,7 +65,7 @@ CAUSES = (
     RuleCause(
         "float",
         "The layer computes in float. In an ONNX model mostly a QuantizeLinear behind it is missing.",
-        "Quantize it as well.",
+        "Quantize it to int8, with calibration data.",
         f"{K}cmsis_nn/conv.cc:432",
         Example(
             """

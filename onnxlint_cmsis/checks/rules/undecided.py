@@ -20,7 +20,7 @@ from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import Graph
 
 SHOWN = 2
-"""How many layers the message names."""
+"""How many layers the message names of each kind; the short one names one."""
 
 RULE = Rule(
     code="CNN005",
@@ -57,13 +57,18 @@ def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
     for node in subject.lowered.undecided:
         questions.add_shape(node.label)
     graph = subject.model.graph
-    parts = list(questions.parts())
+    parts, brief = (" and ".join(questions.parts(shown)) for shown in (SHOWN, 1))
     if parts:
         unread = any(problem.kind == "external" for problem in graph.problems)
         unknown = "Values that are not read" if unread else "Unknown sizes"
-        text = f"{unknown} leave open {' and '.join(parts)}."
         facts: dict[str, str | int | float | bool] = {OPEN: questions.worst.value}
-        yield Statement(text, Location(graph.path), remedy=f"{questions.wanting(graph)}.", properties=facts)
+        yield Statement(
+            f"{unknown} leave open {parts}.",
+            Location(graph.path),
+            remedy=f"{questions.wanting(graph)}.",
+            properties=facts,
+            brief=f"{unknown} leave open {brief}.",
+        )
 
 
 class _Questions:
@@ -97,24 +102,25 @@ class _Questions:
         effects = [Effect.STOPS] if self._layers else [*self._codes.values()]
         return min(effects, key=lambda effect: effect.rank, default=Effect.UNKNOWN)
 
-    def parts(self) -> Iterator[str]:
-        """What is open, as objects of a sentence."""
+    def parts(self, shown: int) -> Iterator[str]:
+        """What is open, as objects of a sentence with so many names of layers."""
         if self._layers:
-            yield f"which code computes {_counted(list(self._layers))}"
+            yield f"which code computes {_counted(list(self._layers), shown)}"
         threatened = [label for label in self._threatened if label not in self._layers]
         if threatened:
             codes = sorted(self._codes, key=lambda code: (self._codes[code].rank, code))
             dangers = (f"{_DANGERS[self._codes[code]]} ({code})" for code in codes)
-            yield f"whether {_counted(threatened)} {' or '.join(dangers)}"
+            yield f"whether {_counted(threatened, shown)} {' or '.join(dangers)}"
 
     def wanting(self, graph: Graph) -> str:
-        """What a user can set; where the inputs are complete, what is missing inside."""
+        """What a user can do; where the inputs are complete, what is missing inside."""
         inputs = graph.open_inputs
         if inputs:
             return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
         if any(problem.kind == "external" for problem in graph.problems):
-            return "What is wrong with the external data is told apart"
-        return f"All inputs have sizes; {', '.join(sorted(self._sizes))} does not follow from them"
+            return "Mend the external data first, of which another finding tells"
+        missing = ", ".join(sorted(self._sizes))
+        return f"Export it with constant sizes inside; the inputs have theirs, from which {missing} does not follow"
 
 
 _DANGERS = {Effect.STOPS: "stop", Effect.WRONG: "compute wrong values", Effect.NOTE: "are less exact"}
@@ -127,6 +133,6 @@ def _effect_of(kind: str) -> Effect:
     return check_of_kind(kind).rule.effect
 
 
-def _counted(names: list[str]) -> str:
-    listed = ", ".join(f"'{name}'" for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+def _counted(names: list[str], shown: int) -> str:
+    listed = ", ".join(f"'{name}'" for name in names[:shown]) + (", ..." if len(names) > shown else "")
     return f"{len(names)} {'layer' if len(names) == 1 else 'layers'} ({listed})"

@@ -178,7 +178,7 @@ TFLM_ROWS = (
     *_of_kernels(),
     ConditionRow(
         "recurrent", RuntimeVerdict.UNDECIDED, RECURRENT, always,
-        "what a converter makes of it decides; lint the converted file", f"{C}unidirectional_sequence_lstm.cc",
+        "converters write it in several ways", f"{C}unidirectional_sequence_lstm.cc",
         level=Level.NOTE,
     ),
     ConditionRow(
