@@ -899,6 +899,10 @@ def _nothing_found(plan: ModelPlan) -> str:
             else "no layer's weights decide a channel count"
         )
     if not have and options.policy == "faster":
+        graph, records = plan.view.graph, plan.view.lowered.records
+        kinds = [graph.elem_type(record.node.inputs[0]) for record in records if not record.layer]
+        if not any(record.assumed for record in records) and any(kind.startswith("float") for kind in kinds):
+            return "it computes in float: quantize it first, with calibration data"
         return "no layer's cost is known on these targets"
     several = " on one target and more on none" if len(plan.prices.targets) > 1 and options.policy == "faster" else ""
     unread = options.policy == "faster" and not options.weights

@@ -45,6 +45,15 @@ def test_random_models_are_fixed_proven_and_stable(seed: int) -> None:
     assert not linter.fixed(fixed.model, "m.tflite", **chosen).result.changed
 
 
+@needs_shared
+@pytest.mark.parametrize("name", ["sine_float", "kws_ref_model_float32"])
+def test_a_model_in_float_is_to_be_quantized_first(name: str) -> None:
+    path = SHARED / "models" / "tflite" / f"{name}.tflite"
+    assert linter.fixed(path.read_bytes(), path.name, targets=["cortex-m4"]).result.reason.startswith(
+        "it computes in float: quantize it first"
+    )
+
+
 def kept(data: bytes) -> list[object]:
     """What no fix changes."""
     model, content = read_tflite("m.tflite", data), tree(data)
