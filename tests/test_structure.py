@@ -162,8 +162,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fixers.proof.prove": (
         "proofs", "test_fix_left", "test_fix_search", "test_proof_tflite", "test_proof_verify", "tflite_plans",
     ),
-    # Why hazards have no repair, which the docs tell.
-    "fixers.repairs.table": ("test_repairs",),
     # A scan is a program by itself.
     "fleet.scan": ("test_scan",),
     # The tables that tests run over row by row, or write files by.
