@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SHORT = 3
 """Lines of a finding that is read as one sentence after the other."""
 _AS_ABOVE = "as above."
-"""What to do, where a finding above says it."""
+"""What to do, where the finding above says the same."""
 _ONCE = ("why", "known")
 """Lines that say the same of every finding of a kind: told with the first of a file."""
 
@@ -140,12 +140,13 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
     """A finding and its details without those that were told; short ones have what to do on a message's last line."""
     message = said(finding, file, run, brief=not run.explain)
     lines = [finding_line("", finding, message, run)]
+    before = {text for label, text in told if label == DO}
+    told -= {(DO, text) for text in before}
     for label, text in _details(finding, file, run):
-        repeated = (label, text) in told
-        if label in _ONCE and repeated:
+        if label in _ONCE and (label, text) in told:
             continue
         told.add((label, text))
-        shown = _AS_ABOVE if label == DO and repeated and not run.explain else text
+        shown = _AS_ABOVE if label == DO and text in before and not run.explain else text
         lines.append(labelled(label, shown, run, len(DO) if label == DO and not run.explain else LABEL))
         if label == DO and not run.explain and run.width > 0:
             together = finding_line("", finding, message, run, do=shown)
