@@ -63,19 +63,21 @@ def test_what_holds_for_all_findings_of_a_kind_is_told_once():
     assert text.count("returns wrong values") == 2
 
 
-def test_what_to_do_is_said_once_for_findings_of_a_file():
+def test_what_the_finding_above_says_to_do_is_not_said_again():
     findings = [replace(wrong_result(node=node), remedy="Pad it by hand.") for node in ("a", "b")]
     short, long = (render("full", a_run(findings, explain=explain)) for explain in (False, True))
     assert (short.count("Pad it by hand."), short.count("do: as above.")) == (1, 1)
     assert (long.count("Pad it by hand."), long.count("as above")) == (2, 0)
+    findings.insert(1, replace(wrong_result(node="c"), remedy="Widen it."))
+    assert render("full", a_run(findings)).count("Pad it by hand.") == 2
 
 
 def test_layers_are_named_where_no_finding_below_names_them():
     wrong = TargetVerdict(TARGET, "WRONG RESULTS", ("a", "b"), ("CNN302",), every=2)
-    found, below = wrong_result(node="a"), "2 layers (CNN302)"
-    file, accepted = (result("m.onnx", found, verdicts=(verdict,)) for verdict in (wrong, wrong._replace(accepted=1)))
+    finding, below = wrong_result(node="a"), "2 layers (CNN302)"
+    file, accepted = (result("m.onnx", finding, verdicts=(verdict,)) for verdict in (wrong, wrong._replace(accepted=1)))
     assert below in render("full", a_run(file))
-    for run in (a_run(file, hidden=(found,)), a_run(file, verbose=True), a_run(accepted)):
+    for run in (a_run(file, hidden=(finding,)), a_run(file, verbose=True), a_run(accepted)):
         assert "'a', 'b' (CNN302)" in render("full", run)
     assert "'a', 'b' (CNN302)" in render("concise", a_run(file))
 
