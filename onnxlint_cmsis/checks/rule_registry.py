@@ -39,6 +39,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
         ),
         RuleScope.MODEL: (
             "undecided",
+            "float_call",
             "no_entry_point",
             "weight_zero_point",
             "weight_scales",

@@ -21,6 +21,7 @@ from onnxlint_cmsis.cli.options import (
     standard_input,
     wants_color,
 )
+from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.layers import (
     HOSTS,
@@ -335,6 +336,13 @@ def _side_by_side(
     where = f", as measured on {measured}" if measured else ""
     yield wrapped(f"predicted instructions (not cycles){where}; constants, arena and scratch in bytes", width) + "\n"
     yield from (wrapped(line, width) + "\n" for line in _error_lines(reports, names))
+    by_type = dict(zip(reports, sides, strict=True))
+    constants = {kind: total.constants for kind, total in zip(reports, totals, strict=True)}
+    for kind in (kind for kind in reports if kind in FLOAT.types and constants.get("s8")):
+        pairs = [(by_type[kind].get(key), by_type["s8"].get(key)) for key in dict.fromkeys(chain(*sides))]
+        called = f"{kind} packed" if reports[kind].packed else kind
+        line = _float_line(called, pairs, constants[kind] / constants["s8"], names)
+        yield f"{wrapped(line, width)}\n" if line else ""
     if "s16" in reports and len(reports) > 1:
         yield wrapped(CONVERSIONS, width) + "\n"
     libraries: dict[str, list[str]] = {}
@@ -363,6 +371,34 @@ def _sums(totals: Sequence[Total]) -> Iterator[tuple[str, Sequence[int | None], 
     arena = [total.arena_used if used else total.arena for total in totals]
     yield "arena" if used else "arena, at least", arena, arena
     yield "scratch", *([total.scratch for total in totals],) * 2
+
+
+def _float_line(
+    kind: str, pairs: Sequence[tuple[LayerReport | None, LayerReport | None]], flash: float, names: Mapping[str, str]
+) -> str:
+    """What layers cost as a type that stays float, beside s8; empty where that is unknown or the ranges overlap.
+
+    `pairs` has each layer as this type and as s8, None where it is not there. Layers of unknown cost that multiply
+    nothing are left out and named.
+    """
+    ends = [[_ends(layer) for layer in pair] for pair in pairs]
+    aside = [next(filter(None, pair)) for pair, both in zip(pairs, ends, strict=True) if None in both]
+    known = [(mine, other) for mine, other in ends if mine and other]
+    least, most, low, high = (sum(pair[side][end] for pair in known) for side in (0, 1) for end in (0, 1))
+    if not low or (least <= high and low <= most) or len(aside) > MOST_NAMES or any(layer.macs for layer in aside):
+        return ""
+    percents = sorted({abs(round(100 * (least / high - 1))), abs(round(100 * (most / low - 1)))})
+    apart = f"{', '.join(names.get(layer.node, layer.node) for layer in aside)} aside, " if aside else ""
+    times = "twice" if f"{flash:.1f}" == "2.0" else f"{flash:.1f} times"
+    change = f"{' to '.join(map(str, percents))} % {'less' if most < low else 'more'}"
+    return f"{apart}{kind} costs {change} than s8 here and {times} the flash"
+
+
+def _ends(layer: LayerReport | None) -> tuple[int, int] | None:
+    """Least and most predicted instructions of a layer, 0 of one that is not there; None where they are unknown."""
+    if layer is None or layer.instructions is not None:
+        return (layer.instructions or 0 if layer else 0,) * 2
+    return layer.instructions_range
 
 
 def _by_place(report: LayersReport, target: str) -> dict[tuple[str, int], LayerReport]:

@@ -241,7 +241,8 @@ def layers_report(
     if settings.legacy and model.interpretation is None:
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
-    report = LayersReport(layers, sums, layer_names(model).names, model.notes(), boundary=boundary(model))
+    packed, names = model.settings.floating.packed, layer_names(model).names
+    report = LayersReport(layers, sums, names, model.notes(), boundary=boundary(model), packed=packed)
     return report._replace(output_errors=errors.outputs, samples=errors.samples) if errors else report
 
 

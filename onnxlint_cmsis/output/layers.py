@@ -40,6 +40,8 @@ class LayersReport(NamedTuple):
     """What rounding of all float layers changes at each output, as a share of it (root mean squares)."""
     samples: int = 0
     """How many inputs of the user these errors were measured with; 0 where nobody asked."""
+    packed: bool = False
+    """Whether weights of functions for f32 and f16 are packed."""
 
     @property
     def rows(self) -> list[dict[str, object]]:
