@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, floor, log10
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, Term, Values, not_, shown, term
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED, distance, holds, older
@@ -250,6 +251,34 @@ INEXACT = "inexact"
 """Kind of rows that routes keep apart from hazards: results are right within a known error."""
 
 
+class Bound(NamedTuple):
+    """How far a result may be off, where that is known."""
+
+    number: Term
+    """How many errors add up, in the variables the kernel sees."""
+    each: float
+    """The largest of one."""
+    words: str = ""
+    """What stands behind the number: what it is a share of, `of the mean magnitude`, or what is off by it."""
+    share: bool = False
+    """Whether it is a share, and no distance."""
+
+    def of(self, values: Values) -> float | None:
+        """The bound for a call; None where a size is unknown."""
+        number = self.number.evaluate(values)
+        return None if number is None else number * self.each
+
+    def text(self, values: Values) -> str:
+        """`0.025`, `51 % of the mean magnitude`, rounded up to two digits; empty where a size is unknown."""
+        bound = self.of(values)
+        if not bound:
+            return ""
+        bound *= 100 if self.share else 1
+        unit = 10.0 ** (floor(log10(bound)) - 1)
+        number = f"{ceil(round(bound / unit, 9)) * unit:,.6g}{' %' if self.share else ''}"
+        return f"{number} {self.words}".rstrip()
+
+
 class Hazard(NamedTuple):
     """A shape for which a kernel fails, is wrong, or leaves its memory."""
 
@@ -288,6 +317,8 @@ class Hazard(NamedTuple):
     """The compiler's defect that makes it, where the source is right."""
     seen: tuple[str, ...] = ()
     """CPUs on which emulated runs that the project does not repeat showed it, in the first release that has it."""
+    bound: Bound | None = None
+    """How far results are off at most, of a row of kind `inexact`."""
 
     @property
     def kernels(self) -> tuple[str, ...]:

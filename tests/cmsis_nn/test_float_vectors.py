@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.entry_points import FLOAT_ENTRIES, hazards_of
@@ -82,6 +83,31 @@ def test_wrong_values_are_known_and_known_ones_are_wrong(path: Path) -> None:
             right.append(row["id"])
     assert unknown == []
     assert set(right) <= CLAMPED_AWAY
+
+
+@pytest.mark.parametrize("path", VECTORS)
+def test_no_result_is_off_by_more_than_its_bound(path: Path) -> None:
+    """The bounds of sums hold for sums of any length."""
+    checked = 0
+    for row in vectors(path):
+        taken = taken_by(row)
+        if row["status"] != "0" or taken.hazards or not row["max_scaled_error"]:
+            continue
+        for kernel in taken.chain:
+            for inexact in hazards_of(call_of(row).entry, kernel, target_of(row)):
+                if inexact.bound is not None and (inexact in taken.inexact or inexact.bound.share):
+                    bound = inexact.bound.of(taken.seen)
+                    assert bound is not None
+                    assert float(row["max_scaled_error"]) <= bound, (row["id"], inexact.id)
+                    checked += 1
+    assert checked > 20
+
+
+def test_tanh_of_f16_is_off_by_no_more_than_its_bound() -> None:
+    x = np.arange(0x4201, dtype=np.uint16).view(np.float16)  # 0 to 3, the numbers that are not taken for infinity
+    square, three, nine = x * x, np.float16(27), np.float16(9)
+    off = np.abs((x * (three + square) / (three + nine * square)).astype(np.float64) - np.tanh(x.astype(np.float64)))
+    assert 0.0242 < off.max() < 0.0243
 
 
 @pytest.mark.parametrize("path", VECTORS)

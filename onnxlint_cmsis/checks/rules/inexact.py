@@ -1,7 +1,7 @@
 """A float function is off by more than its type's own rounding.
 
 A few of CMSIS-NN's functions for f32 and f16 have a large error: half precision adds up, and some curves are
-approximations. The message says what makes the error, and how large it was seen to be.
+approximations. The message says what makes the error, and how far a result can be off at most.
 
 **What to do.** Compare the results on the device with ONNX Runtime's. Where they are off too far, compute the layer
 in f32, or in other code.
@@ -51,7 +51,8 @@ def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for each row that the route of a layer meets."""
     release = subject.target.release
     for row in subject.route.inexact:
-        said = subject.say(f"{subject.route.effective} {row.brief}.")
+        bound = row.bound.text(subject.route.seen) if row.bound else ""
+        said = subject.say(f"{subject.route.effective} {row.brief}{f': off by up to {bound}' if bound else ''}.")
         yield replace(
             said,
             sources=(row.origin.source(release),),

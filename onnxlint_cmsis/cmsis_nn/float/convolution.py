@@ -116,20 +116,36 @@ def sized(number: Term, origin: Origin, when: Condition = TRUE) -> tuple[Scratch
     return too_large, ScratchSize(number, origin, when)
 
 
-def typed(kind: FloatType, *rows: Hazard) -> tuple[Hazard, ...]:
-    """Rows whose names, entry points and kernels lack the type, as those of a type."""
+def at(path: str, function: str, isas: tuple[Isa, ...] = ALL_ISAS, **lines: int) -> Origin:
+    """A place in the files of both types: path and function lack the type, and each type that has it has a line."""
+    return Origin(path, function, lines, isas)
 
-    def named_all(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(f"{name}_{kind.name}" for name in names)
 
-    return tuple(
-        row._replace(
+def of_types(*rows: Hazard, seen: tuple[str, ...] = BOTH_CPUS) -> tuple[Hazard, ...]:
+    """The rows of f32, then those of f16. Ids, entry points and functions lack the type, places are those of `at`.
+
+    `seen`: CPUs that showed the rows that name none.
+    """
+
+    def typed(row: Hazard, kind: FloatType) -> Hazard:
+        def named_all(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(f"{name}_{kind.name}" for name in names)
+
+        place = row.origin
+        return row._replace(
             id=f"{row.id}-{kind.name}",
             entries=named_all(row.entries),
             of_kernels=None if row.of_kernels is None else named_all(row.of_kernels),
+            origin=Origin(
+                f"{place.file}_{kind.name}.c",
+                place.function if kind.name in place.function else f"{place.function}_{kind.name}",
+                {SINCE: place.lines[kind.name]},
+                place.isas,
+            ),
+            seen=row.seen or seen,
         )
-        for row in rows
-    )
+
+    return tuple(typed(row, kind) for kind in FLOAT_TYPES for row in rows if kind.name in row.origin.lines)
 
 
 # Which way a convolution goes: arm_convolve_wrapper_* hands everything to arm_convolve_nhwc_*.
@@ -321,156 +337,150 @@ def _row_overrun(kind: FloatType) -> Condition:
     )
 
 
-def _convolution_hazards(kind: FloatType) -> tuple[Hazard, ...]:
-    direct = kind.at(_CONVOLVE, "arm_convolve_nhwc", (376, 378))
-    several = greater(COLS, 1)
-    outside = greater(OUT_W, IN_W - FILTER_W + 1)
-    beyond = any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W))
-    conv1d = ("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k5_nhwc", "arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_nhwc")
-    rows = typed(
-        kind,
+_CONV1D = (
+    "arm_nn_conv1d_k5_packed",
+    "arm_nn_conv1d_k5_nhwc",
+    "arm_nn_conv1d_k3_packed",
+    "arm_nn_conv1d_k3_nhwc",
+)
+_NEVER_COMPARED = (
+    "The kernel is chosen for its padding in front, which is 0, and never compares a position with the size of the "
+    "input."
+)
+_BEHIND = "reads past its input where there is padding behind"
+
+CONVOLUTION_HAZARDS = (
+    *of_types(
         Hazard(
             id="conv-packed-direct",
             kind="wrong-result",
             entries=_ENTRIES,
-            origin=direct,
-            when=all_of(equal(PACKED, 1), several),
+            origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
+            when=all_of(equal(PACKED, 1), greater(COLS, 1)),
             brief="takes packed weights for standard ones",
             what="The loop without a buffer, which also computes windows of fewer than 16 elements, fewer than 8 "
             "output channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
             "weight_format says.",
             way_round=_STANDARD,
             breach=TRUE,
-            seen=BOTH_CPUS,
         ),
         Hazard(
             id="conv-packed-1xn",
             kind="wrong-result",
             entries=_ENTRIES,
-            origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (296, 329)),
+            origin=at(_ROW, "arm_convolve_1_x_n_nhwc", f32=296, f16=329),
             when=equal(PACKED, 1),
             brief="takes packed weights for standard ones",
             what="The kernel for windows of one row multiplies by arm_nn_mat_mult_nt_t_* alone, whatever "
             "weight_format says.",
             way_round=_STANDARD,
             breach=TRUE,
-            seen=BOTH_CPUS,
         ),
         Hazard(
             id="conv1d-padding-after",
             kind="wrong-result",
             entries=_ENTRIES,
-            of_kernels=conv1d,
-            origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", (40, 40)),
-            when=outside,
-            brief="reads past its input where there is padding behind",
-            what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
-            "width of the input.",
+            of_kernels=_CONV1D,
+            origin=at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", f32=40, f16=40),
+            when=greater(OUT_W, IN_W - FILTER_W + 1),
+            brief=_BEHIND,
+            what=_NEVER_COMPARED,
             way_round=_PAD_FIRST,
-            seen=BOTH_CPUS,
         ),
-        Hazard(
-            id="conv-1xn-padding-overrun",
-            kind="overrun",
-            entries=_ENTRIES,
-            of_kernels=("arm_convolve_1_x_n_nhwc",),
-            origin=kind.at(_ROW, "arm_convolve_1_x_n_pack_rows", (214, 247)),
-            when=_row_overrun(kind),
-            brief="writes zeros past its scratch buffer where padding is wider than the window",
-            what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more than "
-            "a window has.",
-            way_round=_PAD_FIRST,
-            breach=greater(PAD_W, FILTER_W),
-            seen=BOTH_CPUS,
+        *(
+            Hazard(
+                id="conv-1xn-padding-overrun",
+                kind="overrun",
+                entries=_ENTRIES,
+                of_kernels=("arm_convolve_1_x_n_nhwc",),
+                origin=at(_ROW, "arm_convolve_1_x_n_pack_rows", **{kind.name: line}),
+                when=_row_overrun(kind),
+                brief="writes zeros past its scratch buffer where padding is wider than the window",
+                what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
+                "than a window has.",
+                way_round=_PAD_FIRST,
+                breach=greater(PAD_W, FILTER_W),
+            )
+            for kind, line in ((F32, 214), (F16, 247))
         ),
         Hazard(
             id="conv-grouped",
             kind="wrong-result",
             entries=_ENTRIES,
             of_kernels=(),
-            origin=direct,
+            origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
             when=unequal(FILTER_C, IN_C),
             brief="knows no groups and computes a dense layer",
             what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
             "every input channel, and the reads run past the weights.",
             way_round="Call it once for each group, or pad each group's weights with zeros to all input channels.",
-            seen=BOTH_CPUS,
         ),
         Hazard(
             id="conv-1x1-past-input",
             kind="wrong-result",
             entries=_ENTRIES,
-            origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (252, 252)),
-            when=beyond,
-            brief="reads past its input where there is padding behind",
-            what="The kernel is chosen for its padding in front, which is 0, and never compares a position with the "
-            "size of the input.",
+            origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=252, f16=252),
+            when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+            brief=_BEHIND,
+            what=_NEVER_COMPARED,
             way_round=_PAD_FIRST,
-            seen=BOTH_CPUS,
+        ),
+        *(
+            Hazard(
+                id="conv-1xn-refused",
+                kind="returns-error",
+                entries=("convolve_1_x_n",),
+                origin=at(_ROW, "arm_convolve_1_x_n_nhwc", **{kind.name: line}),
+                when=any_of(
+                    not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
+                ),
+                brief="returns an error for other shapes and without its buffer",
+                what="The kernel for windows of one row takes no others, and needs room for one window.",
+                status=-1,
+            )
+            for kind, line in ((F32, 244), (F16, 277))
         ),
         Hazard(
-            id="conv-1x1-refused",
-            kind="returns-error",
-            entries=("convolve_1x1",),
-            origin=kind.at(_POINTWISE, "arm_convolve_1x1_nhwc", (199, 199)),
-            when=not_(_1X1),
-            brief="returns an error for padding and other windows",
-            what="The kernel for 1x1 windows takes no other.",
-            status=-1,
+            id="conv1d-packed-channels-left",
+            kind="wrong-result",
+            entries=_ENTRIES,
+            of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
+            origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", MVE_ONLY, f32=48),
+            when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
+            brief="leaves the last output channels of pairs of columns as they were",
+            what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
+            "channels that are left; the code for f16 has.",
+            way_round="Give this layer standard weights, or a multiple of 4 output channels.",
+            breach=unequal(OUT_C % 4, 0),
+            seen=("cortex-m55",),
         ),
-        Hazard(
-            id="conv-1xn-refused",
-            kind="returns-error",
-            entries=("convolve_1_x_n",),
-            origin=kind.at(_ROW, "arm_convolve_1_x_n_nhwc", (244, 277)),
-            when=any_of(
-                not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
-            ),
-            brief="returns an error for other shapes and without its buffer",
-            what="The kernel for windows of one row takes no others, and needs room for one window.",
-            status=-1,
-            seen=BOTH_CPUS,
-        ),
-    )
-    left_over = Hazard(
-        id="conv1d-packed-channels-left",
-        kind="wrong-result",
-        entries=_ENTRIES,
-        of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
-        origin=kind.at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", (48, 48), MVE_ONLY),
-        when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
-        brief="leaves the last output channels of pairs of columns as they were",
-        what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for channels "
-        "that are left; the code for f16 has.",
-        way_round="Give this layer standard weights, or a multiple of 4 output channels.",
-        breach=unequal(OUT_C % 4, 0),
-        seen=("cortex-m55",),
-    )
-    return (*rows, *typed(kind, left_over)) if kind is F32 else rows
-
-
-def _transposed_hazard(kind: FloatType) -> tuple[Hazard, ...]:
-    return typed(
-        kind,
         Hazard(
             id="tconv-padding-offset",
             kind="wrong-result",
             entries=("transpose_conv",),
             of_kernels=("arm_transpose_conv_wrapper",),
-            origin=kind.at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", (149, 154)),
+            origin=at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", f32=149, f16=154),
             when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
             brief="moves its output by padding_offsets",
             what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says how "
             "large the output is. output_dims alone say so here.",
             way_round="Leave padding_offsets 0.",
             caller=True,
-            seen=BOTH_CPUS,
         ),
-    )
-
-
-CONVOLUTION_HAZARDS = tuple(
-    row for kind in FLOAT_TYPES for row in (*_convolution_hazards(kind), *_transposed_hazard(kind))
+    ),
+    *of_types(
+        Hazard(
+            id="conv-1x1-refused",
+            kind="returns-error",
+            entries=("convolve_1x1",),
+            origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=199, f16=199),
+            when=not_(_1X1),
+            brief="returns an error for padding and other windows",
+            what="The kernel for 1x1 windows takes no other.",
+            status=-1,
+        ),
+        seen=(),
+    ),
 )
 
 
@@ -599,45 +609,37 @@ DEPTHWISE_DELEGATIONS = tuple(row for kind in FLOAT_TYPES for row in _depthwise_
 # Depthwise kernels that never compare a column or row with the size of the input. Each call returns success.
 
 
-def _depthwise_hazards(kind: FloatType) -> tuple[Hazard, ...]:
-    what = (
-        "The kernel is chosen for its padding in front, which is 0, and never compares a position with the size of the "
-        "input."
-    )
-    brief, way_round = "reads past its input where there is padding behind", "Pad by arm_pad_* in front of the layer."
-    wide, high = greater(OUT_W, IN_W - 2), greater(OUT_H, IN_H - 2)
-    overreads = [
-        ("dw-k3-padding-after", "arm_nn_depthwise_conv1d_k3_nhwc", "arm_nn_depthwise_conv1d_k3", (35, 35), wide),
-        (
-            "dw-3x3-padding-after",
-            "depthwise_conv3x3_nhwc_valid",
-            "arm_nn_depthwise_conv3x3",
-            (139, 139),
-            any_of(wide, high),
-        ),
-    ]
-    if kind is F16:
-        wide = greater(OUT_W, IN_W - 4)
-        overreads.append(
-            ("dw-2x5-padding-after", "arm_nn_depthwise_conv2x5_nhwc", "arm_nn_depthwise_conv2x5", (0, 51), wide)
+_WIDE, _HIGH = greater(OUT_W, IN_W - 2), greater(OUT_H, IN_H - 2)
+_DEPTHWISE_OVERREADS = (
+    (
+        "dw-k3-padding-after",
+        at(f"{SUPPORT}arm_nn_depthwise_conv1d_k3", "arm_nn_depthwise_conv1d_k3_nhwc", f32=35, f16=35),
+        _WIDE,
+    ),
+    (
+        "dw-3x3-padding-after",
+        at(f"{SUPPORT}arm_nn_depthwise_conv3x3", "depthwise_conv3x3_nhwc_valid", f32=139, f16=139),
+        any_of(_WIDE, _HIGH),
+    ),
+    (
+        "dw-2x5-padding-after",
+        at(f"{SUPPORT}arm_nn_depthwise_conv2x5", "arm_nn_depthwise_conv2x5_nhwc", f16=51),
+        greater(OUT_W, IN_W - 4),
+    ),
+)
+
+DEPTHWISE_HAZARDS = of_types(
+    *(
+        Hazard(
+            name,
+            "wrong-result",
+            ("depthwise",),
+            origin,
+            when,
+            _BEHIND,
+            _NEVER_COMPARED,
+            way_round="Pad by arm_pad_* in front of the layer.",
         )
-    return typed(
-        kind,
-        *(
-            Hazard(
-                id=name,
-                kind="wrong-result",
-                entries=("depthwise",),
-                origin=kind.at(f"{SUPPORT}{file}", kernel, lines),
-                when=when,
-                brief=brief,
-                what=what,
-                way_round=way_round,
-                seen=BOTH_CPUS,
-            )
-            for name, kernel, file, lines, when in overreads
-        ),
+        for name, origin, when in _DEPTHWISE_OVERREADS
     )
-
-
-DEPTHWISE_HAZARDS = tuple(row for kind in FLOAT_TYPES for row in _depthwise_hazards(kind))
+)
