@@ -1,7 +1,7 @@
 """How often the loops of functions for f32 and f16 run.
 
 Pieces bear the type at the end of their first word: `nt_t_f32.k`. A piece runs on one instruction set, or on all;
-Cortex-M4, M7 and M33 run the same C code. Nothing is said of calls whose channel counts are arrays.
+Cortex-M4, M7 and M33 run the same C code. Channel counts may be arrays, of many calls that take the same functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import prod
 from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, library_block, sizes_of, up
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.ground.types import FloatCall, Function, Isa, KernelCall
+from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Function, Isa, KernelCall
 
 WIDEST = 65535
 """Largest distance of the lanes of a gather for f16 (arm_nn_math_types.h:104-108)."""
@@ -26,7 +26,7 @@ class FloatLoops:
         self.call, self.floating, self.sizes = call, call.floating or FloatCall(), sizes
         self.taken, self.data = taken, data
         self.mve = False
-        self.buffer = taken.seen.get("ctx.size") or 0
+        self.buffer, self.seen_c = taken.seen.get("ctx.size") or 0, taken.seen.get("input_dims.c") or 0
         self.counts: Counts = {}
 
     def add(self, piece: str, times: int, **inner: int) -> None:
@@ -96,9 +96,8 @@ class FloatLoops:
         left = columns
         widths = ((16, WIDEST // 15), (8, WIDEST // 7), (4, WIDEST // 7)) if half else ((8, depth), (4, depth))
         for width, deepest in widths:
-            if depth > deepest:
-                continue
-            blocks, left = divmod(left, width)
+            blocks = left // width * (depth <= deepest)
+            left = left - blocks * width
             self.loop(f"{name}.by_{width}", every, blocks)
             self.started(f"{name}.by_{width}", every * blocks)
             self.add(f"{name}.by_{width}", 0, k=every * blocks * depth)
@@ -135,9 +134,13 @@ class FloatLoops:
         self.moved("patch.fill", images * (taps - plane.inside), size.in_c)
         self.elements("patch.zero", images * (taps - plane.inside), size.in_c)
 
-    def tiles(self, depth: int, most: int) -> tuple[tuple[int, int], ...]:
-        """Tiles of the positions of one image: how many, and the rows of each."""
-        rows = min(most, self.buffer // (depth * self.kind.bytes))
+    def windows(self, taps: int) -> int:
+        """Windows of so many taps that the buffer holds: as many for all calls, as it is asked for by the window."""
+        return self.buffer // (taps * self.seen_c * self.kind.bytes)
+
+    def tiles(self, taps: int) -> tuple[tuple[int, int], ...]:
+        """Tiles of up to 8 windows of one image: how many, and the rows of each."""
+        rows = min(8, self.windows(taps))
         whole, rest = divmod(self.sizes.pixels, rows)
         return tuple((times, size) for times, size in ((whole, rows), (1, rest)) if times and size)
 
@@ -150,7 +153,7 @@ def _pointwise(loops: FloatLoops) -> None:
     size = loops.sizes
     if loops.ran("convolve_1x1_nhwc_patch_gemm"):
         loops.add("pointwise.tiles", 1, image=size.n)
-        for times, rows in loops.tiles(size.in_c, 8):
+        for times, rows in loops.tiles(1):
             loops.add("pointwise.tile", size.n * times, row=size.n * times * rows)
             loops.moved("pointwise.copy", size.n * times * rows, size.in_c)
             loops.product(size.n * times, rows, size.out_c, size.in_c)
@@ -187,13 +190,15 @@ def _conv1d(loops: FloatLoops) -> None:
     else:
         step = 2 if loops.kind.bytes == 4 else 4
         loops.add(name, 0, column=columns)
-        if taps == 5 and loops.kind.bytes == 4 and depth == 4:
-            loops.loop(f"{name}.four_inputs", columns, outputs // 4)
-            loops.started(f"{name}.four_inputs", columns * (outputs // 4))
-            outputs %= 4
-        elif taps == 5 and loops.kind.bytes == 2 and depth == 16 and loops.call.bias:
-            loops.loop(f"{name}.sixteen_inputs", columns, outputs // 16)
-            outputs %= 16
+        if taps == 5 and loops.kind.bytes == 4:
+            fours = outputs // 4 * (depth == 4)
+            loops.loop(f"{name}.four_inputs", columns * (depth == 4), fours)
+            loops.started(f"{name}.four_inputs", columns * fours)
+            outputs = outputs - 4 * fours
+        elif taps == 5 and loops.call.bias:
+            sixteens = outputs // 16 * (depth == 16)
+            loops.loop(f"{name}.sixteen_inputs", columns * (depth == 16), sixteens)
+            outputs = outputs - 16 * sixteens
         groups, single = divmod(outputs, step)
         turns = loops.vectors(depth)
         for word, number in (("group", groups), ("single", single)):
@@ -209,7 +214,7 @@ def _row_kernel(loops: FloatLoops) -> None:
     inside = [position for position, start in enumerate(starts) if start >= 0 and start + size.filter_w <= size.in_w]
     first = inside[0] if inside else size.out_w
     last = inside[-1] if inside else first - 1
-    rows = loops.buffer // (depth * loops.kind.bytes)
+    rows = loops.windows(size.filter_w)
     negative = sum(start < 0 for start in starts[:first])
     loops.add("row", 1, image=size.n, before=negative, between=first - negative, behind=size.out_w - 1 - last)
     for word, side in (("left", range(first)), ("right", range(last + 1, size.out_w))):
@@ -237,7 +242,7 @@ def _gathered_convolution(loops: FloatLoops) -> None:
     size = loops.sizes
     loops.add("gathered", 1, image=size.n)
     loops.gathered(size.n)
-    for times, rows in loops.tiles(size.depth, 8):
+    for times, rows in loops.tiles(size.taps):
         loops.add("gathered.tile", size.n * times)
         loops.product(size.n * times, rows, size.out_c, size.depth)
 
@@ -280,7 +285,7 @@ def _channels_2x5(loops: FloatLoops) -> None:
 def _channels_tiled(loops: FloatLoops) -> None:
     """Windows of up to four columns of a row are gathered, then multiplied channel by channel."""
     size, plane = loops.sizes, loops.sizes.plane
-    most = min(4, loops.buffer // (size.depth * loops.kind.bytes))
+    most = min(4, loops.windows(size.taps))
     pixels, rows = size.n * size.pixels, size.n * size.out_h
     loops.add("dw_tiles", 1, image=size.n, row=rows, pixel=pixels, filter_row=pixels * size.filter_h)
     high = size.n * plane.h.inside * size.out_w
@@ -349,11 +354,12 @@ def _channels_generic(loops: FloatLoops) -> None:
 def _channels_as_convolution(loops: FloatLoops) -> None:
     size, block = loops.sizes, loops.kind.block
     whole, rest = divmod(size.out_c, block)
-    filter_bytes = up(size.out_c, block) * block * size.taps * loops.kind.bytes
+    filter_bytes = up(loops.taken.seen.get("output_dims.c") or 0, block) * block * size.taps * loops.kind.bytes
     rows = (loops.buffer - filter_bytes) // (size.taps * loops.kind.bytes)
     pixels = size.n * size.pixels
     loops.add("to_conv", 1, image=size.n, block=whole, block_tap=whole * size.taps)
-    loops.add(f"to_conv.rest_{rest}", 1 * (rest > 0), tap=(rest > 0) * size.taps)
+    for some in range(1, block):
+        loops.add(f"to_conv.rest_{some}", 1 * (rest == some), tap=(rest == some) * size.taps)
     loops.add("to_conv.window", pixels, row=pixels * size.filter_h, tap=pixels * size.taps)
     loops.add("to_conv.window", 0, row_inside=size.n * size.plane.h.inside * size.out_w * size.filter_w)
     loops.add("to_conv.window", 0, inside=size.n * size.plane.inside)
@@ -391,7 +397,8 @@ def _transposed(loops: FloatLoops) -> None:
 
 def _dense(loops: FloatLoops) -> None:
     loops.add("dense", 1)
-    loops.product(1, loops.sizes.n, loops.sizes.out_c, loops.call.filter_dims.n or 0)
+    depth = loops.call.filter_dims.n
+    loops.product(1, loops.sizes.n, loops.sizes.out_c, 0 if depth is None else depth)
 
 
 def _batch_product(loops: FloatLoops) -> None:
@@ -520,6 +527,8 @@ COUNTERS: dict[str, Counter] = {
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
 
 
+OF_ONE_CALL = (Function.BATCH_MATMUL, Function.MAXIMUM, Function.MINIMUM, Function.PAD)
+"""Functions whose loops are not counted for many calls at once."""
 SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
 """Numbers of arm_nn_activation_type_flt."""
 DATA = (".near", ".below", ".above")
@@ -555,7 +564,10 @@ def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Co
     `data`: one of DATA for a call where they decide; for others empty.
     """
     sizes = sizes_of(call)
-    if sizes is None or call.floating is None or taken.status != 0 or not isinstance(sizes.in_c * sizes.out_c, int):
+    if sizes is None or call.floating is None or taken.status != 0:
+        return None
+    one_call = call.function in OF_ONE_CALL or call.floating.scratch not in (0, AS_ASKED)
+    if one_call and not isinstance(sizes.in_c * sizes.out_c, int):
         return None
     generic = f"arm_depthwise_conv_{call.types}_generic"
     name = taken.kernel.removeprefix("arm_").removesuffix(f"_{call.types}")
@@ -565,4 +577,4 @@ def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Co
     loops = FloatLoops(call, sizes, taken, data)
     loops.mve = isa is Isa.MVE
     counter(loops)
-    return {piece: times for piece, times in loops.counts.items() if times}
+    return {piece: times for piece, times in loops.counts.items() if not isinstance(times, int) or times}
