@@ -5,13 +5,14 @@ from __future__ import annotations
 import onnx
 import pytest
 
+from onnxlint_cmsis.analysis.results import grouped
 from onnxlint_cmsis.config.files import ConfigError
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import FloatCall
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 from support.goldens import Told
-from support.linter import analysed, layered, linted
+from support.linter import analysed, fixed, layered, linted
 from support.models import read, text
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -171,3 +172,148 @@ def test_no_runtime_calls_them(runtime: str, told: Told) -> None:
 
 def test_by_default_a_float_model_becomes_int8() -> None:
     assert [layer.call.entry for layer in analysed(model(FEW)).lowered.layers] == ["convolve_s8"]
+
+
+# The other ways to call a function (CNN141).
+
+
+def faster(source: str, **settings: object) -> list[Finding]:
+    findings = linted(model(source), **{"assume": "f32", "targets": ["cortex-m4"], **settings}).findings
+    return [finding for finding in findings if finding.code == "CNN141"]
+
+
+POINTWISE = "g (float[1, 64, 25, 5] x) => (y) <float[64, 64, 1, 1] w = {1}, float[64] b = {1}> { y = Conv(x, w, b) }"
+
+
+@pytest.mark.parametrize(
+    ("kind", "cpu", "standard", "packed"),
+    [
+        ("f32", "cortex-m55", 690_885, 445_590),
+        ("f16", "cortex-m55", 356_645, 225_100),
+        ("f32", "cortex-m4", 3_226_120, 4_304_840),
+        ("f16", "cortex-m4", 6_350_200, 6_841_160),
+    ],
+)
+def test_weights_are_better_in_the_form_that_ran_fewer_instructions(
+    kind: str, cpu: str, standard: int, packed: int
+) -> None:
+    """The numbers are measured: a layer of DS-CNN in an emulator."""
+    worse, option = ("standard", "packed") if packed < standard else ("packed", "standard")
+    (finding,) = faster(POINTWISE, assume=kind, targets=[cpu], float_weights=worse)
+    assert finding.properties["options"] == f"--config float-weights={option}"
+    saved = finding.properties[f"instructions_saved.{cpu}"]
+    assert isinstance(saved, int)
+    assert saved == pytest.approx(abs(standard - packed), abs=0.02 * max(standard, packed))
+    assert faster(POINTWISE, assume=kind, targets=[cpu], float_weights=option) == []
+
+
+TALL = "g (float[1, 4, 16, 5] x) => (y) <float[4, 1, 3, 5] w = {1}> { y = Conv<group = 4>(x, w) }"
+WIDE = (
+    "g (float[1, 16, 12, 12] x) => (y) <float[16, 1, 5, 5] w = {1}> { y = Conv<group = 16, pads = [2, 2, 2, 2]>(x, w) }"
+)
+
+
+@pytest.mark.parametrize(("kind", "ratio"), [("f32", 0.53), ("f16", 0.74)])
+def test_a_depthwise_layer_is_faster_without_its_buffer_on_a_scalar_fpu(kind: str, ratio: float, told: Told) -> None:
+    """The ratios are measured: another layer with a 5x5 window in an emulator."""
+    (finding,) = faster(WIDE, assume=kind)
+    told(finding.text)
+    assert finding.properties["options"] == "--config float-scratch=none"
+    (now,) = layered(model(WIDE), assume=kind, targets=["cortex-m4"]).layers
+    (then,) = layered(model(WIDE), assume=kind, targets=["cortex-m4"], float_scratch="none").layers
+    assert now.instructions and then.instructions
+    assert now.instructions - then.instructions == finding.properties["instructions_saved.cortex-m4"]
+    assert then.instructions / now.instructions == pytest.approx(ratio, abs=0.05)
+
+
+def test_both_switches_are_told_where_both_pay() -> None:
+    (finding, *_) = faster(NET, targets=["cortex-m55"], float_scratch="none")
+    assert finding.properties["options"] == "--config float-scratch=given --config float-weights=packed"
+    assert (finding.level.name, finding.effect) == ("WARNING", Effect.COSTS)
+
+
+def test_layers_that_want_the_same_are_told_as_one() -> None:
+    (finding,) = grouped(faster(NET, targets=["cortex-m55"]))
+    assert [other.location.node for other in finding.others] == ["Conv#4", "Gemm#8"]
+    saved = sum(int(each.properties["instructions_saved.cortex-m55"]) for each in (finding, *finding.others))
+    assert finding.properties["plan_instructions_saved.cortex-m55"] == saved
+
+
+@pytest.mark.parametrize(
+    ("source", "settings"),
+    [
+        # packed weights would be ignored: wrong values
+        (FEW, {"targets": ["cortex-m55"]}),
+        (CONV_5, {"targets": ["cortex-m55"]}),
+        # the two costs are ranges that overlap, their middles 15 % apart
+        (TALL, {"targets": ["cortex-m55"], "assume": "f16"}),
+        # no buffer is used
+        (WIDE.replace("5, 5", "3, 3").replace("2, 2, 2, 2", "1, 1, 1, 1"), {}),
+        # nothing was measured
+        (WIDE, {"targets": ["cortex-m3"]}),
+        (WIDE, {"compiler": "armclang"}),
+        # a wrong result costs nothing
+        (GROUPS, {"targets": ["cortex-m55"], "float_scratch": "none"}),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_calls_where_no_other_is_surely_better(source: str, settings: dict[str, object]) -> None:
+    assert faster(source, **settings) == []
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("given", [{}, {"float_scratch": "none"}, {"float_weights": "packed"}])
+def test_whoever_follows_the_advice_gets_what_it_says(kind: str, cpu: str, given: dict[str, str]) -> None:
+    judged = {"assume": kind, "targets": [cpu], **given}
+    before = {layer.node: layer for layer in layered(model(NET), **judged).layers}
+    for finding in faster(NET, **judged):
+        words = str(finding.properties["options"]).replace("--config ", "").split()
+        changed = {key.replace("-", "_"): value for key, value in (word.split("=") for word in words)}
+        after = {layer.node: layer for layer in layered(model(NET), **{**judged, **changed}).layers}
+        now, then = (layers[finding.location.node] for layers in (before, after))
+        assert not then.hazards
+        least, most = (layer.instructions_range or (layer.instructions or 0,) * 2 for layer in (now, then))
+        assert least[0] - most[1] == finding.properties[f"instructions_saved.{cpu}"] > 0.04 * least[0]
+
+
+# What --fix does for float layers.
+
+
+def packed_chain(window: str, inner: int, width: int = 9) -> str:
+    """Two layers, of which the first has hazards with packed weights."""
+    h, w = map(int, window.split("x"))
+    plane = f"1, {width}" if h == 1 else f"{width}, {width}"
+    return f"""g (float[1, 4, {plane}] x) => (y)
+    <float[{inner}, 4, {h}, {w}] w = {{1}}, float[8, {inner}, 1, 1] v = {{1}}> {{ a = Conv(x, w) y = Conv(a, v) }}"""
+
+
+@pytest.mark.parametrize(
+    ("source", "hazard", "channels"),
+    [
+        (packed_chain("1x5", 6), "conv1d-packed-channels-left-f32", 8),
+        (packed_chain("3x3", 6), "conv-packed-direct-f32", 8),
+    ],
+)
+def test_channels_are_added_where_packed_weights_would_be_wrong(source: str, hazard: str, channels: int) -> None:
+    """ONNX Runtime proves that the outputs stay; the price is that of the layers before and after."""
+    judged = {"assume": "f32", "float_weights": "packed", "targets": ["cortex-m55"]}
+    (finding,) = (each for each in linted(model(source), **judged).findings if each.code == "CNN302")
+    assert (finding.properties["hazard"], finding.properties["fixable"]) == (hazard, True)
+    after = fixed(model(source), **judged).model
+    assert after is not None
+    assert [each.code for each in linted(after, **judged).findings if each.code == "CNN302"] == []
+    sizes = {tensor.name: list(tensor.dims) for tensor in onnx.load_from_string(after).graph.initializer}
+    assert (sizes["w"][0], sizes["v"][1]) == (channels, channels)
+    costs = [
+        sum(layer.instructions or 0 for layer in layered(each, **judged).layers)
+        for each in (model(source), onnx.load_from_string(after))
+    ]
+    assert costs[0] - costs[1] == finding.properties["repair_instructions_saved.cortex-m55"]
+
+
+def test_no_channel_count_gives_more_positions() -> None:
+    source = packed_chain("2x2", 8, 3)
+    judged = {"assume": "f32", "float_weights": "packed", "targets": ["cortex-m55"]}
+    (finding,) = (each for each in linted(model(source), **judged).findings if each.code == "CNN302")
+    assert not finding.properties.get("fixable")
+    assert fixed(model(source), **judged).model is None

@@ -1,9 +1,9 @@
 """A float function is faster when it is called in another way.
 
 Functions for f32 and f16 take other kernels without their scratch buffer (`ctx->buf` NULL) and with packed weights.
-Which is faster depends on the CPU and the shape. On Cortex-M4, M7 and M33 a depthwise layer whose window is not 3x3 is
-faster without its buffer, and packed weights are slower. On Cortex-M55 a convolution without its buffer runs up to 6
-times as many instructions, and packed weights are faster.
+Which is faster depends on the CPU and the shape. On Cortex-M4, M7 and M33 depthwise layers whose window is not 3x3 are
+mostly faster without their buffer, and packed weights are slower. On Cortex-M55 a convolution without its buffer runs
+up to 7 times as many instructions, and packed weights are faster.
 
 The finding gives the predicted instructions (not cycles) of both ways. It is a warning where the layers that want the
 same on a target save 5 % of the instructions of all float layers. The rule is silent where a layer saves less than 5 %
