@@ -211,6 +211,16 @@ TYPES = """
     }
 """
 """A float model with a layer that has no kernel, and one whose type decides whether it has."""
+STAYS_FLOAT = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 16, 12, 12] x) => (float[1, 8] y) <float[32, 16, 1, 1] w = {1}, float[8, 32] v = {1}> {
+        [first] a = Conv(x, w)
+        [mean] b = GlobalAveragePool(a)
+        c = Flatten(b)
+        [last] d = Gemm<transB = 1>(c, v)
+        [likely] y = Softmax(d)
+    }
+"""
 CORTEX_M4 = ("layers", "--isolated", "--target", "cortex-m4")
 
 
@@ -267,6 +277,57 @@ def test_types_that_change_nothing_are_said_so(tmp_path: Path, capsys: pytest.Ca
     path.write_bytes(write(streaming_model()))
     assert main([*CORTEX_M4, "--assume", "s8,s16", str(path)]) == 0
     told(" ".join(capsys.readouterr().out.split()))
+
+
+FLASH = re.compile(
+    r"(?:\w+ aside, )?(f16|f32)( packed)? costs (\d+)(?: to (\d+))? % (less|more) than s8 here and (.*) the flash"
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_stays_float_is_told_against_s8(
+    packed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Softmax of f16 has no number on a Cortex-M55, and one range as s8; it multiplies nothing."""
+    monkeypatch.setenv("COLUMNS", "200")
+    path = tmp_path / "float.onnx"
+    path.write_bytes(text(STAYS_FLOAT).SerializeToString())
+    asked = [
+        "layers",
+        "--isolated",
+        "--target",
+        "cortex-m55",
+        "--config",
+        f"float-weights={'packed' * packed or 'standard'}",
+    ]
+    assert main([*asked, "--assume", "s8,f16,f32", str(path)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "flash" in line]
+    assert main([*asked, "--output-format", "json", "--assume", "s8,f16,f32", str(path)]) == 0
+    types = {answer["assume"]: answer for answer in json.loads(capsys.readouterr().out)["types"]}
+    assert [line.startswith("likely aside, f16") for line in lines] == [True, False]
+    for line in lines:
+        kind, form, least, most, change, times = FLASH.fullmatch(line).groups()
+        assert bool(form) is packed
+        kept = [op for op in ("Conv", "GlobalAveragePool", "Gemm", "Softmax") if kind == "f32" or op != "Softmax"]
+        rows = [{row["op"]: row for row in types[name]["layers"]} for name in (kind, "s8")]
+        (low, high), (base_low, base_high) = (
+            [sum(of[op]["instructions"] or of[op]["instructions_range"][end] for op in kept) for end in (0, 1)]
+            for of in rows
+        )
+        shares = sorted(abs(round(100 * (mine / base - 1))) for mine, base in ((low, base_high), (high, base_low)))
+        assert [int(least), int(most or least)] == shares
+        assert (change == "less") is (high < base_low)
+        flash = types[kind]["totals"][0]["constants"] / types["s8"]["totals"][0]["constants"]
+        assert times == ("twice" if round(flash, 1) == 2 else f"{flash:.1f} times")
+
+
+def test_nothing_is_told_of_float_where_a_layer_with_weights_has_no_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "float.onnx"
+    path.write_bytes(text(STAYS_FLOAT).SerializeToString())
+    assert main(["layers", "--isolated", "--target", "cortex-m3", "--assume", "s8,f32", str(path)]) == 0
+    assert "flash" not in capsys.readouterr().out
 
 
 def test_types_of_a_model_from_standard_input(

@@ -11,9 +11,9 @@ import pytest
 
 import fit_float
 from measure_float import calls
-from onnxlint_cmsis.cmsis_nn.library import cost, cost_of_route, instructions_range, route
+from onnxlint_cmsis.cmsis_nn.library import cost, cost_of_route, instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.ground.types import Dims, FloatCall, Isa, KernelCall, Pair
+from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, Isa, KernelCall, Pair
 from support.float_vectors import VECTORS, call_of, rows, target_of
 
 CLOCK = 7
@@ -111,3 +111,45 @@ def test_a_function_that_is_off_by_more_has_its_largest_error_as_range() -> None
             assert cost(measured.call, target) is None
             checked += 1
     assert checked > 20
+
+
+def resized(call: KernelCall, inputs: Any, outputs: Any) -> KernelCall:
+    """A layer with weights at other channel counts; each may be an array."""
+    given, weights, result = call.input_dims, call.filter_dims, call.output_dims
+    if call.function is Function.DEPTHWISE:
+        outputs = inputs * call.ch_mult
+        weights = weights._replace(c=outputs)
+    elif call.function is Function.FULLY_CONNECTED:
+        weights = weights._replace(n=inputs, c=outputs)
+    else:
+        weights = weights._replace(n=outputs, c=inputs)
+    return call._replace(
+        input_dims=given._replace(c=inputs), filter_dims=weights, output_dims=result._replace(c=outputs)
+    )
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+def test_many_channel_counts_at_once_cost_what_each_costs(cpu: str) -> None:
+    """Those that run the same functions are predicted together, as planning does."""
+    target, channels = parse_target(cpu, "main"), np.random.default_rng(7)
+    weighted = [measured.call for measured in calls("apart") if measured.call.function in WEIGHTED]
+    checked = 0
+    for call in weighted[::97]:
+        if call.floating is None or call.floating.scratch not in (0, AS_ASKED):
+            continue
+        sizes = channels.integers(1, 40, (2, 12))
+        ways: dict[object, list[int]] = {}
+        singles = [resized(call, int(inputs), int(outputs)) for inputs, outputs in sizes.T]
+        for place, single in enumerate(singles):
+            taken = route(single, target)
+            ways.setdefault((taken.kernel, taken.chain, taken.effective, taken.status), []).append(place)
+        for places in ways.values():
+            many = predicted(resized(call, *sizes[:, places]), target, route(singles[places[0]], target))
+            expected = [predicted(singles[place], target, route(singles[place], target)) for place in places]
+            known = np.broadcast_to(many.known, len(places))
+            assert [one.known for one in expected] == known.tolist()
+            numbers = np.broadcast_to(many.instructions, len(places))
+            for number, one in zip(numbers[known], (one for one in expected if one.known), strict=True):
+                assert number == pytest.approx(one.instructions), call
+                checked += 1
+    assert checked > 200
