@@ -253,7 +253,8 @@ def _direct(loops: FloatLoops) -> None:
     outputs = size.n * size.pixels * size.out_c
     rows = size.n * size.out_c * plane.h.inside * size.out_w
     taps = size.n * size.out_c * plane.inside
-    loops.add("direct", 1, pixel=size.n * size.pixels, output=outputs, filter_row=outputs * size.filter_h)
+    loops.add("direct", 1, image=size.n, row=size.n * size.out_h, pixel=size.n * size.pixels)
+    loops.add("direct", 0, output=outputs, filter_row=outputs * size.filter_h)
     loops.add("direct", 0, row_inside=rows, tap=rows * size.filter_w, inside=taps)
     loops.add("direct", 0, k=taps * loops.vectors(size.in_c))
 
