@@ -286,7 +286,7 @@ GATES = ("forget", "input", "cell", "output")
 _BIASES = {"forget": -8.0, "input": 0.0, "output": 8.0}
 """Biases with which the tanh of the cell gate is what is seen."""
 _LSTM_ROUNDINGS = {"f32": 1e-3, "f16": 6e-2}
-"""What a result of an LSTM may be off by: its tanh (0.00067 and 0.024), which it takes twice, and roundings."""
+"""What a result of an LSTM may be off by: its tanh (0.00068 and 0.025), which it takes twice, and roundings."""
 
 
 def _recurrent(

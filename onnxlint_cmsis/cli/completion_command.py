@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from onnxlint_cmsis.cli.main import COMMANDS
+from onnxlint_cmsis.cli import COMMANDS
 from onnxlint_cmsis.cli.options import PROGRAM, CommandParser
 from onnxlint_cmsis.ground.errors import UsageError
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from onnxlint_cmsis.cli.main import command_help
+from onnxlint_cmsis.cli import command_help
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer, configured_by
 from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written

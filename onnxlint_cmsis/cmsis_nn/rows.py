@@ -256,8 +256,8 @@ class Bound(NamedTuple):
 
     number: Term
     """How many errors add up, in the variables the kernel sees."""
-    each: float
-    """The largest of one."""
+    largest: float
+    """The largest that a single one can be."""
     words: str = ""
     """What stands behind the number: what it is a share of, `of the mean magnitude`, or what is off by it."""
     share: bool = False
@@ -266,7 +266,7 @@ class Bound(NamedTuple):
     def of(self, values: Values) -> float | None:
         """The bound for a call; None where a size is unknown."""
         number = self.number.evaluate(values)
-        return None if number is None else number * self.each
+        return None if number is None else number * self.largest
 
     def text(self, values: Values) -> str:
         """`0.025`, `51 % of the mean magnitude`, rounded up to two digits; empty where a size is unknown."""

@@ -20,9 +20,8 @@ CLOCK = 7
 """Instructions of a vector's row that read its clock."""
 SHORT = 1000
 """Instructions below which the clock of the vectors, of 40 instructions, makes more than 1 %."""
-STRANGE = 4.0
-"""Percent: the vectors have shapes with one output, other windows along each axis and paddings that no model has."""
-PRODUCTS = ("arm_convolve", "arm_depthwise", "arm_fully_connected", "arm_batch_matmul")
+STRANGE = {"arm_convolve": 2.0, "arm_depthwise": 4.0, "arm_fully_connected": 2.0, "arm_batch_matmul": 2.0}
+"""Percent: the vectors have shapes with one output, and windows that are dilated along one axis, which no fit saw."""
 CONV = KernelCall(
     "convolve_f32", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1), floating=FloatCall()
 )
@@ -75,7 +74,7 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
     assert sum(map(len, errors.values())) > 100
     for (function, cpu), values in errors.items():
         if len(values) >= 20:
-            limit = STRANGE if function.startswith(PRODUCTS) else 5.0
+            limit = next((limit for name, limit in STRANGE.items() if function.startswith(name)), 5.0)
             assert np.percentile(values, 95) <= limit, (function, cpu, len(values), max(values))
 
 
@@ -140,16 +139,16 @@ def test_many_channel_counts_at_once_cost_what_each_costs(cpu: str) -> None:
         sizes = channels.integers(1, 40, (2, 12))
         ways: dict[object, list[int]] = {}
         singles = [resized(call, int(inputs), int(outputs)) for inputs, outputs in sizes.T]
-        for place, single in enumerate(singles):
+        for number, single in enumerate(singles):
             taken = route(single, target)
-            ways.setdefault((taken.kernel, taken.chain, taken.effective, taken.status), []).append(place)
-        for places in ways.values():
-            many = predicted(resized(call, *sizes[:, places]), target, route(singles[places[0]], target))
-            expected = [predicted(singles[place], target, route(singles[place], target)) for place in places]
-            known = np.broadcast_to(many.known, len(places))
-            assert [one.known for one in expected] == known.tolist()
-            numbers = np.broadcast_to(many.instructions, len(places))
-            for number, one in zip(numbers[known], (one for one in expected if one.known), strict=True):
-                assert number == pytest.approx(one.instructions), call
+            ways.setdefault((taken.kernel, taken.chain, taken.effective, taken.status), []).append(number)
+        for numbers in ways.values():
+            many = predicted(resized(call, *sizes[:, numbers]), target, route(singles[numbers[0]], target))
+            expected = [predicted(singles[number], target, route(singles[number], target)) for number in numbers]
+            known = np.broadcast_to(many.known, len(numbers))
+            assert [single.known for single in expected] == known.tolist()
+            together = np.broadcast_to(many.instructions, len(numbers))
+            for instructions, alone in zip(together[known], filter(lambda cost: cost.known, expected), strict=True):
+                assert instructions == pytest.approx(alone.instructions), call
                 checked += 1
     assert checked > 200

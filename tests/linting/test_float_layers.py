@@ -235,7 +235,7 @@ def test_both_switches_are_told_where_both_pay() -> None:
 def test_layers_that_want_the_same_are_told_as_one() -> None:
     (finding,) = grouped(faster(NET, targets=["cortex-m55"]))
     assert [other.location.node for other in finding.others] == ["Conv#4", "Gemm#8"]
-    saved = sum(int(each.properties["instructions_saved.cortex-m55"]) for each in (finding, *finding.others))
+    saved = sum(int(same.properties["instructions_saved.cortex-m55"]) for same in (finding, *finding.others))
     assert finding.properties["plan_instructions_saved.cortex-m55"] == saved
 
 
@@ -297,16 +297,16 @@ def packed_chain(window: str, inner: int, width: int = 9) -> str:
 def test_channels_are_added_where_packed_weights_would_be_wrong(source: str, hazard: str, channels: int) -> None:
     """ONNX Runtime proves that the outputs stay; the price is that of the layers before and after."""
     judged = {"assume": "f32", "float_weights": "packed", "targets": ["cortex-m55"]}
-    (finding,) = (each for each in linted(model(source), **judged).findings if each.code == "CNN302")
+    (finding,) = (finding for finding in linted(model(source), **judged).findings if finding.code == "CNN302")
     assert (finding.properties["hazard"], finding.properties["fixable"]) == (hazard, True)
     after = fixed(model(source), **judged).model
     assert after is not None
-    assert [each.code for each in linted(after, **judged).findings if each.code == "CNN302"] == []
+    assert [left.code for left in linted(after, **judged).findings if left.code == "CNN302"] == []
     sizes = {tensor.name: list(tensor.dims) for tensor in onnx.load_from_string(after).graph.initializer}
     assert (sizes["w"][0], sizes["v"][1]) == (channels, channels)
     costs = [
-        sum(layer.instructions or 0 for layer in layered(each, **judged).layers)
-        for each in (model(source), onnx.load_from_string(after))
+        sum(layer.instructions or 0 for layer in layered(chain, **judged).layers)
+        for chain in (model(source), onnx.load_from_string(after))
     ]
     assert costs[0] - costs[1] == finding.properties["repair_instructions_saved.cortex-m55"]
 
@@ -314,6 +314,6 @@ def test_channels_are_added_where_packed_weights_would_be_wrong(source: str, haz
 def test_no_channel_count_gives_more_positions() -> None:
     source = packed_chain("2x2", 8, 3)
     judged = {"assume": "f32", "float_weights": "packed", "targets": ["cortex-m55"]}
-    (finding,) = (each for each in linted(model(source), **judged).findings if each.code == "CNN302")
+    (finding,) = (finding for finding in linted(model(source), **judged).findings if finding.code == "CNN302")
     assert not finding.properties.get("fixable")
     assert fixed(model(source), **judged).model is None

@@ -1,22 +1,20 @@
 """A float function is faster when it is called in another way.
 
-Functions for f32 and f16 take other kernels without their scratch buffer (`ctx->buf` NULL) and with packed weights.
-Which is faster depends on the CPU and the shape. On Cortex-M4, M7 and M33 depthwise layers whose window is not 3x3 are
-mostly faster without their buffer, and packed weights are slower. On Cortex-M55 a convolution without its buffer runs
-up to 7 times as many instructions, and packed weights are faster.
+Without their scratch buffer (`ctx->buf` NULL) and with packed weights functions for f32 and f16 take other kernels. On
+Cortex-M4, M7 and M33 most depthwise layers whose window is not 3x3 are faster without the buffer, and packed weights
+are slower. On Cortex-M55 a convolution without its buffer runs up to 7 times as many instructions, and packed weights
+are faster.
 
-The finding gives the predicted instructions (not cycles) of both ways. It is a warning where the layers that want the
-same on a target save 5 % of the instructions of all float layers. The rule is silent where a layer saves less than 5 %
-of its own, where the two costs are ranges that overlap, where one of them is unknown, and where the other way has a
-hazard (CNN302) or a larger error (CNN305).
+It is a warning where the layers that want the same save 5 % of the instructions of all float layers. The rule is silent
+where a layer saves less than 5 % of its own, where the costs are ranges that overlap or one is unknown, and where the
+other way has a hazard (CNN302) or a larger error (CNN305).
 
-**What to do.** Change the call of the layers that are named. `float-scratch` and `float-weights` say how all layers are
-called; layers that want different calls cannot all be told so.
+**What to do.** Change the call of the layers that are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -24,7 +22,7 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import AS_ASKED, Function, KernelCall, Level, Target
+from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Function, KernelCall, Level, Target
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH
@@ -51,16 +49,14 @@ LEAST = 0.05
 
 
 class Switch(NamedTuple):
-    """One thing that the caller of a float function decides, with another value than it has."""
+    """One thing that the caller of a float function decides, decided in one way."""
 
-    field: str
-    """Field of FloatCall."""
-    value: int
-    """Its value."""
+    decide: Callable[[FloatCall], FloatCall]
+    """The call with it."""
     functions: tuple[Function, ...]
     """Functions that look at it."""
     setting: str
-    """Setting that gives all layers this value."""
+    """Setting that decides so for all layers."""
     words: str
     """What a layer is faster with or without; `{scratch}` stands for the bytes of its buffer."""
     do: str
@@ -70,15 +66,21 @@ class Switch(NamedTuple):
 _BUFFERED, _PACKED = (Function.CONVOLVE, Function.DEPTHWISE), (Function.CONVOLVE, Function.FULLY_CONNECTED)
 SWITCHES = (
     Switch(
-        "scratch", 0, _BUFFERED, "float-scratch=none", "without its buffer of {scratch} bytes",
-        "Call it with ctx->buf NULL.",
+        lambda call: call._replace(scratch=0), _BUFFERED, "float-scratch=none",
+        "without its buffer of {scratch} bytes", "Call it with ctx->buf NULL.",
     ),
     Switch(
-        "scratch", AS_ASKED, _BUFFERED, "float-scratch=given", "with its buffer of {scratch} bytes",
-        "Give it the buffer that its size function asks for.",
+        lambda call: call._replace(scratch=AS_ASKED), _BUFFERED, "float-scratch=given",
+        "with its buffer of {scratch} bytes", "Give it the buffer that its size function asks for.",
     ),
-    Switch("packed", True, _PACKED, "float-weights=packed", "with packed weights", "Pack its weights."),
-    Switch("packed", False, _PACKED, "float-weights=standard", "with standard weights", "Do not pack its weights."),
+    Switch(
+        lambda call: call._replace(packed=True), _PACKED, "float-weights=packed",
+        "with packed weights", "Pack its weights.",
+    ),
+    Switch(
+        lambda call: call._replace(packed=False), _PACKED, "float-weights=standard",
+        "with standard weights", "Do not pack its weights.",
+    ),
 )  # fmt: skip
 
 
@@ -143,7 +145,9 @@ def _best(layer: Subject, record: LoweredLayer, now: Way) -> Way:
     """The way that surely saves enough against any with fewer changes; the present one where there is none."""
     call, best = layer.layer.call, now
     fits = [
-        row for row in SWITCHES if call.function in row.functions and getattr(call.floating, row.field) != row.value
+        row
+        for row in SWITCHES
+        if call.floating and call.function in row.functions and row.decide(call.floating) != call.floating
     ]
     for count in range(1, len(fits) + 1):
         ways = [_way(layer, record, switches) for switches in combinations(fits, count)]
@@ -162,8 +166,8 @@ def _as_right(other: Route, present: Route) -> bool:
 def _way(layer: Subject, record: LoweredLayer, switches: tuple[Switch, ...]) -> Way | None:
     """The layer called with some switches changed; None where its cost is unknown."""
     call = layer.layer.call
-    if switches and call.floating:
-        call = call._replace(floating=call.floating._replace(**{row.field: row.value for row in switches}))
+    for row in switches:
+        call = call._replace(floating=call.floating and row.decide(call.floating))
     called = record._replace(layer=layer.layer._replace(call=call))
     cost = layer.model.cost(called, layer.target, Verdict.CMSIS_NN)
     ends = cost.range if cost.instructions is None else (cost.instructions, cost.instructions)

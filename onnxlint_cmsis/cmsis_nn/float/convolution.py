@@ -116,9 +116,9 @@ def sized(number: Term, origin: Origin, when: Condition = TRUE) -> tuple[Scratch
     return too_large, ScratchSize(number, origin, when)
 
 
-def at(path: str, function: str, isas: tuple[Isa, ...] = ALL_ISAS, **lines: int) -> Origin:
+def at(path: str, function: str, **lines: int) -> Origin:
     """A place in the files of both types: path and function lack the type, and each type that has it has a line."""
-    return Origin(path, function, lines, isas)
+    return Origin(path, function, lines)
 
 
 def of_types(*rows: Hazard, seen: tuple[str, ...] = BOTH_CPUS) -> tuple[Hazard, ...]:
@@ -131,16 +131,16 @@ def of_types(*rows: Hazard, seen: tuple[str, ...] = BOTH_CPUS) -> tuple[Hazard, 
         def named_all(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(f"{name}_{kind.name}" for name in names)
 
-        place = row.origin
+        read = row.origin
         return row._replace(
             id=f"{row.id}-{kind.name}",
             entries=named_all(row.entries),
             of_kernels=None if row.of_kernels is None else named_all(row.of_kernels),
             origin=Origin(
-                f"{place.file}_{kind.name}.c",
-                place.function if kind.name in place.function else f"{place.function}_{kind.name}",
-                {SINCE: place.lines[kind.name]},
-                place.isas,
+                f"{read.file}_{kind.name}.c",
+                read.function if kind.name in read.function else f"{read.function}_{kind.name}",
+                {SINCE: read.lines[kind.name]},
+                read.isas,
             ),
             seen=row.seen or seen,
         )
@@ -445,7 +445,7 @@ CONVOLUTION_HAZARDS = (
             kind="wrong-result",
             entries=_ENTRIES,
             of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
-            origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", MVE_ONLY, f32=48),
+            origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", f32=48)._replace(isas=MVE_ONLY),
             when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
             brief="leaves the last output channels of pairs of columns as they were",
             what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "

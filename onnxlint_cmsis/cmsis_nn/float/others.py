@@ -394,7 +394,7 @@ _INEXACT = of_types(
         id="avgpool-half-sum",
         kind=INEXACT,
         entries=("avgpool",),
-        origin=at("Source/PoolingFunctions/arm_avg_pool", "arm_avg_pool", MVE_ONLY, f16=113),
+        origin=at("Source/PoolingFunctions/arm_avg_pool", "arm_avg_pool", f16=113)._replace(isas=MVE_ONLY),
         when=at_least(FILTER_H * FILTER_W, _MANY_VALUES),
         brief="adds its values in half precision",
         what="MVE code adds the values of a window in half precision: 8 % were seen at 4,096 values from 0 to 6, and a "
@@ -407,7 +407,7 @@ _INEXACT = of_types(
         id="softmax-least-exponential",
         kind=INEXACT,
         entries=("softmax",),
-        origin=at(_SOFTMAX, "arm_softmax", NOT_MVE, f16=115),
+        origin=at(_SOFTMAX, "arm_softmax", f16=115)._replace(isas=NOT_MVE),
         when=at_least(IN_C, _MANY_LOGITS),
         brief="takes no exponential for less than 6.1e-5",
         what="C code keeps the exponent at -14: each logit far below the largest adds between 2^-14 and 2^-13 to the "
@@ -424,17 +424,17 @@ _INEXACT = of_types(
             of_kernels=(kernel,),
             origin=origin,
             when=when,
-            brief=f"takes a quotient of two polynomials for {'each ' if each else ''}tanh",
+            brief=f"takes a quotient of two polynomials for {'each ' if within else ''}tanh",
             what="x (27 + x^2) / (27 + 9 x^2) in half precision, and 1 above 3, is off by up to 0.0243 over all "
             "arguments.",
             way_round=_ONLY_F32,
-            bound=Bound(term(1), 0.025, each),
+            bound=Bound(term(1), 0.025, within),
             seen=seen,
         )
-        for name, entry, kernel, origin, when, each, seen in (
+        for name, entry, kernel, origin, when, within, seen in (
             (
                 *("tanh-rational", "activation", "arm_nn_activation"),
-                at(_ACTIVATION, "arm_nn_activation", NOT_MVE, f16=114),
+                at(_ACTIVATION, "arm_nn_activation", f16=114)._replace(isas=NOT_MVE),
                 *(equal(ACTIVATION, _TANH), "", ("cortex-m4",)),
             ),
             (
@@ -452,11 +452,11 @@ _INEXACT = of_types(
             of_kernels=(kernel,),
             origin=origin,
             when=when,
-            brief=f"gives 1 for {'each ' if each else ''}tanh of numbers above 4",
+            brief=f"gives 1 for {'each ' if within else ''}tanh of numbers above 4",
             what="The function takes tanh of more than 4 for 1, which is off by up to 1 - tanh 4.",
-            bound=Bound(term(1), 0.000671, each),
+            bound=Bound(term(1), 0.000671, within),
         )
-        for name, entry, kernel, origin, when, each in (
+        for name, entry, kernel, origin, when, within in (
             (
                 *("tanh", "activation", "arm_nn_activation"),
                 at(_ACTIVATION, "arm_nn_activation", f32=114),
