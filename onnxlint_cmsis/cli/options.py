@@ -337,8 +337,7 @@ def make_parser() -> CommandParser:
     """The options of the command."""
     usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
     parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
-    sought = f"{', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}"
-    text = f"Models, folders to search for {sought}, - for standard input. Default: this folder."
+    text = f"Models ({', '.join(SUFFIXES)}), folders of them, - for standard input. Default: this folder."
     parser.judged.add_argument("paths", nargs="*", metavar="PATHS", help=text)
     add = parser.fixing.add_argument
     add("--fix", action="store_true", help="Rewrite files, proven to compute the same.")
