@@ -218,6 +218,7 @@ class Model(NodeView):
             self.values.update(self._made(node, outputs))
         except DAMAGED as error:
             self.opaque[node.index] = str(error)
+            self.rounded.pop(node.outputs[0], None)
             try:
                 key = self._said(node)
                 self.values.update({n: self._named(("result", key, position), n) for position, n in enumerate(outputs)})

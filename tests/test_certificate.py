@@ -637,6 +637,14 @@ def test_a_damaged_size_of_an_input_is_not_covered() -> None:
     assert "size 0" in fault
 
 
+def test_nothing_is_said_of_a_result_of_another_size_than_the_file_says() -> None:
+    """A certificate told the sums of lanes that are not there."""
+    data = write(one_operator("LOGISTIC", [tensor("x", [2]), tensor("y", [1, 7, 6, 2])]))
+    model = Model(TFLITE.load("m.tflite", data), Numbers())
+    assert [*model.opaque.values()] == ["the file says [1, 7, 6, 2] of its result"]
+    assert not model.rounded
+
+
 def test_scales_between_gates_are_not_covered() -> None:
     tensors = [tensor("x", [1, 2, 4]), tensor("y", [1, 2, 4])]
     data = write(one_operator("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, ("UnidirectionalSequenceLSTMOptions", {})))
