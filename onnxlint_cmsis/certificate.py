@@ -381,7 +381,11 @@ class Model(NodeView):
         if value.scale is None or value.zero is None:
             if value.array.dtype.kind != "f":
                 raise NotCoveredError("integers without a scale")
-            numbers = [self.table.number(("figure", figure)) for figure in value.array.astype(float).flat]
+            figures = value.array.astype(np.float64)
+            if np.isnan(figures).any():
+                raise NotCoveredError("a constant is no number")
+            # by their bits: a number divided by 0 is another one than divided by -0
+            numbers = [self.table.number(("figure", bits)) for bits in figures.reshape(-1).view(np.int64).tolist()]
             return Lanes(np.array(numbers, np.int64).reshape(value.array.shape), value.array.shape)
         if name not in BITS or np.unique(value.scale).size > 1 or np.unique(value.zero).size > 1:
             raise NotCoveredError("a constant operand has several scales")

@@ -22,7 +22,7 @@ from onnxlint_cmsis.fixers.proof.models import LiteRtModel
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.output.json_report import plain_data
-from support import linter, paths
+from support import linter, models, paths
 from support.fix_random import changed_model
 from support.goldens import Told
 from support.lies import DIFFERS, OUTCOMES, REFUSED, Pair, planned, tell_lies
@@ -627,6 +627,15 @@ def test_damaged_layers_are_not_covered(damage: str) -> None:
     renamed = write({**model, "buffers": [{}, {"data": [0] * 16}]})
     assert tflite_equal(data, data)
     assert not tflite_equal(data, renamed)
+
+
+def test_zeros_of_two_signs_are_two_divisors() -> None:
+    text = '<ir_version: 8, opset_import: ["" : 14]> g (float[3] x) => (float[3] y) <float[1] c = {%s}> {y = Div(x, c)}'
+    plus, minus, two = (models.text(text % number) for number in ("0.0", "-0.0", "2.0"))
+    assert np.signbit(numpy_helper.to_array(minus.graph.initializer[0])).all()
+    assert onnx_equal(plus, plus)
+    assert not onnx_equal(plus, minus)
+    assert not onnx_equal(plus, two)
 
 
 def test_a_damaged_size_of_an_input_is_not_covered() -> None:
