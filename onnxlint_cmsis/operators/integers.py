@@ -35,8 +35,9 @@ class NotCoveredError(Exception):
 
 def few(shape: Sequence[int]) -> int:
     """Elements of a tensor. Raises NotCoveredError where they are too many to be looked at."""
-    if math.prod(shape) > MOST_ELEMENTS:
-        raise NotCoveredError(f"a tensor has {math.prod(shape):,} elements; {MOST_ELEMENTS:,} are looked at")
+    whole = math.prod(size or 1 for size in shape)  # NumPy walks axes of a damaged tensor that has no elements too
+    if whole > MOST_ELEMENTS:
+        raise NotCoveredError(f"a tensor has {whole:,} elements; {MOST_ELEMENTS:,} are looked at")
     return math.prod(shape)
 
 
