@@ -425,8 +425,8 @@ _INEXACT = of_types(
             origin=origin,
             when=when,
             brief=f"takes a quotient of two polynomials for {'each ' if within else ''}tanh",
-            what="x (27 + x^2) / (27 + 9 x^2) in half precision, and 1 above 3, is off by up to 0.0243 over all "
-            "arguments.",
+            what="The quotient x (27 + x^2) / (27 + 9 x^2) in half precision, and 1 above 3, is off by up to 0.0243 "
+            "over all arguments.",
             way_round=_ONLY_F32,
             bound=Bound(term(1), 0.025, within),
             seen=seen,
