@@ -147,9 +147,8 @@ UNIFORM = ("constant", "figure")
 
 def digest(array: Array) -> bytes:
     """What stands for the bytes of an array, with its type and shape."""
-    return hashlib.sha256(
-        repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
-    ).digest()
+    told = repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
+    return hashlib.sha256(told).digest()
 
 
 # Tensors: what stands in the file, and lanes of numbers.
@@ -379,11 +378,9 @@ class Model(NodeView):
         name = value.array.dtype.name
         few(value.array.shape)
         if value.scale is None or value.zero is None:
-            if value.array.dtype.kind != "f":
-                raise NotCoveredError("integers without a scale")
             figures = value.array.astype(np.float64)
-            if np.isnan(figures).any():
-                raise NotCoveredError("a constant is no number")
+            if value.array.dtype.kind != "f" or np.isnan(figures).any():
+                raise NotCoveredError("integers without a scale, or no numbers")
             # by their bits: a number divided by 0 is another one than divided by -0
             numbers = [self.table.number(("figure", bits)) for bits in figures.reshape(-1).view(np.int64).tolist()]
             return Lanes(np.array(numbers, np.int64).reshape(value.array.shape), value.array.shape)
