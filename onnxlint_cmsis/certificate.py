@@ -308,7 +308,7 @@ class Model(NodeView):
     def _stays(self, name: str) -> None:
         """Raise NotCoveredError for a constant that a caller may replace, and for what is folded from one."""
         sources = [name]
-        for source in sources:  # it grows; a damaged constant may be its own source
+        for source in sources:  # it grows
             if self.graph.constants[source].overridable:
                 raise NotCoveredError(f"a caller may replace '{source}'")
             producer = self.graph.producers.get(source)

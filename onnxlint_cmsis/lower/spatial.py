@@ -205,7 +205,7 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
     waiting, seen = [pad.outputs[0]], set()
     while waiting:
         tensor = waiting.pop()
-        if tensor in seen:  # in a cycle, which is a finding
+        if tensor in seen:  # a second way to it, which no converter writes
             return False
         seen.add(tensor)
         readers = graph.consumers.get(tensor, ())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import SupportsIndex, overload
 
@@ -131,6 +130,11 @@ class Node:
     def label(self) -> str:
         """Name for messages: the node's own, or operator and position."""
         return self.name or f"{self.op_type}#{self.index}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its inputs and, of a control-flow node, the outputs of its bodies."""
+        return (*self.inputs, *(key for body in self.bodies for key in body.outputs))
 
     def has(self, position: int) -> bool:
         """Whether it has an input; False for a position outside, and for an omitted one."""
@@ -262,19 +266,6 @@ class Graph:
         """Element type of a value, empty where unknown."""
         tensor = self.tensors.get(name)
         return tensor.elem_type if tensor else ""
-
-
-def duplicate_outputs(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
-    """Two nodes, or a node and an input or initializer, under one name; `given` are inputs and initializers."""
-    for node in graph.nodes:
-        for key in node.outputs:
-            maker = graph.producers.get(key)
-            if maker is not None and maker is not node:
-                wrong = f"makes `{key}`, which {maker.label} makes too; a value is made once"
-                yield Problem("invalid", wrong, node.label)
-            elif key in given:
-                wrong = f"makes `{key}`, which is an input or initializer too; a value is made once"
-                yield Problem("invalid", wrong, node.label)
 
 
 # What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding.

@@ -405,7 +405,7 @@ class _Sources:
             if row is not None:
                 rows.add(row)
             elif node is not None:
-                behind = {*node.inputs, *(name for body in node.bodies for name in body.outputs)} - seen
+                behind = {*node.reads} - seen
                 seen |= behind
                 waiting += behind
         return tuple(sorted(rows - {here}))

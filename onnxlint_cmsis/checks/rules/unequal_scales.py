@@ -83,9 +83,7 @@ def _remedy(lowered: Lowered, graph: Graph, records: Sequence[LoweredLayer]) -> 
 
 def _named(graph: Graph, tensor: str) -> str:
     """Float tensor whose scale the quantizer gives a tensor: for what only moves elements that in front of it."""
-    seen: set[str] = set()
-    while tensor not in seen and (producer := graph.producers.get(tensor)) is not None and producer.inputs:
-        seen.add(tensor)
+    while (producer := graph.producers.get(tensor)) is not None and producer.inputs:
         operator = operator_of(producer)
         if not (operator.quantizes or operator.dequantizes or operator.elements in MOVES):
             break

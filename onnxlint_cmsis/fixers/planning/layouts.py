@@ -30,7 +30,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
-from onnxlint_cmsis.model.graph import Graph, Node, duplicate_outputs
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.record import Elements
 
@@ -442,18 +442,10 @@ def _scalar(source: StoredElements, value: int) -> Codes:
 
 
 def check_model(graph: Graph) -> None:
-    """Refuse a model that no fix can change. Edits need one maker for each value.
-
-    Raises:
-        NotAppliedError: two nodes make the same value.
-        UnreadableError: external data are missing or refused.
-
-    """
+    """Raise UnreadableError for a model that no fix can change: its external data are missing or refused."""
     for problem in graph.problems:
         if problem.kind == "external":
             raise UnreadableError(problem.message)
-    for problem in duplicate_outputs(graph, frozenset()):
-        raise NotAppliedError(f"{problem.node} {problem.message}")
 
 
 def can_change(graph: Graph) -> bool:

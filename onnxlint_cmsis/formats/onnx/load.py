@@ -53,7 +53,6 @@ from onnxlint_cmsis.model.graph import (
     Node,
     Problem,
     Tensor,
-    duplicate_outputs,
     window_misfit,
 )
 from onnxlint_cmsis.model.roles import Form, Quantized
@@ -504,8 +503,7 @@ class Flattener:
                 self.producers.setdefault(key, node)
                 if key not in self.tensors:
                     self.tensors[key] = Tensor(key, "", None)
-        read = node.inputs if not node.bodies else (*node.inputs, *(o for b in node.bodies for o in b.outputs))
-        for key in dict.fromkeys(read):
+        for key in dict.fromkeys(node.reads):
             if key:
                 self.consumers.setdefault(key, []).append(node)
                 if key not in self.tensors:
@@ -542,29 +540,41 @@ def unproduced(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
 
 
 def unsorted(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
-    """A value read before it is made: a cycle, or nodes in the wrong order."""
-    early = [
-        (node, graph.producers[key])
+    """A value read before it is made: nodes in the wrong order."""
+    for node in graph.nodes:
+        for key in node.inputs:
+            if key not in given and key in graph.producers and graph.producers[key].index >= node.index:
+                late = f"reads what {graph.producers[key].label} makes later; nodes come in the order of their data"
+                yield Problem("invalid", late, node.label)
+                return
+
+
+def refuse_loops(graph: Graph, given: AbstractSet[str]) -> None:
+    """Raise ModelError for a value that is made twice and for a cycle: whoever follows the data would never end.
+
+    onnx.checker rejects both, and no runtime loads them.
+    """
+    for node in graph.nodes:
+        for key in filter(None, node.outputs):
+            maker = graph.producers[key]
+            if key in given or maker is not node:
+                what = "an input or initializer" if key in given else f"made by {maker.label}"
+                raise ModelError("not-a-model", f"no runtime loads it: {node.label} makes `{key}`, which is {what} too")
+    early = (
+        node.bodies or any(key in graph.producers and graph.producers[key].index >= node.index for key in node.inputs)
         for node in graph.nodes
-        for key in node.inputs
-        if key not in given and key in graph.producers and graph.producers[key].index >= node.index
-    ]
-    if not early:
-        return
-    cycle = find_cycle(graph)
+    )
+    cycle = find_cycle(graph) if any(early) else []
     if cycle:
         path = " -> ".join(node.label for node in (*cycle[:8], cycle[0]))
-        yield Problem("invalid", f"is part of a cycle: {path}; a graph has none", cycle[0].label)
-    else:
-        node, maker = early[0]
-        yield Problem(
-            "invalid", f"reads what {maker.label} makes later; nodes come in the order of their data", node.label
-        )
+        raise ModelError("not-a-model", f"no runtime loads it: its nodes make a cycle: {path}")
 
 
 def find_cycle(graph: Graph) -> list[Node]:
     """The nodes of one cycle in the order of the data, empty where there is none."""
-    sources = {n.index: [graph.producers[k].index for k in n.inputs if k in graph.producers] for n in graph.nodes}
+    sources = {
+        node.index: [graph.producers[key].index for key in node.reads if key in graph.producers] for node in graph.nodes
+    }
     waiting = {index: len(makers) for index, makers in sources.items()}
     readers: dict[int, list[int]] = {}
     for index, makers in sources.items():
@@ -591,7 +601,6 @@ def find_cycle(graph: Graph) -> list[Node]:
 
 
 STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = (
-    duplicate_outputs,
     unproduced,
     unsorted,
 )
@@ -690,6 +699,7 @@ def load_model(
 def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Problem, ...]:
     """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
     problems = [*graph.problems, *opset_problems(document.model)]
+    refuse_loops(graph, given)
     problems += [problem for rule in STRUCTURE for problem in rule(graph, given)]
     if document.checkable and not any(problem.kind == "invalid" for problem in problems):
         rejected = checker_problem(document.checkable)

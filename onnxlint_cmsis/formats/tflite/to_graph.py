@@ -205,7 +205,7 @@ def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:
     """Nodes that read each value, once per node; a control-flow node reads its bodies' outputs."""
     readers_of: dict[str, dict[int, Node]] = {}
     for node in nodes:
-        for key in (*node.inputs, *(key for body in node.bodies for key in body.outputs)):
+        for key in node.reads:
             if key:
                 readers_of.setdefault(key, {})[node.index] = node
     return {key: tuple(readers.values()) for key, readers in readers_of.items()}
