@@ -436,13 +436,6 @@ def test_a_constant_that_a_caller_may_replace_is_none() -> None:
     assert not onnx_equal(old, old)
 
 
-def test_a_constant_that_is_its_own_source_ends_no_run() -> None:
-    old = layers(FIRST, SECOND, BIAS)
-    loop = layers(FIRST, SECOND, BIAS)
-    loop.graph.node.insert(0, helper.make_node("Identity", ["a_w"], ["a_w"]))
-    assert onnx_equal(old, loop)
-
-
 # The command.
 
 

@@ -35,12 +35,6 @@ def test_the_sound_model_would_be_padded() -> None:
     assert fixed(models.text(CHAIN), **ALIGN).result.changed
 
 
-def test_a_value_made_twice_leaves_the_model_with_both_nodes_named(told: Told) -> None:
-    model = models.text(CHAIN)
-    model.graph.node.append(model.graph.node[0])
-    told(reason(model))
-
-
 def test_a_node_without_outputs_is_no_error() -> None:
     model = models.text(CHAIN)
     model.graph.node.append(helper.make_node("Split", ["y"], []))

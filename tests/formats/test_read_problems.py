@@ -21,12 +21,19 @@ def problem_of(nodes, inputs=(X,), initializers=(), output="y", **more):
     return only(read(model(nodes, list(inputs), [value(output, None)], initializers, **more)))
 
 
+def refused(nodes, initializers=(), output="y"):
+    with pytest.raises(ModelError) as caught:
+        problem_of(nodes, initializers=initializers, output=output)
+    assert caught.value.kind == "not-a-model"
+    return str(caught.value)
+
+
 def test_a_model_in_order_has_no_problems():
     assert read(conv_model()).problems == ()
 
 
 def test_two_nodes_make_one_value(told):
-    told(problem_of([relu("x", "y", "a"), relu("x", "y", "b")]))
+    told(refused([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
 def test_nodes_of_one_name_are_told_once(told):
@@ -39,8 +46,7 @@ def test_nodes_without_names_share_none():
 
 
 def test_a_node_makes_an_input(told):
-    problem = problem_of([relu("x", "x", "a")], output="x")
-    told(problem)
+    told(refused([relu("x", "v", "a"), relu("v", "x", "b")]))
 
 
 def test_a_missing_value(told):
@@ -63,13 +69,6 @@ def test_a_missing_output(told):
 def test_a_missing_value_that_has_a_stated_shape():
     proto = model([relu("w", "y", "a")], [X], [value("y", None)], value_info=[value("w", [1, 2])])
     assert "reads `w`" in only(read(proto))
-
-
-def refused(nodes, initializers=(), output="y"):
-    with pytest.raises(ModelError) as caught:
-        problem_of(nodes, initializers=initializers, output=output)
-    assert caught.value.kind == "not-a-model"
-    return str(caught.value)
 
 
 def test_a_cycle():
