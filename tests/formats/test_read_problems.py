@@ -73,14 +73,14 @@ def test_a_missing_value_that_has_a_stated_shape():
 
 def test_a_cycle():
     why = refused([helper.make_node("Add", ["x", "b"], ["a"], name="n1"), relu("a", "b", "n2"), relu("b", "y", "n3")])
-    assert why.endswith(("n1 -> n2 -> n1", "n2 -> n1 -> n2"))
+    assert "n1 -> n2 -> n1;" in why or "n2 -> n1 -> n2;" in why
 
 
 def test_a_node_that_reads_itself(told):
     told(refused([helper.make_node("Add", ["x", "y"], ["y"], name="n")]))
 
 
-def test_a_node_that_computes_the_initializer_it_reads_is_a_cycle(told):
+def test_a_node_that_computes_the_initializer_it_reads_is_refused(told):
     told(refused([relu("w", "w", "n"), relu("w", "y")], [tensor("w", np.ones(4, np.float32))]))
 
 

@@ -1,7 +1,8 @@
 """The model breaks a rule of ONNX.
 
 `onnx.checker` refuses the model, or it contradicts itself: weights that do not fit their operator, a scale that is
-not positive and finite, a value that nothing produces, an impossible dimension. The rest is linted all the same.
+not positive and finite, a value that nothing produces, an impossible dimension. The rest is linted all the same. A
+cycle of nodes and a value that is made twice are refused.
 
 **What to do.** The message names the node and what is allowed there.
 """

@@ -558,8 +558,8 @@ def refuse_loops(graph: Graph, given: AbstractSet[str]) -> None:
         for key in filter(None, node.outputs):
             maker = graph.producers[key]
             if key in given or maker is not node:
-                what = "an input or initializer" if key in given else f"made by {maker.label}"
-                raise ModelError("not-a-model", f"no runtime loads it: {node.label} makes `{key}`, which is {what} too")
+                what = "is an input or initializer" if key in given else f"{maker.label} makes"
+                raise ModelError("not-a-model", f"{node.label} makes `{key}`, which {what} too; a value is made once")
     early = (
         node.bodies or any(key in graph.producers and graph.producers[key].index >= node.index for key in node.inputs)
         for node in graph.nodes
@@ -567,7 +567,7 @@ def refuse_loops(graph: Graph, given: AbstractSet[str]) -> None:
     cycle = find_cycle(graph) if any(early) else []
     if cycle:
         path = " -> ".join(node.label for node in (*cycle[:8], cycle[0]))
-        raise ModelError("not-a-model", f"no runtime loads it: its nodes make a cycle: {path}")
+        raise ModelError("not-a-model", f"its nodes make a cycle: {path}; ONNX allows none")
 
 
 def find_cycle(graph: Graph) -> list[Node]:

@@ -130,7 +130,9 @@ def test_the_quantizer_of_onnx_runtime_loses_as_much(seed: int, tmp_path: Path) 
 def test_what_is_on_the_grid_loses_nothing(tmp_path: Path) -> None:
     model = text("""
         <ir_version: 8, opset_import: ["" : 13]>
-        g (float[1, 1, 16, 16] x) => (float[1, 1, 8, 8] y) { [pool] y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x) }
+        g (float[1, 1, 16, 16] x) => (float[1, 1, 8, 8] y) {
+            [pool] y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x)
+        }
     """)
     samples = np.arange(256, dtype=np.float32).reshape(1, 16, 16)[None]
     assert errors(model, samples, tmp_path) == {"pool": 0.0}
