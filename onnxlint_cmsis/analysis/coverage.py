@@ -70,8 +70,12 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies)
 
 
-STOPS = (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS)
-"""Verdicts on layers at which the runtime stops, so that no reference code computes them."""
+NO_REFERENCE = {
+    RuntimeVerdict.REFUSED: Verdict.REFUSED,
+    RuntimeVerdict.HALTS: Verdict.REFUSED,
+    RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
+}
+"""What a layer counts as that no reference code computes: the runtime stops there, or what runs is not decided."""
 
 
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
@@ -79,8 +83,9 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     for record in model.repeated:
         refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
         verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
-        in_vain = verdict is Verdict.REFERENCE and judged is not None and judged.verdict in STOPS
-        groups[Verdict.REFUSED if in_vain else verdict].append(record)
+        if judged is not None and verdict in (Verdict.REFERENCE, Verdict.REFUSED):
+            verdict = NO_REFERENCE.get(judged.verdict, verdict)
+        groups[verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
     costs = _costs(model, run, groups, target)
     arena = None

@@ -635,6 +635,9 @@ EXECUTE = "execute"
 """Stage at which kernels look at their arguments: `Method::execute`."""
 NAME = "ExecuTorch"
 
+BESIDE = {RuntimeVerdict.REFERENCE: Verdict.REFERENCE, RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED}
+"""What a call counts as that is none of CMSIS-NN; any other one is refused."""
+
 
 class Interpretation:
     """What ExecuTorch does with a program, in builds for some targets."""
@@ -729,7 +732,7 @@ class Interpretation:
             if row.call is not None:
                 records.append(LoweredLayer(node, Verdict.CMSIS_NN, layer=layer_of(graph, node, row.call)))
             elif row.op in COPIES or not operator_of(node).free:
-                verdict = Verdict.REFERENCE if row.verdict is RuntimeVerdict.REFERENCE else Verdict.REFUSED
+                verdict = BESIDE.get(row.verdict, Verdict.REFUSED)
                 records.append(LoweredLayer(node, verdict, Cause.RUNTIME, row.reason))
         return Lowered(tuple(records))
 

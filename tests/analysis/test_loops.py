@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from onnx import ModelProto
 
 from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.lower.work import turns_of
 from onnxlint_cmsis.output.layers import LayersReport
 from support.linter import analysed, layered, linted
 from support.models import text
@@ -165,11 +164,3 @@ def test_a_while_is_no_layer_in_reference_code() -> None:
     assert [remark.location.node for remark in model.remarks] == ["subgraph1:LESS#0", "subgraph2:ADD#0"]
     (verdict,) = linted(counting(), "m.tflite", targets=["cortex-m4"]).verdicts
     assert (verdict.word, len(verdict.layers), verdict.every) == ("RUNS, partly", 2, 3)
-
-
-def test_a_condition_that_reads_itself_ends() -> None:
-    """A damaged file: the operator that says whether the loop goes on reads its own result."""
-    model = looping("5")
-    body = model.graph.node[0].attribute[0].g
-    body.node[0].input[0] = body.node[0].output[0]
-    assert {*turns_of(analysed(model).graph).values()} == {None}

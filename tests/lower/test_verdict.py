@@ -335,21 +335,6 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: 
         told(relu.reason)
 
 
-CYCLE = """
-<ir_version: 8, opset_import: ["" : 13]>
-g (float[1, 2, 8, 8] x) => (float[] y) <int64[8] a = {0, 0, 1, 1, 0, 0, 1, 1}, float[2, 2, 3, 3] w = {1}> {
-    p = Pad(x, a)
-    y = Conv(p, w)
-}
-"""
-
-
-def test_a_pad_of_its_own_result_ends() -> None:
-    model = text(CYCLE)
-    model.graph.node[0].output[0] = "x"
-    assert [record.node.op_type for record in lower(read(model)).records][-1] == "Conv"
-
-
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "Cast", "Div", "Conv"])
 def test_readers_without_operands_are_no_error(op_type: str) -> None:
     """A node without outputs reads a result and a Pad, one without inputs stands beside them."""

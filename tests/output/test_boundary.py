@@ -281,7 +281,7 @@ def test_ties_differ_between_onnx_and_tensorflow_lite_micro(tmp_path: Path) -> N
 
 def test_a_damaged_zero_point_of_floats_gives_no_numbers() -> None:
     damaged = (HEAD + QDQ).replace("g = QuantizeLinear(f, t, u) y = DequantizeLinear(g, t, u)", "y = Relu(f)")
-    damaged = damaged.replace("a = QuantizeLinear(x, s, z)", "a = QuantizeLinear(x, s, f)")
+    damaged = damaged.replace("a = QuantizeLinear(x, s, z)", "a = QuantizeLinear(x, s, s)")
     x = only(layered(text(damaged), targets=["cortex-m4"]), "input")
     assert (x.conversion, x.integers, x.scale, x.formula) == (Conversion.APPLICATION, "", None, "")
 

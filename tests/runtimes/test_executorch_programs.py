@@ -8,6 +8,7 @@ import pytest
 
 from onnxlint_cmsis import api
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
@@ -353,6 +354,9 @@ def test_what_is_not_cmsis_nn_is_named(told: Told) -> None:
     assert len(interpretation.lowered.records) == 4
     (note,) = interpretation.notes
     told(note)
+    settings = AnalysisSettings(TARGETS[:1], runtime=runtime_of("executorch"))
+    (target,) = summarize(ModelAnalysis("m.pte", settings, writer.data())).targets
+    assert [share.layers for share in (target.reference_code, target.refused, target.undecided)] == [2, 0, 2]
 
 
 def test_operands_in_different_orders_of_memory_are_told(told: Told) -> None:
