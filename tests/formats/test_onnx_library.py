@@ -19,6 +19,7 @@ from onnxlint_cmsis.formats.onnx.library import (
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground import apart
 from support import resizable_models
+from support.versions import installed
 
 BROKEN = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
 
@@ -143,8 +144,12 @@ BELOW_ZERO = {
 @pytest.mark.parametrize("layers", BELOW_ZERO.values(), ids=BELOW_ZERO)
 def test_a_negative_size_ends_no_run(layers: str) -> None:
     model = onnx.parser.parse_model(SLICED.replace("LAYERS", layers))
-    with pytest.raises(OnnxLibraryError, match=r"^onnx ended its process with "):
+    try:
         infer_shapes(model.SerializeToString())
+    except OnnxLibraryError as error:
+        assert str(error).startswith("onnx ended its process with ")
+    else:
+        assert installed("onnx") < (1, 23)
     assert load("m.onnx", data=model.SerializeToString()).shape("x") == (9, 2, 3)
 
 
