@@ -138,6 +138,7 @@ def test_no_routing_constraint_is_told_that_no_size_changes(steps: dict[str, lis
         ("Neg", 9, Level.WARNING, 20 / (20 + 3 * 81)),
         ("Neg", 13, Level.WARNING, 20 / (20 + 3 * 169)),
     ],
+    ids=["Sigmoid-7", "Sigmoid-3", "Neg-9", "Neg-13"],
 )
 def test_a_reason_weighs_as_much_as_its_share_of_the_work(
     op_type: str, kernel: int, level: Level, share: float, told: Told

@@ -16,6 +16,7 @@ from support.conv_chains import six_wide
 from support.dims_graphs import Builder
 from support.fix_command import run, text
 from support.fixable_models import int8_weights
+from support.versions import installed, needs_lasting_runtime
 
 M4 = ("--target", "cortex-m4")
 LOOP = "a change in the body of repeat cannot be proven: whether that is run is not known"
@@ -149,6 +150,7 @@ def test_what_is_in_a_loop_is_told_and_neither_found_nor_fixed(tmp_path):
     assert run(tmp_path, "--diff", *argv).returncode == 0
 
 
+@needs_lasting_runtime
 def test_a_class_in_a_branch_inside_a_branch_is_left():
     result = fixed(branches(nested=True)).result
     assert sizes(result) == {"outer": (6, 8)}
@@ -156,11 +158,23 @@ def test_a_class_in_a_branch_inside_a_branch_is_left():
     assert left(result) == {"a_first": (6, 8, reason), "b_first": (6, 8, reason)}
 
 
+@needs_lasting_runtime
 @pytest.mark.parametrize("captured", [False, True])
 def test_a_class_in_a_branch_that_no_input_leads_into_is_left(captured):
     result = fixed(branches(captured=captured)).result
     assert sizes(result) == {"outer": (6, 8), "b_first": (6, 8)}
     assert left(result) == {"a_first": (6, 8, BRANCH)}
+
+
+def test_a_runtime_that_ends_its_process_leaves_the_file_and_says_so(tmp_path):
+    """ONNX Runtime before 1.23 does where the condition of an If is constant."""
+    onnx.save(branches(), tmp_path / "m.onnx")
+    before = (tmp_path / "m.onnx").read_bytes()
+    done = run(tmp_path, "--fix-only", "--fix-policy", "align", *M4, "m.onnx")
+    ended = "ended its process" in done.stderr.decode() + text(done)
+    assert ended == (installed("onnxruntime") < (1, 23))
+    assert ended == ((tmp_path / "m.onnx").read_bytes() == before)
+    assert "Traceback" not in done.stderr.decode()
 
 
 @pytest.mark.parametrize("captured", [False, True])

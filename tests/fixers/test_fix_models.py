@@ -9,7 +9,7 @@ import pytest
 from support import paths
 from support.linter import fixed
 from support.proofs import prove
-from support.versions import needs_right_products
+from support.versions import needs_lasting_runtime, needs_right_products
 
 ROOT = paths.ROOT
 MODELS = paths.SHARED / "models"
@@ -29,7 +29,7 @@ SAMPLE = [
     ("ort_convtranspose_conv_qdq_s8", "align", "cortex-m0"),
     ("silero_vad_16k_op15", "route", "cortex-m55"),
     pytest.param("vww96_int8_tf", "faster", "cortex-m55", marks=needs_right_products),
-    ("yunet_n_dynamic", "align", "cortex-m4"),
+    pytest.param("yunet_n_dynamic", "align", "cortex-m4", marks=needs_lasting_runtime),
 ]
 """One of each kind; scripts/fix_models.py does them all."""
 

@@ -13,6 +13,7 @@ from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover, Spot
 from support import linter
 from support.conv_chains import six_wide
 from support.dims_graphs import Builder
+from support.versions import since
 
 SPOT = Spot(Optimization.DEFAULT, ())
 
@@ -114,6 +115,7 @@ def some_float_weights(blocks, real):
     return build.model(data)
 
 
+@since("onnxruntime", (1, 23), "this ONNX Runtime quantizes no float weights")
 @pytest.mark.parametrize("bad", [{3}, {2, 5}])
 def test_float_weights_that_onnx_runtime_quantizes_cost_two_proofs(proofs, bad, told):
     result = fixed(some_float_weights(8, bad), fix_policy="faster").result

@@ -28,7 +28,7 @@ from support.models import one_node
 from support.paths import SHARED
 from support.tflite_chains import Chain
 from support.tflite_steps import random_chain
-from support.versions import installed
+from support.versions import since
 
 pytest.importorskip("ai_edge_litert", reason="the package ai-edge-litert is not installed")
 pytest.importorskip("tflite_micro", reason="the package tflite-micro is not installed")
@@ -56,7 +56,7 @@ def held(kind: str, folder: Path, *, wide: bool) -> list[Agreement]:
     return [agreement for agreement in agreed if agreement.layers]
 
 
-@pytest.mark.skipif(installed("ai-edge-litert") < (2, 3), reason="what is told is told of LiteRT 2.3, as `Host` says")
+@since("ai-edge-litert", (2, 3), "what is told is told of LiteRT 2.3, as `Host` says")
 @pytest.mark.parametrize("wide", [False, True], ids=["int8", "int16"])
 @pytest.mark.parametrize("kind", LAYERS)
 def test_no_layer_is_off_by_more_than_is_told(tmp_path: Path, kind: str, wide: bool) -> None:

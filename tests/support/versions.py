@@ -16,6 +16,11 @@ def installed(package: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def since(package: str, version: tuple[int, int], reason: str) -> pytest.MarkDecorator:
+    """For tests of what older versions of a package do otherwise."""
+    return pytest.mark.skipif(installed(package) < version, reason=reason)
+
+
 def integer_products_are_right() -> bool:
     """Whether ONNX Runtime multiplies matrices of integers rightly on this processor.
 
@@ -44,3 +49,7 @@ needs_right_products = pytest.mark.skipif(
     reason="this ONNX Runtime multiplies matrices of integers wrongly on this processor (docs/contributing.md)",
 )
 """For tests of proofs that fail where it does."""
+needs_lasting_runtime = since(
+    "onnxruntime", (1, 23), "this ONNX Runtime ends its process on the model (docs/contributing.md)"
+)
+"""For tests that run it in their own process, with an If of constant condition or yunet_n_dynamic grown."""
