@@ -177,9 +177,14 @@ def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
     for verdict in given:
         key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time))
         groups.setdefault(key, []).append(verdict)
-    words = [*WORDS.values(), WITHOUT, RUNS]
     lines = (VerdictLine(tuple(group)) for group in groups.values())
-    return tuple(sorted(lines, key=lambda line: words.index(line.verdicts[0].word)))
+    return tuple(sorted(lines, key=lambda line: rank(line.verdicts)))
+
+
+def rank(verdicts: Iterable[TargetVerdict]) -> int:
+    """How good the worst of some verdicts is: 0 for STOPS."""
+    words = [*WORDS.values(), WITHOUT, RUNS]
+    return min((words.index(verdict.word) for verdict in verdicts), default=0)
 
 
 def cpu_of(label: str) -> str:

@@ -15,10 +15,11 @@ from onnxlint_cmsis.cli.options import (
     add_form,
     add_full_names,
     add_keys,
-    beside_names,
+    analysed,
     columns,
     configuration,
     standard_input,
+    verdict_head,
     wants_color,
 )
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
@@ -39,6 +40,7 @@ from onnxlint_cmsis.output.layers import (
 from onnxlint_cmsis.output.plain import TableFit, block_character, fitted, json_text, paint, wrapped
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.boundary import BoundaryTensor
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
@@ -473,12 +475,18 @@ def run(argv: list[str]) -> int:
         option = "--output-format c" if args.form == "c" else "--against-host"
         raise UsageError(f"{option} is for one data type: name one with --assume")
     data = standard_input() if STDIN in args.files else None
+    width, full, color = columns(), args.full_names, wants_color(args.color, sys.stdout)
     reports: list[tuple[str, dict[str, LayersReport]]] = [(file, {}) for file in args.files]
+    heads = dict.fromkeys(args.files, "")
     for args.assume in dict.fromkeys(types):
         settings = configuration(args)
         for file, by_type in reports:
             of_file, given = settings.settings_for(file), data if file == STDIN else None
-            by_type[of_file.assume] = _report(file, of_file, given, args.calibration, against_host=args.against_host)
+            model = analysed(file, of_file, given, name="<stdin>" if file == STDIN else "")
+            by_type[of_file.assume] = _report(model, of_file, given, args.calibration, against_host=args.against_host)
+            if args.form == "text":
+                heads[file] = heads[file].removesuffix("\n")
+                heads[file] += verdict_head(model, of_file, given, full_names=full, color=color)
     if args.form == "c":
         if len(reports) > 1:
             raise UsageError("--output-format c writes the header of one model: name one FILE")
@@ -487,14 +495,13 @@ def run(argv: list[str]) -> int:
         shown = [_shown(file, by_type) for file, by_type in reports]
         sys.stdout.write(json_text(shown if len(shown) > 1 else shown[0]))
     else:
-        width, full, color = columns(), args.full_names, wants_color(args.color, sys.stdout)
         texts = [
-            (file, side_by_side_text(by_type, width, full_names=full, color=color))
+            side_by_side_text(by_type, width, full_names=full, color=color)
             if several
-            else (file, layers_text(next(iter(by_type.values())), width, full_names=full, color=color))
-            for file, by_type in reports
+            else layers_text(next(iter(by_type.values())), width, full_names=full, color=color)
+            for _, by_type in reports
         ]
-        sys.stdout.write(beside_names(texts))
+        sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(args.files, texts, strict=True)))
     return 0
 
 
@@ -531,18 +538,15 @@ def _hosts(report: LayersReport) -> dict[str, object]:
     return {"hosts": [fields(comparison) for comparison in report.hosts]}
 
 
-def _report(path: str, settings: Settings, data: bytes | None, calibration: str, *, against_host: bool) -> LayersReport:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+def _report(
+    model: ModelAnalysis, settings: Settings, data: bytes | None, calibration: str, *, against_host: bool
+) -> LayersReport:
     from onnxlint_cmsis.linting.engine import layers_report
-    from onnxlint_cmsis.model.graph import ModelError
 
     try:
-        model = ModelAnalysis("<stdin>" if path == STDIN else path, settings.analysis, data)
         report = layers_report(model.path, settings, data, model, calibration)
-        if against_host and not model.against_hosts:
-            raise UsageError(f"{path}: --against-host: no runtime of a desktop reads such files")
-        return report._replace(hosts=model.against_hosts) if against_host else report
     except CalibrationError as error:
         raise UsageError(f"--calibration: {error}") from None
-    except ModelError as error:
-        raise UsageError(f"{path}: {error.message}") from None
+    if against_host and not model.against_hosts:
+        raise UsageError(f"{model.path}: --against-host: no runtime of a desktop reads such files")
+    return report._replace(hosts=model.against_hosts) if against_host else report

@@ -11,10 +11,11 @@ from onnxlint_cmsis.cli.options import (
     add_form,
     add_full_names,
     add_keys,
-    beside_names,
+    analysed,
     columns,
     configuration,
     standard_input,
+    verdict_head,
 )
 from onnxlint_cmsis.formats.format import TFLITE, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
@@ -24,7 +25,6 @@ from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.runtimes.runtime import MemoryReport
 
@@ -62,7 +62,8 @@ def run(argv: list[str]) -> int:
         name = STDIN_NAME if file == STDIN else file
         settings = configured.settings_for(name)
         _check_runtime(format_of(name), str(settings.raw["runtime"]))
-        model = _model(file, name, settings)
+        data = standard_input() if file == STDIN else None
+        model = analysed(file, settings, data, name=name)
         reports = [model.memory(target) for target in settings.targets]
         complete = complete and all(report.arena for report in reports)
         head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
@@ -72,8 +73,8 @@ def run(argv: list[str]) -> int:
             headline = wrapped(_headline(settings), columns())
             names = {} if args.full_names else layer_names(model).names
             blocks = "\n".join(_text(report, names) for report in reports)
-            texts.append((file, f"{headline}\n\n{blocks}"))
-    sys.stdout.write(beside_names(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
+            texts.append(f"{verdict_head(model, settings, data, full_names=args.full_names)}{headline}\n\n{blocks}")
+    sys.stdout.write("\n".join(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
     return 0 if complete else 1
 
 
@@ -90,16 +91,6 @@ def _check_runtime(form: Format, text: str) -> None:
     if form.interpreter and text.partition("@")[0] not in (AUTO, form.interpreter):
         own = form.interpreter
         raise UsageError(f"--runtime: memory of {form.suffix} files is worked out for {own}, not for {text}")
-
-
-def _model(file: str, name: str, settings: Settings) -> ModelAnalysis:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import ModelError
-
-    try:
-        return ModelAnalysis(name, settings.analysis, standard_input() if file == STDIN else None)
-    except ModelError as error:
-        raise UsageError(f"{file}: {error.message}") from None
 
 
 def memory_fields(report: MemoryReport) -> dict[str, object]:

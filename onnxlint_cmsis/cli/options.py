@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -24,7 +23,9 @@ from onnxlint_cmsis.output.plain import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.keys import Key
+    from onnxlint_cmsis.config.settings import Settings
 
 
 # Command-line options that come from the table of configuration keys, and what all commands share.
@@ -277,11 +278,28 @@ def say(text: str) -> None:
     print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
 
 
-def beside_names(texts: Sequence[tuple[str, str]]) -> str:
-    """The texts about files, each below its file's name; the text alone where there is one."""
-    if len(texts) == 1:
-        return texts[0][1]
-    return "\n".join(f"{printable(file)}\n{text}" for file, text in texts)
+def analysed(path: str, settings: Settings, data: bytes | None = None, *, name: str = "") -> ModelAnalysis:
+    """The analysis of a file, or of `data` under a name. Raises UsageError."""
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.model.graph import ModelError
+
+    try:
+        return ModelAnalysis(name or path, settings.analysis, data)
+    except ModelError as error:
+        raise UsageError(f"{path}: {error.message}") from None
+
+
+def verdict_head(
+    model: ModelAnalysis, settings: Settings, data: bytes | None = None, *, full_names: bool, color: bool = False
+) -> str:
+    """The verdicts on a model, or on `data`, as `lint` prints them: a line for each, and an empty line."""
+    from onnxlint_cmsis.linting.engine import lint_file
+    from onnxlint_cmsis.output.concise import verdict_lines
+    from onnxlint_cmsis.output.run import Run
+
+    run = Run((), (), 0, "", color=color, width=columns(), full_names=full_names)
+    lines = verdict_lines(lint_file(model.path, settings, data, model), run)
+    return "".join(f"{line}\n" for line in (*lines, ""))
 
 
 def wants_color(choice: str, stream: TextIO) -> bool:

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize, time_of
 from onnxlint_cmsis.analysis.verdict import cpu_of
-from onnxlint_cmsis.cli.options import CommandParser, add_form, add_full_names, add_keys, columns, configuration
-from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.cli.options import (
+    CommandParser,
+    add_form,
+    add_full_names,
+    add_keys,
+    analysed,
+    columns,
+    configuration,
+    verdict_head,
+)
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.output.fixes import cost_text
 from onnxlint_cmsis.output.plain import TableFit, block_character, counted, fitted, json_text, wrapped
@@ -259,7 +267,7 @@ def run(argv: list[str]) -> int:
     from onnxlint_cmsis.analysis.coverage import layer_names
 
     settings = configuration(args).settings_for(args.file)
-    model = _model(args.file, settings)
+    model = analysed(args.file, settings)
     stairs = _staircases(model, settings, args.reach, args.work)
     names = {} if args.full_names else dict(layer_names(model).names)
     times = WidthTimes(model) if any(model.settings.clocks) else None
@@ -267,6 +275,7 @@ def run(argv: list[str]) -> int:
         sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
         today = [today_text(target) for target in summarize(model).targets]
+        sys.stdout.write(verdict_head(model, settings, full_names=args.full_names))
         sys.stdout.write(widths_text(stairs, today, names, columns(), plot=args.plot))
     return 0
 
@@ -289,17 +298,6 @@ def _work(text: str) -> int:
             f"{text!r} is neither a whole number of at most {WORK_DIGITS} digits nor `unlimited`"
         )
     return int(text)
-
-
-def _model(path: str, settings: Settings) -> ModelAnalysis:
-    """The model of a file. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import ModelError
-
-    try:
-        return ModelAnalysis(path, settings.analysis)
-    except ModelError as error:
-        raise UsageError(f"{path}: {error.message}") from None
 
 
 def _staircases(model: ModelAnalysis, settings: Settings, reach: float, work: int) -> list[Staircase]:

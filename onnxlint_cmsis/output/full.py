@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import lines_of
+from onnxlint_cmsis.analysis.verdict import lines_of, rank
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary, fixable_text, summary_lines
@@ -41,9 +41,10 @@ _ONCE = ("why", "known")
 def render(run: Run) -> str:
     """The report as text: verdicts of several files as a table, that of one file at the head of its findings.
 
-    Blank lines stand between files alone.
+    The worst file comes first. Blank lines stand between files alone.
     """
     several = len(run.files) > 1
+    run = run._replace(files=tuple(sorted(run.files, key=lambda file: rank(file.verdicts))))
     table = "" if run.quiet or not several else _verdicts(run)
     blocks = [block for file in run.files if (block := "\n".join(_file(file, run, headed=not several)))]
     blocks = [table, *blocks] if table else blocks
@@ -92,7 +93,7 @@ def _hidden(findings: tuple[Finding, ...]) -> str:
 
 
 def _verdicts(run: Run) -> str:
-    """A table of the files with a row for each verdict, the worst of a file first; files below their common folder."""
+    """A table of the files with a row for each verdict, the worst of a file first; paths below their common folder."""
     models = [file for file in run.files if file.verdicts]
     try:
         folder = os.path.commonpath([Path(file.path).parent for file in models])

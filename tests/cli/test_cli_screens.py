@@ -91,9 +91,9 @@ def test_layers_are_marked_by_their_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    path = tmp_path / "m.onnx"
-    path.write_bytes(model_text(LAYERS).SerializeToString())
-    assert main(["layers", "--isolated", "--target", "cortex-m4,cortex-m55", str(path)]) == 0
+    monkeypatch.chdir(tmp_path)
+    Path("m.onnx").write_bytes(model_text(LAYERS).SerializeToString())
+    assert main(["layers", "--isolated", "--target", "cortex-m4,cortex-m55", "m.onnx"]) == 0
     check_golden("screens/layers-verdicts", capsys.readouterr().out)
 
 

@@ -190,7 +190,8 @@ def test_layers_of_a_tflite_file(run, tmp_path, told):
     assert row["functions"] == ["arm_convolve_wrapper_s8"]
     assert row["chain"][0] == "arm_convolve_wrapper_s8"
     text = run("layers", "--target", "cortex-m4", "a.tflite")[1]
-    note, *_, table = text.split("\n\n")
+    verdict, note, *_, table = text.split("\n\n")
+    assert verdict.startswith("a.tflite: RUNS on cortex-m4: ")
     told(" ".join(note.split()))
     target, head, line = table.splitlines()[:3]
     told(target)
