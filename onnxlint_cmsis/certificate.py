@@ -18,8 +18,9 @@ imported but what reads a file. What is not covered raises NotCoveredError, and 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,16 +40,19 @@ from onnxlint_cmsis.operators.integers import (
     Fixed,
     NotCoveredError,
     Quantization,
+    Steps,
     Taps,
     Window,
-    curve_steps,
+    axis_of,
     few,
+    function_steps,
     in_steps,
-    pair_steps,
     quantization,
     quantized_multiplier,
+    regrouped,
     requantized,
     stored_numbers,
+    sum_steps,
     taps_of,
     window_of,
 )
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
     Array = NDArray[Any]
+    Side = NDArray[Any] | float
 
 MOST_NUMBERS = 1 << 21
 """Numbers that two files may need in all: they take some 300 bytes each."""
@@ -75,72 +80,115 @@ Key = tuple[Any, ...]
 
 
 class Numbers:
-    """Numbers of lanes, shared by both files; `low` and `high` bound what a lane of integers may hold."""
+    """Numbers of lanes, shared by both files; `low` and `high` bound what a lane of integers may hold.
+
+    A number is told by a row: the name of what is computed, and two integers, which are most often the numbers that it
+    is computed from. Rows are looked up many at once.
+    """
 
     def __init__(self, most: int = MOST_NUMBERS) -> None:
-        self.most = most
-        self.number_of: dict[Key, int] = {}
-        self.key: list[Key] = []
-        self.low: list[float] = []
-        self.high: list[float] = []
-        self.unsettled: set[int] = set()
+        self.most = self.room = most
+        self.count = 0
+        self.told: list[Key] = []
+        """What names stand for."""
+        self.kinds = bytearray()
+        """Of names, by their places among `KINDS`."""
+        self.name_of: dict[Key, int] = {}
+        self.number_of: dict[bytes, int] = {}
+        self.known: dict[Key, Ids] = {}
+        """Results of layers, for layers that are the same in both files."""
+        self.rows = np.zeros((most, 3), np.int64)  # memory is taken where it is written
+        self.low, self.high = np.zeros(most), np.zeros(most)
+        """Of real numbers that integers stand for, the integers."""
+        self.unsettled = np.zeros(most, bool)
         """Sums, and what reads one, that no requantization has taken to integers: floats add in the order of lanes."""
 
-    def number(self, key: Key, low: float = -math.inf, high: float = math.inf, of: Iterable[int] = ()) -> int:
-        """The number of a key; `of` are the lanes it is computed from. NotCoveredError where there are too many."""
-        known = self.number_of.get(key)
+    def name(self, *key: Any) -> int:
+        """The name of a key. NotCoveredError where there is no room for more numbers."""
+        known = self.name_of.get(key)
         if known is None:
-            if len(self.key) >= self.most:
-                raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
-            known = self.number_of[key] = len(self.key)
-            self.key.append(key)
-            self.low.append(low)
-            self.high.append(high)
-            if not self.unsettled.isdisjoint(of):
-                self.unsettled.add(known)
+            self._take(0 if self.room else 1)
+            known = self.name_of[key] = len(self.told)
+            self.told.append(key)
+            self.kinds.append(KINDS.index(key[0]) if key[0] in KINDS else len(KINDS))
         return known
 
-    def constant(self, value: int) -> int:
-        """The lane that holds one integer for every input."""
-        return self.number(("constant", value), value, value)
+    def _take(self, more: int) -> None:
+        """Room for numbers, all or none: nothing is added behind what has none. NotCoveredError."""
+        if more > self.room:
+            self.room = 0
+            raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
+        self.room -= more
 
-    def elements(self, key: Key, count: int, low: float, high: float) -> Ids:
-        """Numbers of things that are known by a name and a place alone."""
-        return np.array([self.number((*key, position), low, high) for position in range(count)], np.int64)
+    def numbers(self, name: Side, first: Side, second: Side = 0, low: Side = -math.inf, high: Side = math.inf) -> Ids:
+        """Numbers of rows, within bounds; NotCoveredError where there are too many."""
+        whole = np.stack(np.broadcast_arrays(name, first, second), axis=-1).astype(np.int64, copy=False)
+        rows = whole.reshape(-1, 3)
+        keys = rows.view("V24").reshape(-1).tolist()
+        missing = [*dict.fromkeys(itertools.filterfalse(self.number_of.__contains__, keys))]
+        self._take(len(missing))
+        self.number_of.update(zip(missing, itertools.count(self.count), strict=False))
+        numbers = np.fromiter(map(self.number_of.__getitem__, keys), np.int64, len(keys))
+        new = numbers >= self.count
+        self.rows[numbers[new]] = rows[new]
+        for side, bound in ((self.low, low), (self.high, high)):
+            side[numbers[new]] = np.broadcast_to(bound, whole.shape[:-1]).reshape(-1)[new]
+        self.count += len(missing)
+        return numbers.reshape(whole.shape[:-1])
 
-    def is_constant(self, number: int) -> bool:
-        """Whether a lane holds one integer for every input."""
-        return bool(self.key[number][0] == "constant")
+    def key(self, number: int) -> Key:
+        """What a number stands for: what is computed, from what, and how."""
+        name, first, second = self.rows[number].tolist()
+        kind, *told = self.told[name]
+        if kind == "sum":
+            return (kind, *told)
+        return (kind, first, *told, *(self.told[second] if kind in ("scaled", "requantize") else (second,)))
 
-    def mapped(self, ids: Ids, function: Callable[[int], int]) -> Ids:
-        """A function of each lane, asked once for each number."""
-        unique, inverse = np.unique(ids, return_inverse=True)
-        return np.array([function(int(number)) for number in unique], np.int64)[inverse].reshape(ids.shape)
+    def are(self, numbers: Ids, *kinds: str) -> Array:
+        """Whether lanes are of a kind."""
+        wanted = np.array([kind in kinds for kind in (*KINDS, "")])
+        return np.asarray(wanted[np.frombuffer(self.kinds, np.uint8)[self.rows[numbers, 0]]])
+
+    def constants(self, values: Array) -> Ids:
+        """The lanes that hold one integer for every input."""
+        return self.numbers(self.name("constant"), values, 0, values, values)
+
+    def applied(self, name: int, of: Ids, second: Side = 0) -> Ids:
+        """A function of lanes, which is as little settled as they are; integers in it have their bounds."""
+        numbers = self.numbers(name, of, second, self.low[of], self.high[of])
+        self.unsettled[numbers] |= self.unsettled[of]
+        return numbers
 
     # A lane over a plane, in row-major order, and its elements.
 
-    def at(self, number: int, position: int, count: int) -> int:
-        """The element at a place of a lane of `count` elements."""
-        key = self.key[number]
-        if key[0] in UNIFORM or count == 1:
-            return number
-        if key[0] == "stack":
-            return int(np.frombuffer(key[1], np.int64)[position])
-        return self.number(("at", number, position, count), self.low[number], self.high[number], (number,))
+    def at(self, numbers: Ids, count: int) -> Ids:
+        """The elements of lanes of `count` elements, [lanes, count]."""
+        rows = np.repeat(numbers[:, None], count, axis=1)
+        stacks = self.are(numbers, "stack")
+        for position in np.flatnonzero(stacks).tolist():
+            rows[position] = np.frombuffer(self.told[self.rows[numbers[position], 0]][1], np.int64)
+        others = ~(stacks | self.are(numbers, *UNIFORM))
+        lanes = numbers[others][:, None]
+        rows[others] = self.applied(self.name("at", count), lanes, np.arange(count))
+        return rows
 
-    def stacked(self, members: Ids) -> int:
-        """The lane with these elements."""
-        first = int(members[0])
-        key, count = self.key[first], len(members)
-        if (key[0] in UNIFORM and (members == first).all()) or count == 1:
-            return first
-        whole = ((("at", key[1], position, count), self.key[member]) for position, member in enumerate(members))
-        if key[0] == "at" and key[3] == count and all(want == have for want, have in whole):
-            return int(key[1])
-        lows, highs = [self.low[member] for member in members], [self.high[member] for member in members]
-        return self.number(("stack", members.tobytes()), min(lows), max(highs), map(int, members))
+    def stacked(self, rows: Ids) -> Ids:
+        """The lanes with these elements, two and more each."""
+        first, (names, lanes, places) = rows[:, 0], self.rows[rows].transpose(2, 0, 1)
+        same = self.are(first, *UNIFORM) & (rows == first[:, None]).all(axis=1)
+        back = (names == self.name_of.get(("at", rows.shape[1]))) & (lanes == lanes[:, :1])
+        back = (back & (places == np.arange(rows.shape[1]))).all(axis=1)
+        result, other = np.where(same, first, lanes[:, 0]), ~(same | back)
+        members = rows[other]
+        kept = np.array([self.name("stack", row.tobytes()) for row in members], np.int64)
+        ids = self.numbers(kept, 0, 0, self.low[members].min(axis=1), self.high[members].max(axis=1))
+        self.unsettled[ids] = self.unsettled[members].any(axis=1)
+        result[other] = ids
+        return result
 
 
+KINDS = ("constant", "figure", "stack", "pad", "clip", "real", "scaled", "average", "curve", "Add", "Sub", "Mul")
+"""What lanes are asked for."""
 UNIFORM = ("constant", "figure")
 """Lanes whose elements are all the same: one integer, one real number."""
 
@@ -205,7 +253,8 @@ class Model(NodeView):
         shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        ids = self.table.elements((*key, bits or elem_type), few(shape), -top, top - 1 if bits else top)
+        told, places = self.table.name(*key, bits or elem_type), np.arange(few(shape))
+        ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
@@ -268,7 +317,7 @@ class Model(NodeView):
         value, elem_type = self.value(name), self.graph.elem_type(name)
         if isinstance(value, Fixed):
             parts = [b"" if part is None else digest(np.asarray(part)) for part in value]
-        elif not value.integers and self.table.unsettled.intersection(map(int, value.ids.flat)):
+        elif not value.integers and self.table.unsettled[value.ids].any():
             producer = self.graph.producers[name]
             parts = [self._said(producer), bytes([producer.outputs.index(name)])]
         else:
@@ -353,16 +402,7 @@ class Model(NodeView):
         if not (np.isfinite(scale) & (scale > 0)).all():
             raise NotCoveredError("a scale is not above 0")
         if isinstance(value, Fixed):
-            rank = value.array.ndim
-            axis = axis if rank != 1 else 0  # converters leave the axis of the weights at a bias
-            if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
-                raise NotCoveredError("scales lie along no axis")
-            along = [-1 if position == axis % rank else 1 for position in range(rank)] if rank else [-1]
-            spread = [part.reshape(along if part.size > 1 else [1] * rank) for part in (scale, zero)]
-            sizes = np.broadcast_shapes(value.array.shape, spread[0].shape, spread[1].shape)
-            if value.scale is not None or value.array.dtype.kind not in "iu" or sizes != value.array.shape:
-                raise NotCoveredError("scales do not fit their integers")
-            return Fixed(value.array, *(np.broadcast_to(part, sizes).astype(np.float64) for part in spread))
+            return value.scaled(scale, zero, axis)
         if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:
             raise NotCoveredError("a computed tensor has several scales")
         zero_point = int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0)
@@ -382,12 +422,12 @@ class Model(NodeView):
             if value.array.dtype.kind != "f" or np.isnan(figures).any():
                 raise NotCoveredError("integers without a scale, or no numbers")
             # by their bits: a number divided by 0 is another one than divided by -0
-            numbers = [self.table.number(("figure", bits)) for bits in figures.reshape(-1).view(np.int64).tolist()]
-            return Lanes(np.array(numbers, np.int64).reshape(value.array.shape), value.array.shape)
+            ids = self.table.numbers(self.table.name("figure"), figures.reshape(-1).view(np.int64))
+            return Lanes(ids.reshape(value.array.shape), value.array.shape)
         if name not in BITS or np.unique(value.scale).size > 1 or np.unique(value.zero).size > 1:
             raise NotCoveredError("a constant operand has several scales")
         offset = OFFSETS.get(name, 0)
-        ids = self.table.mapped(value.array.astype(np.int64), lambda number: self.table.constant(number - offset))
+        ids = self.table.constants(value.array.astype(np.int64) - offset)
         zero = int(value.zero.flat[0]) - offset
         return Lanes(ids, value.array.shape, (), True, float(value.scale.flat[0]), zero, BITS[name])
 
@@ -427,12 +467,12 @@ class Model(NodeView):
             few(value.shape)
             count = math.prod(value.shape[axis] for axis in value.plane)
             unique, inverse = np.unique(value.ids, return_inverse=True)
-            rows = np.array([[self.table.at(int(n), at, count) for at in range(count)] for n in unique], np.int64)
             lanes = np.broadcast_to(inverse.reshape(value.ids.shape), value.shape)
-            return self.over(value._replace(ids=rows[lanes, _places(value)], plane=()), plane)
+            ids = self.table.at(unique, count)[lanes, _places(value)]
+            return self.over(value._replace(ids=ids, plane=()), plane)
         kept = [axis for axis in range(len(value.shape)) if axis not in plane]
         rows = value.ids.transpose([*kept, *plane]).reshape(-1, math.prod(value.shape[axis] for axis in plane))
-        ids = np.array([self.table.stacked(row) for row in rows], np.int64)
+        ids = self.table.stacked(rows)
         sizes = [1 if axis in plane else size for axis, size in enumerate(value.shape)]
         return value._replace(ids=ids.reshape(sizes), plane=plane)
 
@@ -440,10 +480,8 @@ class Model(NodeView):
         """With a number for each element."""
         return self.over(value, ())
 
-    def moved(self, value: Value, move: Callable[[Array], Array]) -> Value:
+    def moved(self, value: Lanes, move: Callable[[Array], Array]) -> Lanes:
         """With elements at other places; lanes whose elements stay together, in their order, stay lanes."""
-        if isinstance(value, Fixed):
-            return value.moved(move)
         few(value.shape)
         lanes, places = move(np.broadcast_to(value.ids, value.shape)), move(_places(value))
         plane = tuple(axis for axis in range(places.ndim) if (places != places.take([0], axis)).any())
@@ -458,15 +496,11 @@ class Model(NodeView):
         """With the same elements in their order, and other sizes."""
         if math.prod(value.shape) != math.prod(shape):
             raise NotCoveredError(f"{list(value.shape)} does not become {list(shape)}")
-        turned = self.moved(value, lambda array: array.reshape(shape))
-        assert isinstance(turned, Lanes)
-        return turned
+        return self.moved(value, lambda array: array.reshape(shape))
 
     def turned(self, value: Lanes, order: Sequence[int]) -> Lanes:
         """With its axes in another order."""
-        turned = self.moved(value, lambda array: array.transpose(order))
-        assert isinstance(turned, Lanes)
-        return turned
+        return self.moved(value, lambda array: array.transpose(order))
 
     # Results: functions of lanes, sums over lanes, and what their integers are.
 
@@ -476,29 +510,27 @@ class Model(NodeView):
             return value
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
-        ids = self.table.mapped(
-            value.ids, lambda number: self.table.number(("real", number, value.scale, value.zero), of=(number,))
-        )
+        ids = self.table.applied(self.table.name("real", value.scale, value.zero), value.ids)
         return Lanes(ids, value.shape, value.plane)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
         """Real numbers between two bounds."""
         if not low <= high:
             raise NotCoveredError(f"its bounds are {low} and {high}")
-        value, table = self.real(value), self.table
-        ids = table.mapped(value.ids, lambda number: table.number(("clip", number, low, high), of=(number,)))
-        return value._replace(ids=ids)
+        value = self.real(value)
+        return value._replace(ids=self.table.applied(self.table.name("clip", low, high), value.ids))
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
         value = self.real(value)
         self.rounded[node.outputs[0]] = value, stated
-        ids = self.table.mapped(value.ids, lambda number: settle(self.table, number, stated))
+        known, told = self.table.known, (digest(value.ids), stated)
+        ids = known[told] = known[told] if told in known else settle(self.table, value.ids, stated)
         return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
 
     def paired(self, left: Lanes, right: Lanes, key: Key) -> Lanes:
         """A function of two real operands, element by element."""
-        left, right, table = self.real(left), self.real(right), self.table
+        left, right = self.real(left), self.real(right)
         shape = np.broadcast_shapes(left.shape, right.shape)
         left, right = (self.shaped(p, (1,) * (len(shape) - len(p.shape)) + p.shape) for p in (left, right))
         plane = sorted({*left.plane, *right.plane})
@@ -509,12 +541,10 @@ class Model(NodeView):
                 parts, plane = [self.spread(part) for part in parts], []
                 break
         first, second = np.broadcast_arrays(*(part.ids for part in parts))
-        pairs = np.stack([first.reshape(-1), second.reshape(-1)], axis=1)
         if key[0] in SYMMETRIC:
-            pairs = np.sort(pairs, axis=1)
-        unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        numbers = [table.number((*key, int(a), int(b)), of=(int(a), int(b))) for a, b in unique]
-        ids = np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(first.shape)
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        ids = self.table.applied(self.table.name(*key), first, second)
+        self.table.unsettled[ids] |= self.table.unsettled[second]
         return Lanes(ids, shape, tuple(plane))
 
     def summed(self, x: Lanes, weights: Fixed, bias: Fixed | None, groups: int, window: Window) -> Lanes:
@@ -534,72 +564,70 @@ class Model(NodeView):
         scales = np.broadcast_to(weights.scale, weights.array.shape).reshape(count, -1)
         if (scales != scales[:, :1]).any():
             raise NotCoveredError("the weights of a lane have several scales")
-        steps = [x.scale * float(scale) for scale in scales[:, 0]]
+        steps = [x.scale * scale for scale in scales[:, 0].tolist()]
         biases = in_steps(bias, steps, count)
         longest = (np.abs(factors).sum(axis=(1, 2)) * ((1 << x.bits) - 1)).tolist()
         if any(size + abs(start) >= 1 << LONGEST_SUM[x.bits] for size, start in zip(longest, biases, strict=True)):
             raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
-        taps = taps_of(window)
-        parts = [slice(group * count // groups, (group + 1) * count // groups) for group in range(groups)]
-        sums: list[int] = []
-        for row, lanes in enumerate(x.ids.reshape(-1, inner)):
-            part = parts[row % groups]
-            sums += self._sums(lanes, factors[part], biases[part], (x.zero, x.bits), taps)
-        ids = np.array([table.number(("scaled", *of)) for of in zip(sums, steps * x.shape[0], strict=True)], np.int64)
-        table.unsettled.update(ids.reshape(-1).tolist())
+        known, told = table.known, (digest(x.ids), x.zero, x.bits, digest(factors), repr(biases), groups, window)
+        if told not in known:
+            taps, parts = taps_of(window), x.ids.reshape(x.shape[0], groups, inner)
+            known[told] = np.array([self._sums(x, part, factors, biases, taps) for part in parts], np.int64)
+        sums = known[told]
+        ids = table.numbers(table.name("scaled"), sums, np.array([table.name(step) for step in steps]))
+        table.unsettled[ids] = True
         shape = (x.shape[0], count, *window.result_sizes)
         plane = tuple(axis for axis in axes if shape[axis] > 1)
         return Lanes(ids.reshape(x.shape[0], count, *(1 for _ in axes)), shape, plane)
 
     def _unpadded(self, x: Lanes, window: Window) -> tuple[Lanes, Window]:
         """The lanes behind a Pad with the zero-point, whose amounts go into the window."""
-        keys = [self.table.key[number] for number in x.ids.flat]
-        pads = {key[2:] for key in keys if key[0] == "pad"}
-        held = [key for key in keys if key[0] != "pad"]
-        if len(pads) != 1 or any(key != ("constant", x.zero) for key in held):
+        table, behind = self.table, self.table.are(x.ids, "pad")
+        pads = {table.told[name][1:] for name in np.unique(table.rows[x.ids[behind], 0]).tolist()}
+        held = x.ids[~behind]
+        if len(pads) != 1 or not table.are(held, "constant").all() or (table.rows[held, 1] != x.zero).any():
             return x, window
         ((sizes, before, _made, value),) = pads
         if value != x.zero or len(sizes) != len(window.sizes):
             return x, window
-        ids = np.array([key[1] if key[0] == "pad" else n for key, n in zip(keys, x.ids.flat, strict=True)], np.int64)
+        ids = np.where(behind, table.rows[x.ids, 1], x.ids)
         shape = (*x.shape[:2], *sizes)
         plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
-        x = x._replace(ids=ids.reshape(x.ids.shape), shape=shape, plane=plane)
-        return x, window._replace(ahead=before, sizes=sizes)
+        return x._replace(ids=ids, shape=shape, plane=plane), window._replace(ahead=before, sizes=sizes)
 
-    def _sums(
-        self, lanes: Ids, factors: Array, biases: Sequence[float], zero_and_bits: tuple[int, int], taps: Taps
-    ) -> Iterator[int]:
-        """Numbers of the sums of one group: factors [out_c, channels, places of the window]."""
-        table, (zero, bits) = self.table, zero_and_bits
-        unique, inverse = np.unique(lanes, return_inverse=True)
-        gathered = np.zeros((len(factors), len(unique), factors.shape[2]), np.int64)
-        for source, target in enumerate(inverse.reshape(-1)):
-            gathered[:, target] += factors[:, source]
-        gathered[:, :, ~taps.meets] = 0
-        fixed = np.array([table.is_constant(int(number)) for number in unique], bool)
-        low, high = (np.array([side[int(n)] for n in unique], np.int64) - zero for side in (table.low, table.high))
+    def _sums(self, x: Lanes, lanes: Ids, factors: Array, biases: Sequence[float], taps: Taps) -> Ids:
+        """Numbers of sums over lanes [groups, channels]: factors [out_c, channels, places of the window]."""
+        table, (groups, inner) = self.table, lanes.shape
+        order = np.argsort(lanes, axis=1, kind="stable")
+        lanes = np.take_along_axis(lanes, order, axis=1)
+        factors = factors.reshape(groups, -1, inner, factors.shape[2])
+        active = np.take_along_axis(factors, order[:, None, :, None], axis=2)
+        active[..., ~taps.meets] = 0
+        fixed = table.are(lanes, "constant")
+        low, high = (side[lanes].astype(np.int64) - x.zero for side in (table.low, table.high))
         # constant lanes: what they add everywhere goes into the bias, what the border lacks of it stays apart
-        constant = (gathered[:, fixed] * low[fixed][:, None]).sum(axis=1)
-        added = taps.spread(constant, whole=bool((constant != 0).any()))
-        base = added.min(axis=1)
-        edges = added - base[:, None]
-        # all others: terms of lane, tap and weight, and bounds of what they add
-        active, numbers = gathered[:, ~fixed], unique[~fixed]
-        ends = active * low[~fixed][:, None], active * high[~fixed][:, None]
-        lows = taps.spread(constant + np.minimum(*ends).sum(axis=1), whole=False).min(axis=1)
-        highs = taps.spread(constant + np.maximum(*ends).sum(axis=1), whole=False).max(axis=1)
-        names = np.array([table.number(("tap", *name)) for name in taps.names], np.int64)
-        still = table.number(("tap",))
-        for position, bias in enumerate(biases):
-            lane, tap = np.nonzero(active[position])
-            order = np.lexsort((names[tap], numbers[lane]))
-            lane, tap = lane[order], tap[order]
-            used = digest(names[tap]) if (names[tap] != still).any() else b""
-            terms = digest(np.stack([numbers[lane], active[position][lane, tap]]))
-            edge = digest(edges[position]) if edges[position].any() else b""
-            key = ("sum", bias + int(base[position]), zero if tap.size else 0, bits, used, terms, edge)
-            yield table.number(key, math.floor(bias) + int(lows[position]), math.ceil(bias) + int(highs[position]))
+        constant = np.einsum("gcit,gi->gct", active, low * fixed)
+        base, edges = taps.border(constant)
+        # all others: terms of lane, tap and weight, and bounds of what they add; a lane may be there more than once
+        active.swapaxes(1, 2)[fixed] = 0
+        for group, lane in np.argwhere((lanes[:, 1:] == lanes[:, :-1]) & ~fixed[:, 1:])[::-1].tolist():
+            active[group, :, lane] += active[group, :, lane + 1]
+            active[group, :, lane + 1] = 0
+        names = table.numbers(np.array([table.name("tap", *name) for name in (*taps.names, ())]), 0)
+        order = np.argsort(names[:-1], kind="stable")
+        group, row, lane, tap = np.nonzero(active[..., order])
+        rows, taken = group * active.shape[1] + row, names[order[tap]]
+        ends = np.cumsum(np.bincount(rows, minlength=len(biases))).tolist()
+        moving = np.bincount(rows[taken != names[-1]], minlength=len(biases)).tolist()
+        terms = np.stack([lanes[group, lane], active[group, row, lane, order[tap]]], axis=1).tobytes()
+        keys = []
+        for at, start, end in zip(range(len(biases)), [0, *ends], ends, strict=False):
+            used = digest(taken[start:end]) if moving[at] else b""
+            told = hashlib.sha256(terms[16 * start : 16 * end]).digest()
+            more = x.zero if end > start else 0, x.bits, used, told, digest(edges[at]) if at in edges else b""
+            keys.append(table.name("sum", biases[at] + base[at], *more))
+        least, most = taps.ends(constant, active, low, high)
+        return table.numbers(np.array(keys), 0, 0, np.floor(biases) + least, np.ceil(biases) + most)
 
 
 def _places(value: Lanes) -> Array:
@@ -608,69 +636,74 @@ def _places(value: Lanes) -> Array:
     return np.broadcast_to(np.arange(math.prod(sizes)).reshape(sizes), value.shape)
 
 
-def settle(table: Numbers, number: int, stated: Quantization) -> int:
-    """The integers that a lane of real numbers becomes in a scale."""
-    key, least, most = table.key[number], stated.least, -stated.least - 1
-    if key[0] == "clip" and table.key[key[1]][0] != "clip":
-        least, most = stated.step(key[2]), stated.step(key[3])
-        number, key = key[1], table.key[key[1]]
-    steps: Sequence[Iterable[int]] | None = None
+def settle(table: Numbers, ids: Ids, stated: Quantization) -> Ids:
+    """The integers that lanes of real numbers become in a scale."""
+    unique, inverse = np.unique(ids, return_inverse=True)
+    clips = table.are(unique, "clip")
+    inner = np.where(clips, table.rows[unique, 1], unique)
+    clips &= ~table.are(inner, "clip")
+    source, clip = np.where(clips, inner, unique), np.where(clips, table.rows[unique, 0], -1)
+    limits = {name: [*map(stated.step, table.told[name][1:])] for name in np.unique(clip[clips]).tolist()}
+    limits[-1] = [stated.least, -stated.least - 1]
+    name, first, second = table.rows[source].T
+    columns = [clip, name, second * table.are(source, "scaled")]
+    for operand in (first * table.are(source, *UNARY, *BINARY), second * table.are(source, *BINARY)):
+        columns += [table.rows[operand, 0], table.low[operand], table.high[operand]]
+    told = np.stack([column for column in columns if (column != column[:1]).any()] or columns[:1])
+    _, alike, code = np.unique(told, axis=1, return_index=True, return_inverse=True)
+    ways = [settled(table, int(source[at]), stated, *limits[int(clip[at])]) for at in alike.tolist()]
+    name, second, low, high = np.array(ways, np.int64).reshape(-1, 4)[code.reshape(-1)].T
+    inner = np.where(table.are(source, "real", "scaled"), first, source)
+    new, of = name >= 0, np.where(name == table.name_of.get(("constant",)), low, inner)
+    inner[new] = table.numbers(name[new], of[new], second[new], low[new], high[new])
+    return inner[inverse].reshape(ids.shape)
+
+
+def settled(table: Numbers, number: int, stated: Quantization, least: int, most: int) -> tuple[int, int, int, int]:
+    """What a lane becomes between two bounds: its row without its operand, and its ends; -1 for what it is made of."""
+    key, more = table.key(number), Key()
     if key[0] == "real":
-        _, inner, scale, zero = key
+        _, inner, scale, zero, _ = key
         low, high = int(table.low[inner]), int(table.high[inner])
         if (scale, zero) == (stated.scale, stated.zero):
             if least <= low and high <= most:
-                return int(inner)
-            new: Key = ("clamp", inner, least, most)
-            steps = (low - zero,), (high - zero,)
+                return -1, 0, 0, 0
+            new: Key = ("clamp", least, most)
+            steps: Steps | None = ((low - zero,), (high - zero,))
         else:
-            multiplier, shift = quantized_multiplier(scale / stated.scale)
-            new = ("rescale", inner, zero, multiplier, shift, stated, least, most)
-            steps = tuple(requantized(end - zero, multiplier, shift, 8) for end in (low, high))
+            factor = quantized_multiplier(scale / stated.scale)
+            new = ("rescale", zero, *factor, stated, least, most)
+            steps = [requantized(end - zero, *factor, 8) for end in (low, high)]
     elif key[0] == "scaled":
         _, inner, scale = key
-        multiplier, shift = quantized_multiplier(scale / stated.scale)
-        bits = table.key[inner][3]
-        new = ("requantize", inner, multiplier, shift, stated.zero, stated.bits, least, most)
-        try:
-            ends = int(table.low[inner]), int(table.high[inner])
-            ways = {bits, 8} if max(map(abs, ends)) < 2**31 else {bits}
-            steps = tuple([r for way in ways for r in requantized(end, multiplier, shift, way)] for end in ends)
-        except NotCoveredError:
-            steps = None
-    elif number in table.unsettled:
+        factor = quantized_multiplier(scale / stated.scale)
+        new, more = ("requantize",), (*factor, stated.zero, stated.bits, least, most)
+        steps = sum_steps(int(table.low[inner]), int(table.high[inner]), factor, table.key(inner)[3])
+    elif table.unsettled[number]:
         raise NotCoveredError("it reads a sum that is never taken to integers")
     else:
-        new = ("quantize", number, stated, least, most)
-        steps = bounds(table, key, stated)
-    if steps is None:
-        return table.number(new, least, most)
-    low, high = (
-        pick(min(max(step + stated.zero, least), most) for step in side)
-        for pick, side in zip((min, max), steps, strict=True)
-    )
-    return table.constant(low) if low == high else table.number(new, low, high)
+        new, steps = ("quantize", stated, least, most), bounds(table, key, stated)
+    low, high = (least, most) if steps is None else stated.held(steps, least, most)
+    if steps is not None and low == high:
+        return table.name("constant"), 0, low, high
+    return table.name(*new), table.name(*more) if more else 0, low, high
 
 
-def bounds(table: Numbers, key: Key, stated: Quantization) -> tuple[list[int], list[int]] | None:
+BINARY = ("Add", "Sub", "Mul")
+"""Functions of two operands whose least and greatest integers are known from those of their operands."""
+UNARY = ("real", "scaled", "average", "curve")
+"""The same of one operand."""
+
+
+def bounds(table: Numbers, key: Key, stated: Quantization) -> Steps | None:
     """Least and greatest steps of a function of integers that is described; None where they are not known."""
-    operands = {"average": key[1:2], "curve": key[-1:], **dict.fromkeys(("Add", "Sub", "Mul"), key[-2:])}
-    inner = [table.key[number] for number in operands.get(key[0], ())]
-    if not inner or any(operand[0] != "real" for operand in inner) or (key[0] == "average" and any(key[-1])):
+    inner = [table.key(number) for number in (key[1], key[-1])[: (key[0] in UNARY) + 2 * (key[0] in BINARY)]]
+    if not inner or any(operand[0] != "real" for operand in inner) or (key[0] == "average" and any(key[-2])):
         return None  # an average of padding too has another least and greatest element
-    ends = [[int(side[of]) - zero for side in (table.low, table.high)] for _, of, _, zero in inner]
-    scales = [operand[2] for operand in inner]
-    try:
-        if key[0] == "average" and (scales[0], inner[0][3]) == (stated.scale, stated.zero):
-            return ends[0][:1], ends[0][1:]
-        if len(inner) == 1:
-            name, alpha = ("Identity", None) if key[0] == "average" else key[1:3]
-            corners = curve_steps(name, alpha, ends[0], scales[0], stated)
-        else:
-            corners = pair_steps(key[0], [(left, right) for left in ends[0] for right in ends[1]], scales, stated)
-    except NotCoveredError:
-        return None
-    return corners, corners
+    ends = [(int(table.low[of]), int(table.high[of])) for _, of, *_ in inner]
+    given = [Quantization(scale, zero, 8) for _, _, scale, zero, _ in inner]
+    name, alpha = key[2:4] if key[0] == "curve" else (key[0], None)
+    return function_steps(name, alpha, ends, given, stated)
 
 
 # Operators: each function gives what a node makes of what its operands hold.
@@ -703,11 +736,7 @@ def quantized(model: Model, node: Node) -> Value:
         return model.settled(node, value, quantization(scale, zero, elem_type))
     if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
         raise NotCoveredError("it quantizes a constant that is computed")
-    axis = node.int("axis", 1) % max(value.array.ndim, 1)
-    along = [-1 if position == axis and scale.size > 1 else 1 for position in range(value.array.ndim)]
-    offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
-    steps = np.rint(value.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
-    return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
+    return value.quantized(scale, zero, node.int("axis", 1), elem_type)
 
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
@@ -748,13 +777,9 @@ def convolution(model: Model, node: Node) -> Lanes:
     if node.domain == TFLITE:
         groups = x.shape[1] // max(weights.array.shape[1], 1)
     if transposed:  # the weights have all input channels, and the outputs of one group
-        count, inner, *kernel = weights.array.shape
-        if groups < 1 or inner % groups or node.ints("output_shape"):
+        if groups < 1 or weights.array.shape[1] % groups or node.ints("output_shape"):
             raise NotCoveredError("its groups or its padding are not written out")
-        parts = count, groups, inner // groups, *kernel
-        weights = weights.moved(
-            lambda array: array.reshape(parts).swapaxes(0, 1).reshape(count * groups, inner // groups, *kernel)
-        )
+        weights = weights.moved(lambda array: regrouped(array, groups))
     window = window_of(node, weights.array.shape[2:], x.shape[2:], result_sizes, transposed=transposed)
     result = model.summed(x, weights, bias, groups, window)
     return model.finished(node, model.turned(result, back))
@@ -805,21 +830,21 @@ def said(node: Node) -> tuple[Any, ...]:
 def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
     """Sums with a constant added."""
     table = model.table
-    shape = np.broadcast_shapes(value.ids.shape, bias.array.shape)
-    if shape != value.ids.shape or any(table.key[number][0] != "scaled" for number in value.ids.flat):
+    shape, ids = np.broadcast_shapes(value.ids.shape, bias.array.shape), value.ids.reshape(-1)
+    if shape != value.ids.shape or not table.are(ids, "scaled").all():
         return model.paired(value, model.of_constant(bias), ("Add",))
     spread = bias.moved(lambda array: np.broadcast_to(array, shape).reshape(-1))
-    keys = [table.key[number] for number in value.ids.flat]
-    numbers = []
-    for (_, inner, step), more in zip(keys, in_steps(spread, [key[2] for key in keys], len(keys)), strict=True):
-        _, start, *rest = table.key[inner]
-        if max(abs(table.low[inner]), abs(table.high[inner])) + abs(more) >= 2**31:
-            raise NotCoveredError("a sum may need more than 32 bits")
-        ends = table.low[inner] + math.floor(more), table.high[inner] + math.ceil(more)
-        total = table.number(("sum", start + more, *rest), *ends)
-        numbers.append(table.number(("scaled", total, step)))
-    table.unsettled.update(numbers)
-    return value._replace(ids=np.array(numbers, np.int64).reshape(shape))
+    _, inner, steps = table.rows[ids].T
+    more = in_steps(spread, [table.told[step][0] for step in steps.tolist()], len(ids))
+    low, high = table.low[inner], table.high[inner]
+    if (np.maximum(abs(low), abs(high)) + np.abs(np.array(more, np.float64)) >= 2**31).any():
+        raise NotCoveredError("a sum may need more than 32 bits")
+    keys = [table.key(number) for number in inner.tolist()]
+    names = [table.name("sum", key[1] + added, *key[2:]) for key, added in zip(keys, more, strict=True)]
+    totals = table.numbers(np.array(names), 0, 0, low + np.floor(more), high + np.ceil(more))
+    numbers = table.numbers(table.name("scaled"), totals, steps)
+    table.unsettled[numbers] = True
+    return value._replace(ids=numbers.reshape(shape))
 
 
 def clamp(model: Model, node: Node) -> Lanes:
@@ -843,10 +868,9 @@ def curve(model: Model, node: Node) -> Lanes:
     """A function of one element, of which nothing but its name and attributes is known."""
     if len([name for name in node.inputs if name]) != 1 and not model.triples(node):
         raise NotCoveredError("it has further operands")
-    value, table = model.real(model.lanes(node, 0)), model.table
+    value = model.real(model.lanes(node, 0))
     key = ("curve", canonical(node), node.attributes.get("alpha", None if node.domain == TFLITE else 0.01), *said(node))
-    ids = table.mapped(value.ids, lambda number: table.number((*key, number), of=(number,)))
-    return model.finished(node, value._replace(ids=ids))
+    return model.finished(node, value._replace(ids=model.table.applied(model.table.name(*key), value.ids)))
 
 
 def pooling(model: Model, node: Node) -> Lanes:
@@ -869,14 +893,12 @@ def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> L
     table = model.table
     x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
 
-    def function(number: int) -> int:
-        if table.is_constant(number):
-            return number
-        return table.number((key[0], number, *key[1:]), table.low[number], table.high[number], of=(number,))
-
+    ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
+    lanes = ids[others]
+    ids[others] = table.applied(table.name(*key), lanes)
     shape = (*x.shape[:2], *result_sizes)
     plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
-    return x._replace(ids=table.mapped(x.ids, function), shape=shape, plane=plane)
+    return x._replace(ids=ids, shape=shape, plane=plane)
 
 
 def mean(model: Model, node: Node) -> Lanes:
@@ -915,13 +937,6 @@ def joined(model: Model, node: Node) -> Value:
     return model.finished(node, result)
 
 
-def axis_of(axis: int, count: int) -> int:
-    """A place that may be counted from the end."""
-    if not -count <= axis < count:
-        raise NotCoveredError(f"{axis} is no place among {count}")
-    return axis % count
-
-
 def moved(model: Model, node: Node) -> list[Value]:
     """Operators that only give elements other places."""
     operator, position = operator_of(node), moved_input(node, model)
@@ -934,13 +949,13 @@ def moved(model: Model, node: Node) -> list[Value]:
         told = [-1 if size == 0 and node.domain != TFLITE else size for size in told]
         if len(told) != len(shapes[0]) or any(t not in (-1, size) for t, size in zip(told, shapes[0], strict=True)):
             raise NotCoveredError(f"it is to become {told}, and its result is {list(shapes[0])}")
-    results, count = [], 0
+    results, count = list[Value](), 0
     for number, shape in enumerate(shapes):
         way = passage(node, model, number)
         move = operator.movement(way) if way is not None and operator.movement else None
         if move is None:
             raise NotCoveredError("where it takes elements from is not known")
-        results.append(model.moved(value, move.forward))
+        results.append(value.moved(move.forward) if isinstance(value, Fixed) else model.moved(value, move.forward))
         count += math.prod(shape)
     if operator.canonical == "Split":
         given = value.shape if isinstance(value, Lanes) else value.array.shape
@@ -965,18 +980,18 @@ def padded(model: Model, node: Node) -> Lanes:
     fill = value.zero
     if not value.scale:
         fill = int(filled.array.item()) - OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
-    filler, rank = table.constant(fill), len(value.shape)
+    filler, rank = int(table.constants(np.array(fill))), len(value.shape)
     if rank > 2:
         value = model.over(value, range(1, rank - 1) if node.domain == TFLITE else range(2, rank))
     around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
     key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
 
-    def function(number: int) -> int:
-        low, high = min(table.low[number], fill), max(table.high[number], fill)
-        return number if number == filler else table.number(("pad", number, *key, fill), low, high)
-
-    ids = table.mapped(value.ids, function) if key[0] != key[2] else value.ids
+    ids = value.ids.copy()
+    lanes = ids[others := ids != filler]
+    if key[0] != key[2]:
+        ends = np.minimum(table.low[lanes], fill), np.maximum(table.high[lanes], fill)
+        ids[others] = table.numbers(table.name("pad", *key, fill), lanes, 0, *ends)
     ids = np.pad(ids, around, constant_values=filler)
     return model.finished(node, value._replace(ids=ids, shape=shape))
 

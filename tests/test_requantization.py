@@ -89,9 +89,9 @@ def met() -> Iterator[tuple[int, int, int]]:
     for file in files:
         table = Numbers()
         Model(file, table)
-        for key in table.key:
+        for key in map(table.key, range(table.count)):
             if key[0] == "requantize":
-                yield key[2], key[3], table.key[key[1]][3]
+                yield key[2], key[3], table.key(key[1])[3]
             elif key[0] == "rescale":
                 yield key[3], key[4], 8
 

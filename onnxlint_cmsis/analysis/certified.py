@@ -110,8 +110,7 @@ def _tensor(known: Verification, label: str, name: str, axis: int) -> CertifiedT
     stays = {*after}
     gone = [lane for lane, numbers in enumerate(before) if numbers not in stays]
     constants = [
-        int(table.low[rows[0][lane][0]]) if all(map(table.is_constant, rows[0][lane].tolist())) else None
-        for lane in gone
+        int(table.low[rows[0][lane][0]]) if table.are(rows[0][lane], "constant").all() else None for lane in gone
     ]
     return CertifiedTensor(
         name, label, axis, len(before), len(after),
@@ -140,13 +139,13 @@ def _sums(model: Model, name: str, axis: int, lanes: Sequence[int]) -> LaneSums 
 
 
 def _sum(table: Numbers, number: int, stated: Quantization) -> tuple[Any, ...] | None:
-    key, least, most = table.key[number], stated.least, -stated.least - 1
+    key, least, most = table.key(number), stated.least, -stated.least - 1
     if key[0] == "clip":
-        least, most, key = stated.step(key[2]), stated.step(key[3]), table.key[key[1]]
-    if key[0] != "scaled" or table.key[key[1]][0] != "sum":
+        least, most, key = stated.step(key[2]), stated.step(key[3]), table.key(key[1])
+    if key[0] != "scaled" or table.key(key[1])[0] != "sum":
         return None
     _, inner, step = key
-    bias, edge = table.key[inner][1], table.key[inner][-1]
+    bias, edge = table.key(inner)[1], table.key(inner)[-1]
     multiplier, shift = quantized_multiplier(step / stated.scale)
     bounds = int(table.low[inner]), int(table.high[inner])
     return bias, *bounds, multiplier, shift, stated.zero, least, most, edge != b""
@@ -222,12 +221,12 @@ def _difference(known: Verification, name: str, lane: int) -> str:
     """What a lane has that no lane of the old tensor of this name has, as little as it can be."""
     table, value = known.new.table, known.old.values.get(name)
     lanes = {int(number) for number in value.ids.flat} if isinstance(value, Lanes) else set[int]()
-    told = [_differing(table.key, table.key[lane], table.key[other]) for other in sorted(lanes)]
+    told = [_differing(table, table.key(lane), table.key(other)) for other in sorted(lanes)]
     close = min((words for words in told if words), key=len, default=[])
     return " and ".join(close) or "computes what no layer of the old file does"
 
 
-def _differing(keys: list[Key], key: Key, other: Key) -> list[str]:
+def _differing(table: Numbers, key: Key, other: Key) -> list[str]:
     """What differs between two lanes; nothing where they are of different kinds."""
     if key[0] != other[0] or len(key) != len(other):
         return []
@@ -235,7 +234,7 @@ def _differing(keys: list[Key], key: Key, other: Key) -> list[str]:
     parts = list(zip(key[1:], other[1:], strict=True))
     inner: list[str] = []
     if key[0] in ("scaled", "requantize") and parts[0][0] != parts[0][1]:
-        inner = _differing(keys, keys[parts[0][0]], keys[parts[0][1]])
+        inner = _differing(table, table.key(parts[0][0]), table.key(parts[0][1]))
         if not inner:
             return []
     told = [word for word, (a, b) in zip(words, parts, strict=False) if word and a != b]

@@ -84,6 +84,19 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
     return twice, (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
 
 
+Steps = Sequence[Sequence[int]]
+"""What the least and the greatest integer come out as, by each way of rounding."""
+
+
+def sum_steps(low: int, high: int, factor: tuple[int, int], bits: int) -> Steps | None:
+    """The ends of a sum times a multiplier and its shift, by each way of rounding; None where the shift overflows."""
+    ways = {bits, 8} if max(abs(low), abs(high)) < 2**31 else {bits}
+    try:
+        return [[step for way in ways for step in requantized(end, *factor, way)] for end in (low, high)]
+    except NotCoveredError:
+        return None
+
+
 # Numbers with a scale: those of a file, and those of a tensor that is computed.
 
 
@@ -103,6 +116,27 @@ class Fixed(NamedTuple):
             return Fixed(move(self.array))
         scale, zero = (move(np.broadcast_to(part, self.array.shape)) for part in (self.scale, self.zero))
         return Fixed(move(self.array), scale, zero)
+
+    def scaled(self, scale: Array, zero: Array, axis: int) -> Fixed:
+        """With scales and zero-points along an axis, or one of each. Raises NotCoveredError."""
+        rank = self.array.ndim
+        axis = axis if rank != 1 else 0  # converters leave the axis of the weights at a bias
+        if max(scale.size, zero.size) > 1 and not -rank <= axis < rank:
+            raise NotCoveredError("scales lie along no axis")
+        along = [-1 if position == axis % rank else 1 for position in range(rank)] if rank else [-1]
+        spread = [part.reshape(along if part.size > 1 else [1] * rank) for part in (scale, zero)]
+        sizes = np.broadcast_shapes(self.array.shape, spread[0].shape, spread[1].shape)
+        if self.scale is not None or self.array.dtype.kind not in "iu" or sizes != self.array.shape:
+            raise NotCoveredError("scales do not fit their integers")
+        return Fixed(self.array, *(np.broadcast_to(part, sizes).astype(np.float64) for part in spread))
+
+    def quantized(self, scale: Array, zero: Array, axis: int, elem_type: str) -> Fixed:
+        """Real numbers as QuantizeLinear stores them in integers."""
+        axis %= max(self.array.ndim, 1)
+        along = [-1 if position == axis and scale.size > 1 else 1 for position in range(self.array.ndim)]
+        offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
+        steps = np.rint(self.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
+        return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
 
     @property
     def real(self) -> Array:
@@ -133,6 +167,11 @@ class Quantization(NamedTuple):
             return self.least if real < 0 else -self.least - 1
         steps = away(float(np.float32(real) / np.float32(self.scale)))
         return min(max(self.zero + steps, self.least), -self.least - 1)
+
+    def held(self, steps: Steps, least: int, most: int) -> tuple[int, int]:
+        """The least and the greatest integer that steps come out as between two bounds."""
+        low, high = min(steps[0]) + self.zero, max(steps[1]) + self.zero
+        return min(max(low, least), most), min(max(high, least), most)
 
 
 def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
@@ -242,6 +281,39 @@ def curve_steps(name: str, alpha: object, ends: Sequence[int], scale: float, sta
     return [away(min(real) - OFF), away(max(real) + OFF)]
 
 
+def function_steps(
+    name: str, alpha: object, ends: Sequence[tuple[int, int]], given: Sequence[Quantization], stated: Quantization
+) -> Steps | None:
+    """What averages, curves and pairs make of operands between two ends each; None where it is not known."""
+    spans = [[end - operand.zero for end in span] for span, operand in zip(ends, given, strict=True)]
+    scales = [operand.scale for operand in given]
+    try:
+        if name == "average" and (given[0].scale, given[0].zero) == (stated.scale, stated.zero):
+            return spans[0][:1], spans[0][1:]
+        if len(spans) == 1:
+            steps = curve_steps("Identity" if name == "average" else name, alpha, spans[0], scales[0], stated)
+        else:
+            steps = pair_steps(name, [(left, right) for left in spans[0] for right in spans[1]], scales, stated)
+    except NotCoveredError:
+        return None
+    return steps, steps
+
+
+def axis_of(axis: int, count: int) -> int:
+    """A place that may be counted from the end. Raises NotCoveredError."""
+    if not -count <= axis < count:
+        raise NotCoveredError(f"{axis} is no place among {count}")
+    return axis % count
+
+
+def regrouped(weights: Array, groups: int) -> Array:
+    """Weights of a transposed convolution, which have all input channels and the outputs of one group, by output."""
+    count, inner, *kernel = weights.shape
+    parts = weights.reshape(count, groups, inner // groups, *kernel).swapaxes(0, 1)
+    result: Array = parts.reshape(count * groups, inner // groups, *kernel)
+    return result
+
+
 # Windows: which place of the plane each place of the window reads for each place of the result.
 
 
@@ -303,6 +375,30 @@ class Taps(NamedTuple):
         for part in parts:
             sums = np.tensordot(sums, part.astype(np.int64), axes=([1], [0]))
         return sums.reshape(len(numbers), -1)
+
+    def border(self, numbers: Array) -> tuple[list[int], dict[int, Array]]:
+        """What [groups, rows, taps] add at every place of the result, by row, and what some places add above that."""
+        base, above = [0] * (numbers.shape[0] * numbers.shape[1]), {}
+        for group in np.flatnonzero(numbers.any(axis=(1, 2))).tolist():
+            for row, added in enumerate(self.spread(numbers[group], whole=True), group * numbers.shape[1]):
+                base[row] = int(added.min())
+                if (added != base[row]).any():
+                    above[row] = added - base[row]
+        return base, above
+
+    def ends(self, constant: Array, weights: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Least and greatest sum at any place of lanes [groups, lanes] between two ends, with what constants add.
+
+        `constant` is [groups, rows, taps], `weights` [groups, rows, lanes, taps].
+        """
+        count = weights.shape[1] * math.prod(part.shape[1] for part in self.patterns)
+        step, sides = max(1, MOST_ELEMENTS // max(count, 1)), []
+        for first, second, pick in ((low, high, np.min), (high, low, np.max)):
+            sums = constant + np.einsum("gcit,gi->gct", np.maximum(weights, 0), first)
+            sums += np.einsum("gcit,gi->gct", np.minimum(weights, 0), second)
+            parts = [sums[start : start + step].reshape(-1, sums.shape[2]) for start in range(0, len(sums), step)]
+            sides.append(np.concatenate([pick(self.spread(part, whole=False), axis=1) for part in parts]))
+        return sides[0], sides[1]
 
 
 def taps_of(window: Window) -> Taps:
