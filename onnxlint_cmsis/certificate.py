@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     Side = NDArray[Any] | float
 
 MOST_NUMBERS = 1 << 21
-"""Numbers that two files may need in all: they take some 300 bytes each."""
+"""Numbers that two files may need in all: they take some 250 bytes each."""
 DAMAGED = (NotCoveredError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
 """Errors that end in "not covered": sizes of a damaged file fit nothing, and what is not covered is not equal."""
 
@@ -975,11 +975,10 @@ def padded(model: Model, node: Node) -> Lanes:
     filled = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1))
     if not isinstance(filled, Fixed) or not value.integers or min(map(min, amounts)) < 0:
         raise NotCoveredError("it pads real numbers, or cuts")
-    if value.scale and filled.real.any():
+    offset = OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
+    fill = value.zero if value.scale else int(filled.array.item()) - offset
+    if (value.scale and filled.real.any()) or abs(fill) >= 2**53:  # bounds are kept as float64
         raise NotCoveredError("it pads with another number than 0")
-    fill = value.zero
-    if not value.scale:
-        fill = int(filled.array.item()) - OFFSETS.get(model.graph.elem_type(node.inputs[0]), 0)
     filler, rank = int(table.constants(np.array(fill))), len(value.shape)
     if rank > 2:
         value = model.over(value, range(1, rank - 1) if node.domain == TFLITE else range(2, rank))
