@@ -259,7 +259,7 @@ def _verdict(
     given = {effect.value: effect for effect in WORDS}
     open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]
     if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:
-        conditions.append(f"or {WORDS[min(open_to, key=lambda effect: effect.rank)]}: sizes decide")
+        conditions.append(f"with some sizes {WORDS[min(open_to, key=lambda effect: effect.rank)]}")
     word = WORDS[worst] if worst else RUNS
     if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
         word = WITHOUT
@@ -271,7 +271,7 @@ def _verdict(
         word,
         tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
         tuple(sorted(codes[worst])) if worst else (),
-        ", ".join(conditions),
+        "; ".join(conditions),
         every=sum(share.layers for share in (totals.cmsis_nn, totals.reference_code, totals.refused, totals.undecided)),
         share=(1 - share[1], 1 - share[0]) if share else None,
         instructions=(totals.instructions_range or (totals.instructions, totals.instructions)) if known else None,

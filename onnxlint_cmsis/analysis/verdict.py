@@ -38,7 +38,7 @@ class TargetVerdict(NamedTuple):
     codes: tuple[str, ...] = ()
     """Codes of the rules whose findings decide the word."""
     condition: str = ""
-    """Under which it holds: `as int8, once quantized`, `in builds with checks`; empty where it always does."""
+    """Under which it holds: `as int8, once quantized`, `in builds with checks`, or both with `; `; empty for always."""
     every: int = 0
     """Layers that compute something in each run."""
     share: tuple[float, float] | None = None
@@ -94,6 +94,13 @@ class VerdictLine(NamedTuple):
         first = self.verdicts[0]
         return f"{first.word} ({first.condition})" if first.condition else first.word
 
+    @property
+    def brief_word(self) -> str:
+        """The same as a table has it: `RUNS (as int8)`."""
+        first = self.verdicts[0]
+        conditions = "; ".join(condition.partition(",")[0] for condition in first.condition.split("; "))
+        return f"{first.word} ({conditions})" if conditions else first.word
+
     def reason(self, names: Mapping[str, str], below: Container[str] = ()) -> str:
         """`'conv', 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`.
 
@@ -130,13 +137,13 @@ class VerdictLine(NamedTuple):
 
     @property
     def brief_cost(self) -> str:
-        """The same as a table has it: `196k+` for what is known at least, `<43.3M` for the end of a range."""
+        """The same as a table has it: `>196k` for what is known at least, `<43.3M` for the end of a range."""
         if any(verdict.time for verdict in self.verdicts):
             return self.cost.replace("predicted ", "")
-        more = ["+" if verdict.unknown_cost and verdict.instructions else "" for verdict in self.verdicts]
+        more = [">" if verdict.unknown_cost and verdict.instructions else "" for verdict in self.verdicts]
         costs = [_range(verdict) for verdict in self.verdicts]
         costs = [f"<{cost.partition(' to ')[2]}" if " to " in cost else cost for cost in costs]
-        return _each([f"{cost}{plus}" for cost, plus in zip(costs, more, strict=True)])
+        return _each([f"{least}{cost}" for least, cost in zip(more, costs, strict=True)])
 
     @property
     def arena(self) -> str:

@@ -11,7 +11,6 @@ from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint,
 from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
 
@@ -96,8 +95,8 @@ def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
 
 
 def verdict_text(pair: VerdictPair, arrow: str) -> str:
-    """`WRONG RESULTS -> RUNS`; once where both are the same."""
-    return pair.before if pair.before == pair.after else f"{pair.before} {arrow} {pair.after}"
+    """`WRONG RESULTS -> RUNS`; `RUNS before and after` where both are the same."""
+    return f"{pair.before} before and after" if pair.before == pair.after else f"{pair.before} {arrow} {pair.after}"
 
 
 def time_text(pair: TimePair) -> str:
@@ -107,19 +106,25 @@ def time_text(pair: TimePair) -> str:
     return " ".join(filter(None, (" -> ".join(shown), told.basis if told else "")))
 
 
-def kernel_text(layer: LayerReport | None) -> str:
-    """Kernel that does the work of a layer, or the verdict where none does."""
-    return layer.computed_by if layer else "none"
+def kernels_text(changed: LayerDifference, arrow: str) -> str:
+    """Kernels before and after, once where both are the same; `new, arm_add_s8` where one version has the layer."""
+    kernels = [layer.computed_by for layer in (changed.before, changed.after) if layer]
+    news = "" if changed.before and changed.after else "gone, " if changed.before else "new, "
+    return news + f" {arrow} ".join(dict.fromkeys(kernels))
 
 
 def cost_text(changed: LayerDifference, arrow: str) -> str:
-    """Predicted instructions before and after; multiply-accumulates where these alone changed."""
-    sides = changed.before, changed.after
-    costs = [layer.cost if layer else "unknown" for layer in sides]
-    if costs[0] != costs[1]:
-        return f" {arrow} ".join(costs)
-    macs = [f"{layer.macs or 0:,}" if layer else "0" for layer in sides]
-    return costs[0] if macs[0] == macs[1] else f"{costs[0]} ({f' {arrow} '.join(macs)} MACs)"
+    """Predicted instructions before and after, once where both are the same; MACs where these alone changed."""
+    sides = [layer for layer in (changed.before, changed.after) if layer]
+    costs = dict.fromkeys(layer.cost for layer in sides)
+    macs = dict.fromkeys(f"{layer.macs or 0:,}" for layer in sides)
+    moved = f" ({f' {arrow} '.join(macs)} MACs)" if len(costs) == 1 and len(macs) > 1 else ""
+    return f"{f' {arrow} '.join(costs)}{moved}"
+
+
+def changed_layers(difference: ModelDifference) -> str:
+    """`3 layers changed`, each counted once however many targets see it."""
+    return f"{counted(len({changed.layer for changed in difference.layers}), 'layer')} changed"
 
 
 def finding_text(difference: ModelDifference, finding: Finding) -> str:
@@ -170,12 +175,10 @@ def _finding(sign: str, finding: Finding, difference: ModelDifference) -> str:
 
 def _text_layers(difference: ModelDifference) -> Iterator[str]:
     if difference.layers:
-        yield f"{counted(len(difference.layers), 'layer')} changed"
+        yield changed_layers(difference)
     for changed in difference.layers:
-        old, new = (kernel_text(row) for row in (changed.before, changed.after))
-        kernels = new if old == new else f"{old} -> {new}"
         where = f"{layer_name(changed, difference.names)} on {cpu_of(changed.target)}"
-        yield f"  {where}: {kernels}; predicted instructions {cost_text(changed, '->')}"
+        yield f"  {where}: {kernels_text(changed, '->')}; predicted instructions {cost_text(changed, '->')}"
 
 
 # A difference as plain data for JSON.
@@ -277,12 +280,10 @@ def _markdown_findings(title: str, findings: tuple[Finding, ...], difference: Mo
 def _markdown_layers(difference: ModelDifference) -> Iterator[str]:
     if not difference.layers:
         return
-    yield f"<details><summary>{counted(len(difference.layers), 'layer')} changed</summary>\n"
+    yield f"<details><summary>{changed_layers(difference)}</summary>\n"
     yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
     for changed in difference.layers[:MOST_LAYERS]:
-        old, new = (kernel_text(row) for row in (changed.before, changed.after))
-        kernels = new if old == new else f"{old} → {new}"
-        cost = cost_text(changed, "→")
+        kernels, cost = kernels_text(changed, "→"), cost_text(changed, "→")
         name = markdown_code(layer_name(changed, difference.names))
         yield f"| {name} | {cpu_of(changed.target)} | {markdown(kernels)} | {cost} |"
     if len(difference.layers) > MOST_LAYERS:

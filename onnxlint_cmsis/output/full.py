@@ -41,10 +41,10 @@ _ONCE = ("why", "known")
 def render(run: Run) -> str:
     """The report as text: verdicts of several files as a table, that of one file at the head of its findings.
 
-    The worst file comes first. Blank lines stand between files alone.
+    The worst model comes first, and files that are no models last. Blank lines stand between files alone.
     """
     several = len(run.files) > 1
-    run = run._replace(files=tuple(sorted(run.files, key=lambda file: rank(file.verdicts))))
+    run = run._replace(files=tuple(sorted(run.files, key=lambda file: (not file.model, rank(file.verdicts)))))
     table = "" if run.quiet or not several else _verdicts(run)
     blocks = [block for file in run.files if (block := "\n".join(_file(file, run, headed=not several)))]
     blocks = [table, *blocks] if table else blocks
@@ -103,8 +103,7 @@ def _verdicts(run: Run) -> str:
     for file in models:
         for line in lines_of(file.verdicts):
             on = "all" if len(line.verdicts) == len(file.verdicts) else line.targets.replace("cortex-", "")
-            condition = f" ({line.verdicts[0].condition.partition(',')[0]})" if line.verdicts[0].condition else ""
-            word = f"{line.verdicts[0].word}{condition}{f', {line.accepted}' if line.accepted else ''}"
+            word = f"{line.brief_word}{f', {line.accepted}' if line.accepted else ''}"
             figures = (line.brief_cost, line.arena.replace("at least ", ""), line.flash)
             rows.append((os.path.relpath(file.path, folder) if folder else file.path, word, on, *figures))
     heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")

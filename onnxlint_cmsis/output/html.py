@@ -21,7 +21,7 @@ from onnxlint_cmsis.lower.layer import dims_of
 from onnxlint_cmsis.lower.work import MAY_GO
 from onnxlint_cmsis.output.comparison import difference
 from onnxlint_cmsis.output.comparison_text import cost_text as cost_change
-from onnxlint_cmsis.output.comparison_text import figure_rows, kernel_text, layer_name, verdict_text
+from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, verdict_text
 from onnxlint_cmsis.output.concise import STYLES
 from onnxlint_cmsis.output.fixes import cost_text
 from onnxlint_cmsis.output.full import explanation, what_to_do
@@ -310,7 +310,7 @@ class ChangedLayer(NamedTuple):
     cpus: tuple[str, ...]
     """Targets."""
     kernel: str
-    """Kernels before and after, or the one of both."""
+    """Kernels before and after, once where both are the same; with `new` or `gone` where one version has the layer."""
     cost: str
     """Predicted instructions before and after."""
     bars: tuple[tuple[str, int, float | None], ...]
@@ -323,14 +323,14 @@ def _compared(compared: ModelDifference, colors: Mapping[str, int]) -> ComparedP
     rows: dict[ChangedLayer, list[str]] = {}
     for changed in compared.layers:
         pair = [("before", changed.before), ("after", changed.after)]
-        kernels = dict.fromkeys(kernel_text(side) for _, side in pair)
         bars = tuple(
             (f"{when}: {side.cost}", colors.get(kernel_of(side), COLORS), _part(side.instructions, longest))
             for when, side in pair
             if side
         )
-        name, cost = layer_name(changed, compared.names), cost_change(changed, "->")
-        rows.setdefault(ChangedLayer(name, (), " -> ".join(kernels), cost, bars), []).append(cpu_of(changed.target))
+        kernels, cost = kernels_text(changed, "->"), cost_change(changed, "->")
+        row = ChangedLayer(layer_name(changed, compared.names), (), kernels, cost, bars)
+        rows.setdefault(row, []).append(cpu_of(changed.target))
     layers = tuple(row._replace(cpus=tuple(cpus)) for row, cpus in rows.items())
     verdicts = (("verdict", ", ".join(pair.targets), verdict_text(pair, "->")) for pair in compared.verdicts)
     numbers = (row[:3] for row in figure_rows(compared, lambda name: f"'{compared.names.get(name, name)}'"))

@@ -252,7 +252,7 @@ def test_a_folder_is_a_table(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["file", "in", "models", "verdict", "on", "cost", "arena", "flash"]
     assert [line[:3] for line in lines[1:4]] == [
-        ["clean.onnx", "RUNS", "all"], ["fails.onnx", "WRONG", "RESULTS"], ["fails.onnx", "RUNS", "m4"]
+        ["fails.onnx", "WRONG", "RESULTS"], ["fails.onnx", "RUNS", "m4"], ["clean.onnx", "RUNS", "all"]
     ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import onnx
 import pytest
 
 from onnxlint_cmsis.analysis.layers import LayerReport, Total
@@ -161,6 +162,22 @@ def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str], told: Told) 
 def test_a_layer_has_the_name_that_findings_give_it(before: str | None, after: str | None, name: str) -> None:
     sides = [row(label, 1) if label else None for label in (before, after)]
     assert layer_name(LayerDifference("tensor", "cortex-m4", *sides), {"/a/b/Conv": "b"}) == name
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_layer_of_one_version_is_new_or_gone_and_counts_once_for_all_targets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    short = onnx.load("small.onnx")
+    wanted = short.graph.node[0].output[0]
+    del short.graph.node[1:], short.graph.output[0]
+    short.graph.output.append(onnx.helper.make_tensor_value_info(wanted, 1, None))
+    onnx.save(short, "short.onnx")
+    wide = ("--target", "cortex-m0")
+    for word, versions in (("new", ("short.onnx", "small.onnx")), ("gone", ("small.onnx", "short.onnx"))):
+        _, out, _ = compare(capsys, *wide, *versions)
+        assert "1 layer changed" in out, out
+        assert out.count(f": {word}, arm_convolve_s8; predicted instructions 255,705") == 1, out
 
 
 @pytest.mark.usefixtures("folder")

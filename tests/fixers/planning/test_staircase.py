@@ -148,7 +148,8 @@ def test_the_command_in_all_forms(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    words = ["widths", "--isolated", "--target", "cortex-m4,cortex-m55", str(Path(SHARED, "kws_ds_cnn_int8_tf.onnx"))]
+    monkeypatch.chdir(SHARED)
+    words = ["widths", "--isolated", "--target", "cortex-m4,cortex-m55", "kws_ds_cnn_int8_tf.onnx"]
     assert main(words) == 0
     check_golden("screens/widths", capsys.readouterr().out)
     assert main([*words, "--plot"]) == 0
@@ -173,18 +174,20 @@ ROW = text("""
 """A convolution in one row: even counts run into CNN302 on Cortex-M55."""
 
 
-def test_a_count_that_runs_into_a_hazard_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "row.onnx"
-    path.write_bytes(ROW)
-    words = ["widths", "--isolated", "--target", "cortex-m55", str(path)]
+def test_a_count_that_runs_into_a_hazard_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("row.onnx").write_bytes(ROW)
+    words = ["widths", "--isolated", "--target", "cortex-m55", "row.onnx"]
     assert main([*words, "--output-format", "json"]) == 0
     (group,) = json.loads(capsys.readouterr().out)["classes"]
     broken = [step["size"] for step in group["widths"] if step["hazards"] != [0]]
     assert broken == [2, 4, 6, 8, 10]
     assert group["down"][0] not in broken and group["up"][0] not in broken
     assert main([*words, "--plot"]) == 0
-    _, heads, row, *bars = capsys.readouterr().out.splitlines()
-    assert heads.endswith("not at")
+    verdict, _, _, heads, row, *bars = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("row.onnx: RUNS (as int8, once quantized) on cortex-m55") and heads.endswith("not at")
     assert row.endswith("2, 4 and 3 more")
     marks = {int(line.split()[1]): line.split()[0] for line in bars[: len(group["widths"])] if line[2] in "!>*"}
     assert {size for size, mark in marks.items() if mark == "!"} == set(broken)

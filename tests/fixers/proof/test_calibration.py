@@ -238,9 +238,10 @@ def test_errors_stand_beside_the_costs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    (tmp_path / "m.onnx").write_bytes(network().SerializeToString())
-    np.save(tmp_path / "x.npy", np.random.default_rng(4).normal(size=(8, 3, 8, 8)).astype(np.float32))
-    asked = (*CORTEX_M4, "--calibration", str(tmp_path / "x.npy"), str(tmp_path / "m.onnx"))
+    monkeypatch.chdir(tmp_path)
+    Path("m.onnx").write_bytes(network().SerializeToString())
+    np.save("x.npy", np.random.default_rng(4).normal(size=(8, 3, 8, 8)).astype(np.float32))
+    asked = (*CORTEX_M4, "--calibration", "x.npy", "m.onnx")
     assert main([*asked, "--assume", "s8,s16"]) == 0
     check_golden("screens/layers-calibration", capsys.readouterr().out)
     assert main([*asked, "--assume", "s8,s16", "--output-format", "json"]) == 0
