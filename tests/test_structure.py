@@ -157,11 +157,8 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "cmsis_nn.loops": ("test_kb_cost", "test_later_costs"),
     # Attributes that are empty lists, which no repair writes to a sound model.
     "fixers.edits.onnx": ("test_fix_damaged",),
-    # The inputs that a proof draws, and the proof of models that no fix would make.
+    # The inputs that a proof draws.
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
-    "fixers.proof.prove": (
-        "proofs", "test_fix_left", "test_fix_search", "test_proof_tflite", "test_proof_verify", "tflite_plans",
-    ),
     # A scan is a program by itself.
     "fleet.scan": ("test_scan",),
     # The tables that tests run over row by row, or write files by.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "
     "(flash), of activations (arena) and of scratch, the layers that changed, and whether outputs are equal for every "
-    "input, as `verify` tells. A version is a file or a file of a "
+    "input, as `verify` tells, or with --run on 16 inputs. A version is a file or a file of a "
     "git commit, as in git: HEAD:models/kws.onnx. Figures that can have a limit: findings, instructions, "
     "most_instructions, macs, flash, arena, scratch, unknown_layers. Exit codes: 0, or 1 where a figure grew by more "
     "than --fail-on-increase allows, 2 where a version cannot be read."
@@ -41,6 +41,8 @@ def make_parser() -> CommandParser:
     text = "Figures that may not grow, or by how much: instructions=2%%,arena=0."
     add = parser.findings.add_argument
     add("--fail-on-increase", metavar="MAX", action="append", default=[], help=text)
+    text = "Where outputs are not known to be equal for every input, run both versions on 16 inputs, as --fix does."
+    add("--run", action="store_true", help=text)
     add_form(parser, "markdown")
     add_color(parser)
     return parser
@@ -54,7 +56,7 @@ def run(argv: list[str]) -> int:
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
     before, after = (version_of(text, settings) for text in (args.before, args.after))
-    differing = difference(before[0], after[0])._replace(outputs=_outputs(before[1], after[1]))
+    differing = difference(before[0], after[0])._replace(outputs=_outputs(before[1], after[1], run=args.run))
     over = exceeded(differing, limits)
     sys.stdout.write(_rendered(args, differing, over))
     return 1 if over else 0
@@ -77,13 +79,19 @@ def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, Mode
     return ModelVersion(text, lint_file(given.path, settings, given.data, model), layers), model
 
 
-def _outputs(before: ModelAnalysis, after: ModelAnalysis) -> OutputAnswer:
-    """Whether two versions compute the same for every input; nothing is run, so that a pull request may ask it."""
+def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> OutputAnswer:
+    """Whether two versions compute the same; nothing is run where nobody asks for it, so that a pull request may."""
     from onnxlint_cmsis.analysis.certified import why_not_equal
     from onnxlint_cmsis.output.comparison import OutputAnswer
 
     why = why_not_equal(*((model.format, model.path, model.data) for model in (before, after)))
-    return OutputAnswer(not why, why)
+    if not why or not run:
+        return OutputAnswer(not why, why)
+    from onnxlint_cmsis.linting.jobs import BothVersions, outputs_of_both
+
+    shapes = before.settings.input_shapes
+    given = BothVersions(before.format, before.path, before.data, after.format, after.data, shapes)
+    return OutputAnswer(False, why, outputs_of_both(given))
 
 
 def _rendered(args: argparse.Namespace, differing: ModelDifference, over: tuple[Figure, ...]) -> str:

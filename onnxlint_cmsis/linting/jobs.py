@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult, grouped
 from onnxlint_cmsis.config.settings import adjust, fixable
 from onnxlint_cmsis.formats.format import format_of, part
+from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.files import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import ModelError
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.analysis.fix_results import FixResult, Proof
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
+    from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import InputShapes
     from onnxlint_cmsis.ground.workers import Ended, Task
 
 
@@ -198,6 +201,58 @@ def _unproven(job: Job, ended: Ended) -> FixResult:
     if "onnxruntime" in ended.packages:
         reason = f"nothing can be proven: ONNX Runtime ended its process {ended.how}"
     return FixResult(job.settings.fix_policy, changed=False, written=False, reason=reason, failed=True)
+
+
+# Two versions of a model, run beside each other.
+
+
+class BothVersions(NamedTuple):
+    """What is run: two versions, and the sizes that their inputs leave open."""
+
+    format: Format
+    """Format of the first."""
+    path: str
+    """Its path, beside which the external data of both lie."""
+    old: bytes
+    """Its bytes."""
+    new_format: Format
+    """Format of the second."""
+    new: bytes
+    """Its bytes."""
+    input_shapes: InputShapes
+    """Sizes of inputs."""
+
+
+def outputs_of_both(given: BothVersions) -> Proof:
+    """Compare the outputs of two versions on the inputs of a proof, in another process, which a runtime may end."""
+    from onnxlint_cmsis.ground.workers import Ended, team
+
+    with team(1) as (worker,):
+        worker.give(_compared, given)
+        answer = worker.take()
+    return _not_compared(f"their process ended {answer.how}") if isinstance(answer, Ended) else answer
+
+
+def _compared(given: BothVersions) -> Proof:
+    from onnxlint_cmsis.fixers.proof.prove import Prover
+
+    if given.format.name != given.new_format.name:
+        return _not_compared("the files are of two formats")
+    if not given.format.prover:
+        return _not_compared(f"nothing here runs {given.format.suffix} files")
+    runtime: ProofRuntime = part(given.format.prover)
+    if missing := runtime.missing():
+        return _not_compared(missing)
+    try:
+        return Prover(given.old, Path(given.path), given.input_shapes).outputs(given.new)
+    except (NotAppliedError, ModelError) as error:
+        return _not_compared(str(error))
+
+
+def _not_compared(reason: str) -> Proof:
+    from onnxlint_cmsis.analysis.fix_results import Proof
+
+    return Proof(False, reason, False, (), 0)
 
 
 # Fixing one file: worked out and proven in memory, then put in its place, whole or not at all.

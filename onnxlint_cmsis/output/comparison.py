@@ -14,10 +14,12 @@ from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.output.fixes import proof_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from onnxlint_cmsis.analysis.fix_results import Proof
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
@@ -152,11 +154,22 @@ class OutputAnswer(NamedTuple):
     """Whether outputs are equal for every input, in the integers of a device."""
     reason: str
     """Why that is not known, as a clause; empty where it is."""
+    sample: Proof | None = None
+    """Outputs of both on some inputs; None where nothing was run."""
 
     @property
     def text(self) -> str:
         """The answer for people."""
-        return "equal for every input" if self.every_input else f"not known to be equal: {self.reason}"
+        sample = self.sample
+        if self.every_input:
+            return "equal for every input"
+        if sample is None:
+            return f"not known to be equal: {self.reason}"
+        if sample.equal:
+            return f"equal on {proof_text(sample)}; not known for every input: {self.reason}"
+        if any(difference.largest for difference in sample.differences):
+            return f"differ: {sample.reason}"
+        return f"not known to be equal: {self.reason}; nor could a run tell: {sample.reason}"
 
 
 class ModelDifference(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.layers import layer_fields
 from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
 from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
@@ -211,7 +212,7 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
             }
             for figure in difference.figures
         ],
-        "outputs": difference.outputs and difference.outputs._asdict(),
+        "outputs": plain_data(difference.outputs),
         "verdicts": [pair._asdict() for pair in difference.verdicts],
         **({"times": times} if times else {}),
         "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],

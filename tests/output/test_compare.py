@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,8 +15,11 @@ from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
+from onnxlint_cmsis.fixers.proof.prove import Prover
+from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.linting.jobs import BothVersions, outputs_of_both
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
 from onnxlint_cmsis.output.comparison_text import (
@@ -178,6 +182,48 @@ def test_a_layer_of_one_version_is_new_or_gone_and_counts_once_for_all_targets(
         _, out, _ = compare(capsys, *wide, *versions)
         assert "1 layer changed" in out, out
         assert out.count(f": {word}, arm_convolve_s8; predicted instructions 255,705") == 1, out
+
+
+TWICE = """
+    <ir_version: 8, opset_import: ["" : 13]> g (float[1, 4] x) => (float[1, 4] y) <float two = {2}> { STEP }
+"""
+
+
+def test_run_tells_what_outputs_are_where_no_certificate_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = {
+        "times": "y = Mul(x, two)", "sum": "y = Add(x, x)", "none": "y = Add(x, two)", "named": "z = Add(x, x)",
+        "ended": "y = Foo(x)",
+    }  # fmt: skip
+    for name, step in steps.items():
+        source = TWICE.replace("STEP", step)
+        Path(f"{name}.onnx").write_bytes(
+            text(source.replace(" y)", " z)") if name == "named" else source).SerializeToString()
+        )
+    Path("chain.tflite").write_bytes(random_chain(3))
+    lines = []
+    versions = ["times.onnx", *(f"{name}.onnx" for name in [*steps][1:]), "chain.tflite"]
+    for after in versions:
+        code, out, _ = compare(capsys, "--run", "times.onnx", after)
+        assert code == 0
+        outputs = " ".join(out.split()).partition("outputs: ")[2].partition(" findings (")[0]
+        lines.append(f"{after}: {outputs}")
+    told(lines)
+    _, out, _ = compare(capsys, "--run", "--output-format", "json", "times.onnx", "none.onnx")
+    sample = json.loads(out)["outputs"]["sample"]
+    assert (sample["equal"], sample["differences"][0]["output"]) == (False, "y")
+
+
+def test_a_runtime_that_ends_its_process_ends_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = BothVersions(ONNX, "a.onnx", b"", ONNX, b"", {})
+    monkeypatch.setattr(Prover, "outputs", _ending)
+    assert outputs_of_both(given).reason == "their process ended with exit code 3"
+
+
+def _ending(*_: object) -> None:
+    os._exit(3)
 
 
 @pytest.mark.usefixtures("folder")

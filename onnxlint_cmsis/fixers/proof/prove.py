@@ -449,6 +449,20 @@ class Prover:
         proof = Proof(True, "", True, loose.differences(), strict.runs, runtime=self._model.runtime)
         return proof._replace(written=loose.runs)
 
+    def outputs(self, new: bytes) -> Proof:
+        """Compare the outputs of a model that need not be made of the first one. Raises NotAppliedError."""
+        changed, runner = proven_model(new, self._beside), self._runner
+        if isinstance(runner, str):
+            return self._failed(runner, ran=False)
+        try:
+            level = self._model.levels()[0]
+            same = runner.session(level).outputs == changed.session(level).outputs
+        except RuntimeRefusalError as error:
+            return self._failed(self._refused(level, error), ran=False)
+        if not same:
+            return self._failed("its outputs have other names or types", ran=False)
+        return self._outputs(runner, changed, range(INPUTS)).proof
+
     def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
         """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
 
