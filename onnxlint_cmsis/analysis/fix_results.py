@@ -52,6 +52,9 @@ class ValueChange(NamedTuple):
     """The change in steps."""
     shipped_steps: float | None = None
     """The same with ONNX Runtime's default optimisers, off otherwise; null inside the model."""
+    bound: float | None = None
+    """The largest change that any input can make, in real numbers that are rounded where the file quantizes; null where
+    no bound is known."""
 
 
 class Proof(NamedTuple):

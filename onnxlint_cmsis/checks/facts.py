@@ -201,7 +201,7 @@ REWRITE = FixAction("rewrite", ("faster", "route", "align"), "rewrites nodes so 
 RESCALE = FixAction(
     "rescale",
     ("faster", "route", "align"),
-    "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step",
+    "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step on the inputs tried",
 )
 
 ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RESCALE)

@@ -37,7 +37,7 @@ from onnxlint_cmsis.fixers.planning.solve import (
     movable_classes,
 )
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
-from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Spot, Watched, disproved
+from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Side, Spot, Watched, disproved, most_apart
 from onnxlint_cmsis.fixers.rewriting import (
     PADDED,
     ClassName,
@@ -313,12 +313,14 @@ def _tried(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover:
     mine += _results(start, new, rescaled_layers)
     earlier = _results(start, new, [layer.output for layer in done.layers])
     watched = [*mine, *(value for value in earlier if value not in mine)]
+    apart = most_apart(*(Side(snapshot.graph, snapshot.analysis.read) for snapshot in (start, new)))
     try:
         changes = prover.changes(repaired.data, watched, INPUTS)
     except RuntimeRefusalError as error:
         return _Tried(b"", repaired.repairs, (), f"ONNX Runtime: {error}")
     if isinstance(changes, str):
         return _Tried(b"", repaired.repairs, (), changes)
+    changes = tuple(change._replace(bound=apart.get(change.value)) for change in changes)
     worst = max(changes[: len(mine)], key=lambda change: change.steps)
     over = f"`{worst.value}` would change by {worst.steps:.3g} steps of {worst.step:.3g}; allowed is {LIMIT:g}"
     return _Tried(repaired.data, repaired.repairs, changes, over if worst.steps > LIMIT + ROUNDING else "")

@@ -90,14 +90,14 @@ CAST = replace(
     fold=fold_cast,
 )
 LEAKY_RELU = curve("LeakyRelu", of.LEAKY_RELU, zero=True)
-RELU = replace(curve("Relu", of.RELU, zero=True), elements=Elements.SELECTED)
-SIGMOID = replace(curve("Sigmoid", of.SIGMOID), bounds=(0.0, 1.0))
+RELU = replace(curve("Relu", of.RELU, zero=True), elements=Elements.SELECTED, slope=1.0)
+SIGMOID = replace(curve("Sigmoid", of.SIGMOID), bounds=(0.0, 1.0), slope=0.25)
 GELU = curve("Gelu", Curve(gelu, (-0.7517916, -0.7524614), 8), zero=True)
-CLIP = replace(at_its_place("Clip", Risk.LARGE_OPERAND), values=clip_values)
+CLIP = replace(at_its_place("Clip", Risk.LARGE_OPERAND), values=clip_values, slope=1.0)
 
 CURVES = (
     *(IDENTITY, DROPOUT, CAST, CAST_LIKE, LEAKY_RELU, RELU, SIGMOID, GELU, CLIP),
-    curve("Abs", Curve(plain(np.abs), (0.0,), 0), zero=True),
+    replace(curve("Abs", Curve(plain(np.abs), (0.0,), 0), zero=True), slope=1.0),
     curve("Acos", Curve(plain(np.arccos), domain=(-1.0, 1.0)), Risk.ALWAYS),
     replace(curve("Acosh", Curve(plain(np.arccosh), domain=(1.0, math.inf)), Risk.ALWAYS), new_lane=ONE),
     curve("Asin", Curve(plain(np.arcsin), domain=(-1.0, 1.0)), Risk.ALWAYS, zero=True),
@@ -114,12 +114,12 @@ CURVES = (
     curve("Exp", Curve(plain(np.exp), grows=True, least=0.0), Risk.ALWAYS),
     curve("Floor", Curve(plain(np.floor), rounds=0, jumps=True), zero=True),
     replace(curve("HardSigmoid", Curve(hard_sigmoid, least=0.0)), bounds=(0.0, 1.0)),
-    curve("HardSwish", Curve(hard_swish, (-3.0, -1.5)), zero=True),
+    replace(curve("HardSwish", Curve(hard_swish, (-3.0, -1.5)), zero=True), slope=1.5),
     curve("IsInf", truth(lambda x: x * 0)),
     curve("IsNaN", truth(lambda x: x * 0)),
     replace(curve("Log", of.LOG, Risk.ALWAYS), new_lane=ONE),
     curve("Mish", Curve(mish, ends=gated), zero=True),
-    curve("Neg", Curve(plain(np.negative), rounds=0), zero=True),
+    replace(curve("Neg", Curve(plain(np.negative), rounds=0), zero=True), slope=1.0),
     curve("Not", truth(lambda x: 1 - x)),
     replace(curve("Reciprocal", Curve(plain(lambda x: 1 / x), poles=(0.0,)), Risk.ALWAYS), new_lane=ONE),
     curve("Round", Curve(plain(np.rint), rounds=0, jumps=True), zero=True),
@@ -133,6 +133,6 @@ CURVES = (
     curve("Sqrt", of.SQRT, Risk.ALWAYS, zero=True),
     curve("Swish", Curve(sigmoid_gate(1.0), ends=gated), zero=True),
     curve("Tan", Curve(plain(np.tan), ends=lambda x, _node: finite(x)), zero=True),
-    curve("Tanh", of.TANH, zero=True),
+    replace(curve("Tanh", of.TANH, zero=True), slope=1.0),
     curve("ThresholdedRelu", Curve(thresholded, rounds=0, jumps=True, ends=gated), zero=True),
 )

@@ -200,9 +200,10 @@ def _reduction(name: str, summary: Summary, risk: Risk = Risk.NONE) -> Operator:
 
 
 AXIS_INPUT = Roles(numbers={"axis": Stated(input=1)})
-SOFTMAX = _mixing("Softmax", softmax, share_values, bounds=(0.0, 1.0))
+SOFTMAX = replace(_mixing("Softmax", softmax, share_values, bounds=(0.0, 1.0)), slope=0.5)
+"""The slopes of a share along all inputs are 2p(1-p) together."""
 
-REDUCE_MEAN = _reduction("ReduceMean", mean)
+REDUCE_MEAN = replace(_reduction("ReduceMean", mean), slope=1.0)
 
 REDUCTIONS = (
     SOFTMAX,
@@ -215,9 +216,9 @@ REDUCTIONS = (
     _reduction("ReduceL2", norm),
     _reduction("ReduceLogSum", log_total, Risk.ALWAYS),
     _mixing("ReduceLogSumExp", reduce),
-    _reduction("ReduceMax", largest),
+    replace(_reduction("ReduceMax", largest), slope=1.0),
     REDUCE_MEAN,
-    _reduction("ReduceMin", largest),
+    replace(_reduction("ReduceMin", largest), slope=1.0),
     _reduction("ReduceProd", product, Risk.ALWAYS),
     _reduction("ReduceSum", total),
     _reduction("ReduceSumSquare", norm),

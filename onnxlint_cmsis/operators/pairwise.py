@@ -68,12 +68,12 @@ def pairwise(
     )
 
 
-ADD = replace(pairwise("Add", risk=Risk.LARGE_OPERAND), fold=fold_add)
+ADD = replace(pairwise("Add", risk=Risk.LARGE_OPERAND), fold=fold_add, slope=2.0)
 MUL = replace(pairwise("Mul", risk=Risk.EXTREME_FACTOR, zero=(0, 1), sizes=multiplied_sizes), fold=fold_mul)
 DIV = replace(pairwise("Div", risk=Risk.DIVISOR), new_lane=SECOND_ONE, fold=fold_div)
-MAX = pairwise("Max", MANY, risk=Risk.LARGE_OPERAND)
-MIN = pairwise("Min", MANY, risk=Risk.LARGE_OPERAND)
-SUB = replace(pairwise("Sub", risk=Risk.LARGE_OPERAND), fold=fold_sub)
+MAX = replace(pairwise("Max", MANY, risk=Risk.LARGE_OPERAND), slope=1.0)
+MIN = replace(pairwise("Min", MANY, risk=Risk.LARGE_OPERAND), slope=1.0)
+SUB = replace(pairwise("Sub", risk=Risk.LARGE_OPERAND), fold=fold_sub, slope=2.0)
 WHERE = pairwise("Where", Roles(data=(0, 1, 2)), risk=Risk.LARGE_OPERAND)
 
 PAIRWISE = (

@@ -588,6 +588,9 @@ class Operator:
     """How it carries sizes of tensors that it is given as data."""
     bounds: tuple[float, float] | None = None
     """Least and largest number of the result, whatever the inputs hold; None where there are none."""
+    slope: float | None = None
+    """By how much the result changes at most where no input changes by more than 1; None where attributes tell it, or
+    nothing does."""
     values: ValueRule | NotFollowed = OPAQUE
     """Transfer function: values of the first output from values of the inputs, for present and new lanes."""
     movement: Movement | None = None

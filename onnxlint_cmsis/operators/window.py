@@ -211,7 +211,7 @@ def block_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | N
 
 def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED) -> Operator:
     operator = Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
-    return replace(operator, values=pooled(summary), demand=plane_demand)
+    return replace(operator, values=pooled(summary), demand=plane_demand, slope=None if summary is norm else 1.0)
 
 
 AVERAGE_POOL = _pooling("AveragePool", mean)

@@ -156,14 +156,16 @@ def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
 
 
 def change_text(change: ValueChange) -> str:
-    """`'y' by at most 0.91 steps of 0.00390625 (0.00355)`; how ONNX Runtime was set up where that matters."""
+    """`'y' by at most 0.91 steps of 0.00390625 (0.00355)`; how ONNX Runtime was set up, if it matters; the bound."""
     steps = f"{change.steps:.3g}"
     noun = "step" if steps == "1" else "steps"
     text = f"'{change.value}' by at most {steps} {noun} of {change.step:.6g} ({change.largest:.3g})"
+    bound = "" if change.bound is None else f"; by at most {change.bound:.3g} on any input"
     if change.shipped_steps is None:
-        return f"{text}, with ONNX Runtime's optimisers off"
+        return f"{text}, with ONNX Runtime's optimisers off{bound}"
     shipped = f"{change.shipped_steps:.3g}"
-    return text if shipped == steps else f"{text} with ONNX Runtime's optimisers off, {shipped} as it is shipped"
+    told = text if shipped == steps else f"{text} with ONNX Runtime's optimisers off, {shipped} as it is shipped"
+    return f"{told}{bound}"
 
 
 # What came of fixing a file, as text.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
 from onnxlint_cmsis.lower.layer import Verdict
@@ -663,7 +664,7 @@ def _through_weights(layer: HostLayer, apart: Apart) -> float | None:
 
 
 def _through_scales(layer: HostLayer, apart: Apart, slope: float = 1.0) -> float | None:
-    """Every input by its own scale, times the steepest slope of the function."""
+    """Every input by its own scale, times the steepest slope."""
     return slope * sum(layer.steps(position).scale * steps for position, steps in apart.items()) / layer.result.scale
 
 
@@ -677,28 +678,22 @@ def _largest(_layer: HostLayer, apart: Apart) -> float | None:
     return float(max(apart.values()))
 
 
-def _slope(steepest: float) -> Callable[[HostLayer, Apart], float | None]:
-    return lambda layer, apart: _through_scales(layer, apart, steepest)
+def _through_curve(layer: HostLayer, apart: Apart) -> float | None:
+    slope, beta = operator_of(layer.node).slope, real_attribute(layer.node, "beta", 1.0)
+    return None if slope is None else _through_scales(layer, apart, slope * beta)
 
 
 def _through_leaky(layer: HostLayer, apart: Apart) -> float | None:
     return _through_scales(layer, apart, max(1.0, abs(real_attribute(layer.node, "alpha", 0.0))))
 
 
-def _through_softmax(layer: HostLayer, apart: Apart) -> float | None:
-    """The slopes of a share along all inputs are 2p(1-p) together, at most 1/2."""
-    return _through_scales(layer, apart, 0.5 * real_attribute(layer.node, "beta", 1.0))
-
-
 GROWTH: Mapping[str, Callable[[HostLayer, Apart], float | None]] = {
     **dict.fromkeys((*CONVOLUTIONS, "FULLY_CONNECTED"), _through_weights),
-    **dict.fromkeys(("ADD", "SUB", "RELU", "ABS", "MEAN", "QUANTIZE", "ELU", "TANH"), _through_scales),
+    **dict.fromkeys(("ADD", "SUB", "QUANTIZE", "ELU"), _through_scales),
+    **dict.fromkeys(("RELU", "ABS", "MEAN", "TANH", "LOGISTIC", "HARD_SWISH", "SOFTMAX"), _through_curve),
     **dict.fromkeys(("AVERAGE_POOL_2D", "RESIZE_BILINEAR"), _largest),
     "MUL": _through_product,
     "LEAKY_RELU": _through_leaky,
-    "LOGISTIC": _slope(0.25),
-    "HARD_SWISH": _slope(1.5),
-    "SOFTMAX": _through_softmax,
 }
 """How far exact results are apart, in steps of the result."""
 UNROUNDED = frozenset({*COPIES, "DEQUANTIZE", "RELU6", "RELU_N1_TO_1"})

@@ -98,6 +98,15 @@ CASES = {
     "quantized operators": (MICROSOFT + OPERATORS, "equal-scales"),
 }
 
+BOUNDS = {
+    "softmax": (HEAD + SOFTMAX, 0.003907),
+    "softmax in integers": (HEAD + HANDED_OUT, 0.003907),
+    "pool": (HEAD + POOL, 0.2),
+    "concat behind a clamp": (HEAD + CONCAT, 1.76),
+    "quantized operators": (MICROSOFT + OPERATORS, None),
+}
+"""The largest change that any input can make: a Concat changes where an input saturates, by more than a step."""
+
 
 def fixed(model: onnx.ModelProto | bytes, *, unsafe: bool = True) -> linter.FixedModel:
     return linter.fixed(model, **M4, unsafe_fixes=unsafe)
@@ -107,9 +116,9 @@ def plain(model: onnx.ModelProto | bytes) -> list[str]:
     return [record.reason for record in linter.analysed(model, **M4).lowered.beside]
 
 
-def values(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
+def values(data: bytes, shape: tuple[int, ...], most: float = 12.7) -> np.ndarray:
     session, random = RuntimeSession(data, Optimization.NONE), np.random.default_rng(3)
-    feeds = [{"x": random.uniform(-12.8, 12.7, shape).astype(np.float32)} for _ in range(20)]
+    feeds = [{"x": random.uniform(-most, most, shape).astype(np.float32)} for _ in range(20)]
     return np.array([session.run(feed)[0] for feed in feeds], np.float64)
 
 
@@ -127,6 +136,24 @@ def test_cmsis_nn_computes_the_layer_and_outputs_change_by_one_step(source, repa
     step = 1 if output.value == "y" and "y = QuantizeLinear" in source and "int8[1, 16] y" in source else output.step
     apart = np.abs(values(model.SerializeToString(), shape) - values(data, shape)).max()
     assert apart <= step * 1.001
+
+
+@pytest.mark.parametrize(("source", "bound"), BOUNDS.values(), ids=BOUNDS)
+def test_no_input_changes_an_output_by_more_than_the_bound(source: str, bound: float | None) -> None:
+    """Inputs lie far outside the calibrated range too; the bounds are a tenth above what is seen, or tighter."""
+    model = onnx.parser.parse_model(source)
+    shape = tuple(size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim)
+    result, data = fixed(model)
+    output = next(change for change in result.changes if change.value == "y")
+    assert output.bound == (bound and pytest.approx(bound, rel=1e-3))
+    step = 1 / 256 if "int8[1, 16] y" in source else 1.0
+    before, after = (
+        np.concatenate([values(file, shape, most) for most in (0.5, 5, 12.7, 14, 20, 1e4)]) * step
+        for file in (model.SerializeToString(), data)
+    )
+    apart = np.abs(before - after).max()
+    if bound is not None:
+        assert 0.9 * bound <= apart <= bound * 1.001
 
 
 @pytest.mark.parametrize(("source", "repair"), CASES.values(), ids=CASES)
