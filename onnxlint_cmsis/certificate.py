@@ -517,8 +517,8 @@ class Model(NodeView):
         """Real numbers between two bounds."""
         if not low <= high:
             raise NotCoveredError(f"its bounds are {low} and {high}")
-        value = self.real(value)
-        return value._replace(ids=self.table.applied(self.table.name("clip", low, high), value.ids))
+        value, signs = self.real(value), (math.copysign(1, low), math.copysign(1, high))  # -0.0 is another bound
+        return value._replace(ids=self.table.applied(self.table.name("clip", low, high, *signs), value.ids))
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
@@ -535,13 +535,11 @@ class Model(NodeView):
         left, right = (self.shaped(p, (1,) * (len(shape) - len(p.shape)) + p.shape) for p in (left, right))
         plane = sorted({*left.plane, *right.plane})
         parts = [self.over(part, [axis for axis in plane if part.shape[axis] > 1]) for part in (left, right)]
-        for part in parts:
-            partly = [axis for axis in plane if part.shape[axis] > 1]
-            if partly and partly != plane:
-                parts, plane = [self.spread(part) for part in parts], []
-                break
+        if any([axis for axis in plane if part.shape[axis] > 1] not in ([], plane) for part in parts):
+            parts, plane = [self.spread(part) for part in parts], []
         first, second = np.broadcast_arrays(*(part.ids for part in parts))
-        if key[0] in SYMMETRIC:
+        exact = all(self.table.are(side, "real", "scaled").all() for side in (first, second))  # without -0.0 and NaN
+        if key[0] in SYMMETRIC and (exact or key[0] in ("Add", "Mul")):
             first, second = np.minimum(first, second), np.maximum(first, second)
         ids = self.table.applied(self.table.name(*key), first, second)
         self.table.unsettled[ids] |= self.table.unsettled[second]
@@ -569,10 +567,13 @@ class Model(NodeView):
         longest = (np.abs(factors).sum(axis=(1, 2)) * ((1 << x.bits) - 1)).tolist()
         if any(size + abs(start) >= 1 << LONGEST_SUM[x.bits] for size, start in zip(longest, biases, strict=True)):
             raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
-        known, told = table.known, (digest(x.ids), x.zero, x.bits, digest(factors), repr(biases), groups, window)
+        # TensorFlow Lite Micro rounds 16 bits by the type of the bias, as with int64 where there is none
+        short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
+        held = (x.zero, x.bits, short)
+        known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, window)
         if told not in known:
             taps, parts = taps_of(window), x.ids.reshape(x.shape[0], groups, inner)
-            known[told] = np.array([self._sums(x, part, factors, biases, taps) for part in parts], np.int64)
+            known[told] = np.array([self._sums(held, part, factors, biases, taps) for part in parts], np.int64)
         sums = known[told]
         ids = table.numbers(table.name("scaled"), sums, np.array([table.name(step) for step in steps]))
         table.unsettled[ids] = True
@@ -585,26 +586,28 @@ class Model(NodeView):
         table, behind = self.table, self.table.are(x.ids, "pad")
         pads = {table.told[name][1:] for name in np.unique(table.rows[x.ids[behind], 0]).tolist()}
         held = x.ids[~behind]
-        if len(pads) != 1 or not table.are(held, "constant").all() or (table.rows[held, 1] != x.zero).any():
-            return x, window
-        ((sizes, before, _made, value),) = pads
-        if value != x.zero or len(sizes) != len(window.sizes):
+        sizes, before, outer, value = pads.pop() if len(pads) == 1 else ((),) * 4
+        known = table.are(held, "constant").all() and (table.rows[held, 1] == x.zero).all()
+        if not known or value != x.zero or outer != window.sizes:  # a Reshape puts the lane into another plane
             return x, window
         ids = np.where(behind, table.rows[x.ids, 1], x.ids)
         shape = (*x.shape[:2], *sizes)
         plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
         return x._replace(ids=ids, shape=shape, plane=plane), window._replace(ahead=before, sizes=sizes)
 
-    def _sums(self, x: Lanes, lanes: Ids, factors: Array, biases: Sequence[float], taps: Taps) -> Ids:
-        """Numbers of sums over lanes [groups, channels]: factors [out_c, channels, places of the window]."""
-        table, (groups, inner) = self.table, lanes.shape
+    def _sums(self, held: Key, lanes: Ids, factors: Array, biases: Sequence[float], taps: Taps) -> Ids:
+        """Numbers of sums over lanes [groups, channels]: factors [out_c, channels, places of the window].
+
+        `held` has the zero-point and the bits of the input, and whether the bias makes it another sum.
+        """
+        table, (groups, inner), (zero, *width) = self.table, lanes.shape, held
         order = np.argsort(lanes, axis=1, kind="stable")
         lanes = np.take_along_axis(lanes, order, axis=1)
         factors = factors.reshape(groups, -1, inner, factors.shape[2])
         active = np.take_along_axis(factors, order[:, None, :, None], axis=2)
         active[..., ~taps.meets] = 0
         fixed = table.are(lanes, "constant")
-        low, high = (side[lanes].astype(np.int64) - x.zero for side in (table.low, table.high))
+        low, high = (side[lanes].astype(np.int64) - zero for side in (table.low, table.high))
         # constant lanes: what they add everywhere goes into the bias, what the border lacks of it stays apart
         constant = np.einsum("gcit,gi->gct", active, low * fixed)
         base, edges = taps.border(constant)
@@ -624,7 +627,7 @@ class Model(NodeView):
         for at, start, end in zip(range(len(biases)), [0, *ends], ends, strict=False):
             used = digest(taken[start:end]) if moving[at] else b""
             told = hashlib.sha256(terms[16 * start : 16 * end]).digest()
-            more = x.zero if end > start else 0, x.bits, used, told, digest(edges[at]) if at in edges else b""
+            more = zero if end > start else 0, *width, used, told, digest(edges[at]) if at in edges else b""
             keys.append(table.name("sum", biases[at] + base[at], *more))
         least, most = taps.ends(constant, active, low, high)
         return table.numbers(np.array(keys), 0, 0, np.floor(biases) + least, np.ceil(biases) + most)
@@ -643,10 +646,10 @@ def settle(table: Numbers, ids: Ids, stated: Quantization) -> Ids:
     inner = np.where(clips, table.rows[unique, 1], unique)
     clips &= ~table.are(inner, "clip")
     source, clip = np.where(clips, inner, unique), np.where(clips, table.rows[unique, 0], -1)
-    limits = {name: [*map(stated.step, table.told[name][1:])] for name in np.unique(clip[clips]).tolist()}
+    limits = {name: [*map(stated.step, table.told[name][1:3])] for name in np.unique(clip[clips]).tolist()}
     limits[-1] = [stated.least, -stated.least - 1]
     name, first, second = table.rows[source].T
-    columns = [clip, name, second * table.are(source, "scaled")]
+    columns = [clip, name, second * table.are(source, "scaled"), table.unsettled[source]]
     for operand in (first * table.are(source, *UNARY, *BINARY), second * table.are(source, *BINARY)):
         columns += [table.rows[operand, 0], table.low[operand], table.high[operand]]
     told = np.stack([column for column in columns if (column != column[:1]).any()] or columns[:1])
@@ -741,11 +744,10 @@ def quantized(model: Model, node: Node) -> Value:
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
     """An image with its channels behind the batch, the sizes of the plane of the result, and the way back."""
-    last = model.roles(node).channels_last
     if node.int("channels_last"):
         raise NotCoveredError("its channels are last")
     rank, shape = len(value.shape), model.shape(node.outputs[0])
-    order = [0, rank - 1, *range(1, rank - 1)] if last else [*range(rank)]
+    order = [0, rank - 1, *range(1, rank - 1)] if model.roles(node).channels_last else [*range(rank)]
     return model.turned(value, order), tuple(shape[axis] for axis in order[2:]), [order.index(n) for n in range(rank)]
 
 
@@ -758,6 +760,9 @@ def weighted(model: Model, node: Node) -> tuple[Lanes, Fixed, Fixed | None]:
     bias = model.operand(node, roles.bias) if roles.bias >= 0 and node.has(roles.bias) else None
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or isinstance(bias, Lanes):
         raise NotCoveredError("its weights or its bias are computed")
+    narrow = node.domain == TFLITE and model.graph.elem_type(node.inputs[roles.weights[0]]) in ("int8", "int4")
+    if narrow and node.op_type != "FULLY_CONNECTED" and np.any(weights.zero):
+        raise NotCoveredError("its weights have a zero-point, which kernels do not read")
     rank = weights.array.ndim
     if rank < 2:
         raise NotCoveredError(f"its weights are {list(weights.array.shape)}")
@@ -781,8 +786,7 @@ def convolution(model: Model, node: Node) -> Lanes:
             raise NotCoveredError("its groups or its padding are not written out")
         weights = weights.moved(lambda array: regrouped(array, groups))
     window = window_of(node, weights.array.shape[2:], x.shape[2:], result_sizes, transposed=transposed)
-    result = model.summed(x, weights, bias, groups, window)
-    return model.finished(node, model.turned(result, back))
+    return model.finished(node, model.turned(model.summed(x, weights, bias, groups, window), back))
 
 
 def dense(model: Model, node: Node) -> Lanes:
@@ -883,7 +887,8 @@ def pooling(model: Model, node: Node) -> Lanes:
         raise NotCoveredError("it gives places too")
     if not taps_of(window).covers:
         raise NotCoveredError("a window lies outside its plane")
-    around = (node.int("ceil_mode"), *node.ints("pads")) if node.int("count_include_pad") else ()
+    same = node.text("auto_pad")[:4] == "SAME"
+    around = (node.int("ceil_mode"), *node.ints("pads"), same) if node.int("count_include_pad") else ()
     key = ("largest" if canonical(node) == "MaxPool" else "average", window, node.int("ceil_mode"), around)
     return model.finished(node, model.turned(pooled(model, x, key, result_sizes), back))
 
@@ -891,6 +896,8 @@ def pooling(model: Model, node: Node) -> Lanes:
 def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> Lanes:
     """A function of each lane's plane that keeps what is the same everywhere."""
     table = model.table
+    if key[0] == "average" and not x.integers:
+        raise NotCoveredError("it averages real numbers, of which the order matters")
     x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
 
     ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
@@ -914,9 +921,8 @@ def mean(model: Model, node: Node) -> Lanes:
     if len(axes) != rank - 2 or not axes:
         raise NotCoveredError("it takes other axes together than those of a plane")
     turned = model.turned(x, order)
-    key = ("average", "whole", turned.shape[2:], ())
-    result = model.finished(node, pooled(model, turned, key, (1,) * (rank - 2)))
-    return model.shaped(result, model.shape(node.outputs[0]))
+    result = pooled(model, turned, ("average", "whole", turned.shape[2:], ()), (1,) * (rank - 2))
+    return model.shaped(model.finished(node, result), model.shape(node.outputs[0]))
 
 
 def joined(model: Model, node: Node) -> Value:
@@ -933,8 +939,7 @@ def joined(model: Model, node: Node) -> Value:
     ids = np.concatenate([part.ids for part in parts], axis=axis)
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
-    result = parts[0]._replace(ids=ids, shape=tuple(shape), plane=tuple(plane))
-    return model.finished(node, result)
+    return model.finished(node, parts[0]._replace(ids=ids, shape=tuple(shape), plane=tuple(plane)))
 
 
 def moved(model: Model, node: Node) -> list[Value]:

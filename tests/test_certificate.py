@@ -18,6 +18,7 @@ from onnxlint_cmsis.analysis.certified import certificate, untrue
 from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
 from onnxlint_cmsis.certificate import Lanes, Model, Numbers, requantized, verify
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.models import LiteRtModel
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
@@ -415,19 +416,120 @@ def test_signed_integers_for_unsigned_ones_are_told_by_their_offset(told: Told) 
             told(reason)
 
 
+@pytest.mark.parametrize("around", ["pads = [1, 1, 1, 1]", 'auto_pad = "SAME_UPPER"'])
 @pytest.mark.parametrize("counted", [False, True])
-def test_an_average_that_counts_padding_is_no_constant(counted: bool) -> None:
+def test_an_average_that_counts_padding_is_no_constant(counted: bool, around: str) -> None:
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 17]> g (int8[1, 2, 4, 4] x) => (int8[1, 2, 4, 4] y)'
         "<float s = {0.05}, int8 z = {3}, int8[2, 2, 1, 1] w = {0, 0, 0, 0}, int32[2] b = {50, 60}, int8 o = {0}>"
         "{ c = QLinearConv(x, s, z, w, s, o, s, z, b) d = DequantizeLinear(c, s, z)"
-        f"e = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = {int(counted)}>(d)"
+        f"e = AveragePool<kernel_shape = [3, 3], {around}, count_include_pad = {int(counted)}>(d)"
         "y = QuantizeLinear(e, s, z) }"
     )
     table = Numbers()
     value = Model(ONNX.load("m.onnx", model.SerializeToString()), table).values["y"]
     assert isinstance(value, Lanes)
     assert table.are(value.ids, "constant").all() != counted
+
+
+def integers(*steps: str) -> onnx.ModelProto:
+    """A model of int8 whose integers have steps of 0.05; the last step makes `r` or integers `y`."""
+    lines = "a = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) " + " ".join(steps)
+    return models.text(
+        '<ir_version: 8, opset_import: ["" : 17]> g (int8[1, 1, 2, 4] x) => (int8[1, 1, 3, 8] y) <float s = {0.05},'
+        f"int8 z = {{0}}, int8[1, 1, 1, 1] w = {{20}}, int64[4] sizes = {{1, 1, 3, 8}}> {{ {lines} }}"
+    )
+
+
+def padded(*pads: int) -> str:
+    amounts = ", ".join(map(str, (0, 0, *pads[:2], 0, 0, *pads[2:])))
+    return f"p = Constant<value = int64[8] {{{amounts}}}>() b = Pad(a, p) q = QuantizeLinear(b, s, z)"
+
+
+def test_a_padded_lane_lies_in_another_plane_behind_a_reshape() -> None:
+    """Both planes have 3 x 8 places; the same element of the input lies at two of them."""
+    ends = "c = DequantizeLinear(k, s, z) r = Conv(c, v) y = QuantizeLinear(r, s, z)"
+    turned = integers(padded(1, 1, 1, 1), "k = Reshape(q, sizes)", ends)
+    direct = integers(padded(1, 1, 0, 3), "k = Identity(q)", ends)
+    outputs = [
+        RuntimeSession(model.SerializeToString(), Optimization.NONE).run(
+            {"x": np.arange(8, dtype=np.int8).reshape(1, 1, 2, 4)}
+        )
+        for model in (turned, direct)
+    ]
+    assert (outputs[0][0] != outputs[1][0]).any()
+    assert onnx_equal(turned, turned) and not onnx_equal(turned, direct)
+
+
+def wide_layer(bias: str, kind: str = "INT16", zero_point: int = 0) -> bytes:
+    weights = tensor("w", [1, 1, 1, 1], buffer=1, scale=(0.003,))
+    weights["quantization"]["zero_point"] = [zero_point]
+    numbers = [tensor("x", [1, 4, 4, 1], type=kind), weights, tensor("y", [1, 4, 4, 1], type=kind)]
+    if bias:
+        numbers.insert(2, tensor("b", [1], buffer=2, scale=(0.0015,), type=bias))
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1}
+    model = one_operator("CONV_2D", numbers, ("Conv2DOptions", options))
+    return write(
+        {**model, "buffers": [{}, {"data": [100 + zero_point]}, {"data": [0] * (8 if bias == "INT64" else 4)}]}
+    )
+
+
+def test_sums_of_16_bits_are_rounded_by_the_type_of_the_bias() -> None:
+    """TensorFlow Lite Micro's kernels: 136 of 1,024 results differed; without a bias they are those of int64."""
+    assert tflite_equal(wide_layer("INT64"), wide_layer(""))
+    assert not tflite_equal(wide_layer("INT64"), wide_layer("INT32"))
+    assert not tflite_equal(wide_layer(""), wide_layer("INT32"))
+    assert tflite_equal(wide_layer("", "INT8"), wide_layer("INT32", "INT8"))
+
+
+def test_zero_points_of_weights_that_kernels_leave_out_are_not_covered() -> None:
+    held, other = wide_layer("INT32", "INT8"), wide_layer("INT32", "INT8", 9)  # 100 - 0 and 109 - 9
+    assert tflite_equal(other, other)
+    assert not tflite_equal(held, other)
+
+
+def test_a_sum_that_is_never_settled_is_refused_whatever_stands_beside_it() -> None:
+    """Lanes are settled in groups; a group has sums or none."""
+    weights = np.random.default_rng(2).integers(-99, 99, (1, 8, 1, 1)).astype(np.int8)
+
+    def model(order: list[int], *, behind: bool) -> onnx.ModelProto:
+        parts = ("d", "c") if behind else ("c", "d")
+        source = models.text(
+            '<ir_version: 8, opset_import: ["" : 21]> '
+            "g (int8[1, 8, 4, 4] x, int8[1, 1, 4, 4] t) => (int16[1, 2, 4, 4] y) "
+            "<float s = {0.05}, int8 z = {0}, float f = {0.00001}, int16 o = {0}, float[1] least = {-1000}>"
+            "{ a = DequantizeLinear(x, s, z) g = Gather<axis = 1>(a, i) v = DequantizeLinear(w, s, z) c = Conv(g, v)"
+            f"d = DequantizeLinear(t, s, z) j = Concat<axis = 1>({', '.join(parts)}) m = Max(j, least)"
+            "y = QuantizeLinear(m, f, o) }"
+        )
+        source.graph.initializer.append(numpy_helper.from_array(weights[:, order], "w"))
+        source.graph.initializer.append(numpy_helper.from_array(np.array(order, np.int64), "i"))
+        return source
+
+    for behind in (False, True):
+        assert onnx_equal(model([*range(8)], behind=behind), model([*range(8)], behind=behind))
+        assert not onnx_equal(model([*range(8)], behind=behind), model([3, 1, 0, 2, 7, 6, 5, 4], behind=behind))
+
+
+FLOATS = {
+    "bound of another sign": ("Clip(x, c)", "Clip(x, n)"),
+    "largest of zeros": ("Max(x, m)", "Max(m, x)"),
+    "least of zeros": ("Min(x, m)", "Min(m, x)"),
+    "means": ("GlobalAveragePool(x)", "ReduceMean<axes = [2, 3], keepdims = 1>(x)"),
+}
+
+
+@pytest.mark.parametrize("steps", FLOATS.values(), ids=FLOATS)
+def test_floats_are_equal_only_where_the_same_layer_computes_them(steps: tuple[str, str]) -> None:
+    before, after = (
+        models.text(
+            '<ir_version: 8, opset_import: ["" : 17]> '
+            "g (float[1, 2, 4, 4] x, float[1, 2, 4, 4] m) => (float[1, 2, h, w] y) "
+            f"<float c = {{0.0}}, float n = {{-0.0}}> {{ r = {step} y = Reciprocal(r) }}"
+        )
+        for step in steps
+    )
+    assert onnx_equal(before, before) and not onnx_equal(before, after)
 
 
 def test_a_constant_that_a_caller_may_replace_is_none() -> None:
