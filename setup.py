@@ -25,9 +25,9 @@ def absolute(text: str, tag: str) -> str:
 def long_description() -> str:
     """The README for this version."""
     version = re.search(
-        r'^__version__ = "(.*)"$', (ROOT / "onnxlint_cmsis/ground/version.py").read_text(), re.MULTILINE
+        r'^__version__ = "(.*)"$', (ROOT / "onnxlint_cmsis/ground/__init__.py").read_text(), re.MULTILINE
     )
-    assert version, "onnxlint_cmsis/ground/version.py has no __version__"
+    assert version, "onnxlint_cmsis/ground/__init__.py has no __version__"
     return absolute((ROOT / "README.md").read_text(encoding="utf-8"), f"v{version[1]}")
 
 

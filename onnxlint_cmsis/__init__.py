@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.ground import __version__
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult

@@ -19,7 +19,7 @@ from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
 from onnxlint_cmsis.certificate import Lanes, Model, Numbers, requantized, verify
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.proof.models import LiteRtModel
+from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.output.json_report import plain_data

@@ -23,9 +23,9 @@ from firmware_check.reports.text import (
 from firmware_check.verdict import RULES
 from onnxlint_cmsis.analysis.results import fingerprints
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.findings import Finding, Location
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.output.plain import json_text, markdown, printable, sarif_text
 from onnxlint_cmsis.output.run import HOME
 from onnxlint_cmsis.output.sarif import FINGERPRINT, SCHEMA, artifact_location, to_json, uri_bases

@@ -464,7 +464,7 @@ def certified(start: Snapshot, end: Snapshot) -> Certificate | None:
 
 def prover_of(start: Snapshot) -> Prover:
     """The prover of a model's fixes."""
-    return Prover(start.data, Path(start.path), start.request.analysis.input_shapes)
+    return Prover(lambda: start.proven, Path(start.path), start.request.analysis.input_shapes)
 
 
 def attempt(start: Snapshot, prover: Prover) -> Attempt:
@@ -623,7 +623,7 @@ def _disproved(state: Snapshot, plan: ModelPlan) -> set[Place]:
     classes = state.dimensions.classes
     cut = [classes[leaf] for leaf, want in plan.decision.sizes.items() if want < classes[leaf].size]
     axes = [member for group in cut for member in group.members if member[0] in state.graph.producers]
-    return disproved(state.data, state.path, state.request.analysis.input_shapes, plan.lanes, axes)
+    return disproved(state.proven, state.request.analysis.input_shapes, plan.lanes, axes) if axes else set()
 
 
 # Cost of a model, as it is and as a plan promises it.

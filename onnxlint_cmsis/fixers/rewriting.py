@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.problem import Price
     from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
+    from onnxlint_cmsis.fixers.proof.compare import ProvenModel
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
@@ -94,6 +96,13 @@ class Snapshot:
         """Classes that stay as they are, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None
         """The model before and the plan that changed it; None for the file itself."""
+
+    @cached_property
+    def proven(self) -> ProvenModel:
+        """The model as a runtime takes it. Raises NotAppliedError."""
+        from onnxlint_cmsis.fixers.proof.models import proven_model
+
+        return proven_model(self.data, Path(self.path))
 
     @property
     def graph(self) -> Graph:

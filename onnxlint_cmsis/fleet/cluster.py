@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, KilledWorker, as_completed, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.ground.workers import Ended, ProgramContext, Task, Worker
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.api import is_model, is_skipped, lint_bytes
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
 
 if TYPE_CHECKING:

@@ -1,1 +1,8 @@
-"""Words that every room uses: errors, types, findings, safe reading and writing of files."""
+"""Words that every room uses: errors, types, findings, safe reading and writing of files; and the version.
+
+It imports nothing, so that packaging tools can read the version, and every room may.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

@@ -234,6 +234,7 @@ def outputs_of_both(given: BothVersions) -> Proof:
 
 
 def _compared(given: BothVersions) -> Proof:
+    from onnxlint_cmsis.fixers.proof.models import proven_model
     from onnxlint_cmsis.fixers.proof.prove import Prover
 
     if given.format.name != given.new_format.name:
@@ -244,7 +245,8 @@ def _compared(given: BothVersions) -> Proof:
     if missing := runtime.missing():
         return _not_compared(missing)
     try:
-        return Prover(given.old, Path(given.path), given.input_shapes).outputs(given.new)
+        path = Path(given.path)
+        return Prover(lambda: proven_model(given.old, path), path, given.input_shapes).outputs(given.new)
     except (NotAppliedError, ModelError) as error:
         return _not_compared(str(error))
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import WIDEST, brief_text, cut, grouped
 from onnxlint_cmsis.analysis.verdict import cpu_of, lines_of
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.lower.layer import dims_of
 from onnxlint_cmsis.lower.work import MAY_GO
 from onnxlint_cmsis.output.comparison import difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.analysis.results import fingerprints
-from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.fixes import summary_fields, verdict_fields
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.run import by_code, by_level, finding_fields, finite, location_fields, resize_fields

@@ -6,8 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.boundary import Conversion, Ties, shortest
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.version import __version__
 from onnxlint_cmsis.lower.layer import Verdict, product_of
 from onnxlint_cmsis.output.plain import name_in_c
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sarif_om as om
 
 from onnxlint_cmsis.analysis.results import fingerprints
-from onnxlint_cmsis.ground.version import __version__
+from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.fixes import fix_heads, summary_fields, verdict_fields
 from onnxlint_cmsis.output.json_report import fix_fields
 from onnxlint_cmsis.output.plain import json_text, printable, sarif_text

@@ -24,7 +24,7 @@ def prove(
     **options: Any,
 ) -> Proof:
     """Compare a model with the one that is to replace it; external data lie in the folder of `beside`."""
-    return Prover(before, beside, input_shapes or {}, seed).prove(after, **options).proof
+    return Prover(lambda: proven_model(before, beside), beside, input_shapes or {}, seed).prove(after, **options).proof
 
 
 def observe(data: bytes, names: Sequence[str], *, seed: int = 0, beside: Path | None = None) -> dict[str, Array]:

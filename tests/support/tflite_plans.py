@@ -12,6 +12,7 @@ from onnxlint_cmsis.analysis.fix_results import Proof
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof.compare import element_map
+from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import TFLITE, part
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
@@ -37,7 +38,7 @@ class Case(NamedTuple):
     def proof(self) -> Proof:
         pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
         same = element_map(self.graph, [PlanStep(self.graph, self.dimensions, self.plan)])
-        return Prover(self.data, Path(FILE), {}).prove(self.new, same=same).proof
+        return Prover(lambda: proven_model(self.data, Path(FILE)), Path(FILE), {}).prove(self.new, same=same).proof
 
 
 def case(data: bytes, more: dict[int, int] | None = None) -> Case:

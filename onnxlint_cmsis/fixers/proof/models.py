@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
     from onnx import GraphProto, ModelProto, NodeProto
 
+    from onnxlint_cmsis.fixers.proof.litert import LoadedTensor
     from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel
     from onnxlint_cmsis.ground.types import InputShapes
     from onnxlint_cmsis.model.graph import Graph
@@ -160,7 +161,7 @@ class LiteRtProcess:
         """Each input is run `repeats` times. Raises RuntimeRefusalError."""
         if litert_missing():
             raise RuntimeRefusalError(MISSING)
-        self._model = Apart("onnxlint_cmsis.fixers.proof.models", "LiteRtModel")
+        self._model = Apart("onnxlint_cmsis.fixers.proof.litert", "LiteRtModel")
         with _refusals():
             self.tensors: dict[int, LoadedTensor] = self._model.call("load", model, repeats)
             """Every tensor with its size."""
@@ -220,6 +221,10 @@ class TfliteProvenModel:
 
     def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
         """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""
+        return self._inputs
+
+    @cached_property
+    def _inputs(self) -> list[Input]:
         indices = self.model.subgraphs[0].inputs
         inputs = [self._input(index) for index in indices]
         process = self._started()  # where a run overwrites memory, the end of its process shows it
@@ -300,54 +305,6 @@ class TfliteSession:
         if names is None and any(value is None for value in values):
             raise RuntimeRefusalError("an output has no memory")
         return values
-
-
-# What runs in the process of a `.tflite` model.
-
-
-class LoadedTensor(NamedTuple):
-    """One tensor of the main subgraph, once memory is laid out for it."""
-
-    shape: tuple[int, ...]
-    """Sizes that the kernels worked out."""
-    dtype: str
-    """numpy's name of the type; `object` for text."""
-
-
-class LiteRtModel:
-    """A model with its tensors laid out: reference kernels, nothing shared between tensors."""
-
-    def load(self, data: bytes, repeats: int) -> dict[int, LoadedTensor]:
-        """Take a model; each input will be run so many times. Returns its tensors by index."""
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-        self._repeats = repeats
-        self._interpreter = Interpreter(
-            model_content=data,
-            num_threads=1,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-            experimental_preserve_all_tensors=True,
-        )
-        self._interpreter.allocate_tensors()
-        return {
-            tensor["index"]: LoadedTensor(tuple(map(int, tensor["shape"])), tensor["dtype"].__name__)
-            for tensor in self._interpreter.get_tensor_details()
-        }
-
-    def run(self, feed: dict[int, Any], wanted: tuple[int, ...]) -> list[Any]:
-        """Values of tensors on one input, from the model's first state; None for one without memory."""
-        self._interpreter.reset_all_variables()
-        for _ in range(self._repeats):
-            for index, value in feed.items():
-                self._interpreter.set_tensor(index, value)
-            self._interpreter.invoke()
-        return [self._value(index) for index in wanted]
-
-    def _value(self, index: int) -> Any:
-        try:
-            return self._interpreter.get_tensor(index)
-        except ValueError:
-            return None
 
 
 # What the ONNX checker, shape inference and the interface say of a changed model.

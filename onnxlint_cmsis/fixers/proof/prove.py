@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import product
@@ -548,14 +548,19 @@ class ProofOutcome(NamedTuple):
 class Prover:
     """Compares models with the one that they are to replace."""
 
-    def __init__(self, model: bytes, beside: Path | None, input_shapes: InputShapes, seed: int = 0) -> None:
-        """`beside` is the model's file: its name says what format all of them have, external data lie in its folder."""
-        self._bytes, self._beside, self._shapes, self._seed = model, beside, input_shapes, seed
+    def __init__(
+        self, load: Callable[[], ProvenModel], beside: Path | None, input_shapes: InputShapes, seed: int = 0
+    ) -> None:
+        """`load` gives the model, if it is needed; it may raise NotAppliedError.
+
+        `beside` is the model's file: its name says what format all of them have, external data lie in its folder.
+        """
+        self._load, self._beside, self._shapes, self._seed = load, beside, input_shapes, seed
 
     @cached_property
     def _model(self) -> ProvenModel:
         """The model as it is. Raises NotAppliedError."""
-        return proven_model(self._bytes, self._beside)
+        return self._load()
 
     @cached_property
     def _runner(self) -> Runner | str:
@@ -737,16 +742,13 @@ def values_inside(
 
 
 def disproved(
-    model: bytes, path: str, input_shapes: InputShapes, lanes: Lanes, axes: Collection[tuple[str, int]]
+    model: ProvenModel, input_shapes: InputShapes, lanes: Lanes, axes: Collection[tuple[str, int]]
 ) -> set[Place]:
     """Places whose run-time value differs from the constant that the analysis gives.
 
-    `axes` are (tensor, axis) to look at; external data lie beside `path`. One random input, optimisation off; empty
-    where the model does not run. Raises NotAppliedError for external data that cannot be read.
+    `axes` are (tensor, axis) to look at. One random input, optimisation off; empty where the model does not run.
     """
-    if not axes:
-        return set()
-    values = values_inside(proven_model(model, Path(path)), [tensor for tensor, _ in axes], input_shapes=input_shapes)
+    values = values_inside(model, [tensor for tensor, _ in axes], input_shapes=input_shapes)
     wrong: set[Place] = set()
     for tensor, axis in axes:
         if tensor in values and values[tensor].ndim > axis:
