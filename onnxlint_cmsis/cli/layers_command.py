@@ -445,7 +445,7 @@ DESCRIPTION = (
 VERSION = 1
 KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
-    "clock", "memory",
+    "clock", "memory", "board", "ram", "flash",
 )  # fmt: skip
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 

@@ -37,7 +37,10 @@ DESCRIPTION = (
     ".pte file it is what the program plans."
 )
 VERSION = 1
-KEYS = ("targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build")
+KEYS = (
+    "targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build",
+    "board", "ram", "flash",
+)  # fmt: skip
 STDIN_NAME = f"stdin{TFLITE.suffix}"
 
 

@@ -307,6 +307,14 @@ def test_a_file_that_does_not_fit(run, tmp_path):
     assert findings[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
 
 
+@pytest.mark.parametrize("command", ["memory", "layers"])
+def test_memory_and_layers_take_the_ram_that_their_verdict_is_about(run, tmp_path, command):
+    (tmp_path / "m.tflite").write_bytes(write(conv_model()))
+    argv = (command, "--target", "cortex-m4", "m.tflite")
+    assert run(*argv)[1].startswith("m.tflite: RUNS on cortex-m4")
+    assert run(*argv, "--ram", "100")[1].startswith("m.tflite: DOES NOT FIT on cortex-m4")
+
+
 def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     names = (
