@@ -41,7 +41,7 @@ def make_parser() -> CommandParser:
     text = "Figures that may not grow, or by how much: instructions=2%%,arena=0."
     add = parser.findings.add_argument
     add("--fail-on-increase", metavar="MAX", action="append", default=[], help=text)
-    text = "Where outputs are not known to be equal for every input, run both versions on 16 inputs, as --fix does."
+    text = "Run both versions on 16 inputs where outputs are not known to be equal."
     add("--run", action="store_true", help=text)
     add_form(parser, "markdown")
     add_color(parser)
