@@ -148,7 +148,8 @@ def relu(chain: Chain) -> None:
 
 def window(chain: Chain) -> dict[str, object]:
     """Attributes of a window, with the sizes of its result."""
-    size, stride = chain.random.choice([1, 2, 3]), chain.random.choice([1, 1, 2])
+    size = chain.random.choice([1, 2, 3])
+    stride = min(size, chain.random.choice([1, 1, 2]))
     form = chain.random.choice(["none", "pads", "upper", "lower", "valid"])
     pads = [chain.random.choice([0, 1]) for _ in range(4)] if form == "pads" and size > 1 else [0, 0, 0, 0]
     told = {"upper": {"auto_pad": "SAME_UPPER"}, "lower": {"auto_pad": "SAME_LOWER"}, "valid": {"auto_pad": "VALID"}}
