@@ -16,9 +16,11 @@ from onnxlint_cmsis.lower.layer import NO_DIMS
 from onnxlint_cmsis.lower.lowered import folded
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.quantization import dequantized
-from support import models
+from support import linter, models
 from support.linter import layered, target_of
 from support.models import read
+from support.tflite_models import tensor
+from support.tflite_writer import operator_code, write
 
 COMMANDS = (
     *(("lint",), ("lint", "--runtime", "tflm"), ("lint", "--runtime", "executorch"), ("lint", "--runtime", "tvm")),
@@ -223,3 +225,35 @@ def test_a_normalization_of_other_channels_is_not_folded(damaged: str) -> None:
     graph = read(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:], stored)))
     (record,) = [record for record in lower(graph).records if record.weighted]
     assert folded(graph, constants.get, record) is None
+
+
+@pytest.mark.parametrize("channels", [2**31 - 1, 17, 0])
+def test_a_pad_whose_sizes_contradict_each_other_is_a_finding(
+    channels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The convolution reads 8 of the 16 channels that a Pad makes of so many others."""
+    monkeypatch.chdir(tmp_path)
+    amounts = {"name": "p", "shape": [4, 2], "type": "INT32", "buffer": 1}
+    tensors = [
+        tensor("x", [1, 1, 8, 4]), tensor("v", [16, 1, 1, 4], buffer=3), tensor("a", [1, 1, 8, 16]),
+        tensor("b", [1, 1, 8, channels]), amounts, tensor("t", [1, 1, 10, 16]), tensor("w", [4, 1, 3, 16], buffer=2),
+        tensor("y", [1, 1, 8, 4]),
+    ]  # fmt: skip
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "dilation_w_factor": 1, "dilation_h_factor": 1}
+    operators = [
+        {"opcode_index": 1, "inputs": [0, 1, -1], "outputs": [2], "builtin_options": ("Conv2DOptions", options)},
+        {"opcode_index": 2, "inputs": [2, 2], "outputs": [3], "builtin_options": ("AddOptions", {})},
+        {"opcode_index": 0, "inputs": [3, 4], "outputs": [5]},
+        {"opcode_index": 1, "inputs": [5, 6, -1], "outputs": [7], "builtin_options": ("Conv2DOptions", options)},
+    ]
+    pads = np.array([0, 0, 0, 0, 1, 1, 0, 0], "<i4").tobytes()
+    graph = {"tensors": tensors, "inputs": [0], "outputs": [7], "operators": operators}
+    codes = [operator_code(op) for op in ("PAD", "CONV_2D", "ADD")]
+    buffers = [{}, {"data": [*pads]}, {"data": [0, 3] * (4 * 3 * 8)}, {"data": [2] * 64}]
+    Path("m.tflite").write_bytes(
+        write({"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": buffers})
+    )
+    model = linter.analysed(Path("m.tflite"))
+    assert model.lanes().constants_of("a", 3).shape == (16,)
+    assert main(["--isolated", "--target", "cortex-m4", "--diff", "m.tflite"]) in (0, 1)
+    assert "internal error" not in capsys.readouterr().err

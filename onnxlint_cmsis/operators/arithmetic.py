@@ -1140,12 +1140,13 @@ def pad_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | Non
     pads, shape = pads_of(node, view), view.input_shape(node, 0)
     if pads is None or shape is None or len(shape) != mask.ndim or node.text("mode", "constant") != "constant":
         return None
-    for axis, (before, _after) in enumerate(pads):
+    for axis, (before, after) in enumerate(pads):
         size = shape[axis]
-        if mask.shape[axis] != 1 and size is None:
-            return None
-        if mask.shape[axis] != 1:
-            mask = mask.take(np.arange(before, before + (size or 0)), axis)
+        if mask.shape[axis] == 1:
+            continue
+        if size is None or min(before, after) < 0 or mask.shape[axis] != before + size + after:
+            return None  # a damaged file says another size of the result
+        mask = mask.take(np.arange(before, before + size), axis)
     return {0: mask}
 
 
