@@ -269,7 +269,7 @@ class Model(NodeView):
             self.rounded.pop(node.outputs[0], None)
             try:
                 key = self._said(node)
-                self.values.update({n: self._named(("result", key, position), n) for position, n in enumerate(outputs)})
+                self.values.update({n: self._named(("result", key, at), n) for at, n in enumerate(node.outputs) if n})
             except DAMAGED as nothing:
                 known = str(nothing) in self.missing.values()
                 told = str(nothing) if known else f"{node.label} ({node.op_type}): {nothing}"
@@ -279,8 +279,8 @@ class Model(NodeView):
         """What the outputs of a described operator hold."""
         operator = operator_of(node)
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
-        if function is None or node.graph or node.bodies or node.domain not in DOMAINS:
-            raise NotCoveredError(f"{node.op_type} is not described")
+        if function is None or node.graph or node.bodies or node.domain not in DOMAINS or "" in node.outputs:
+            raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
         results = function(self, node)
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
         for name, value in values.items():

@@ -461,6 +461,28 @@ def test_a_padded_lane_lies_in_another_plane_behind_a_reshape() -> None:
     assert onnx_equal(turned, turned) and not onnx_equal(turned, direct)
 
 
+@pytest.mark.parametrize(
+    "node",
+    ["{0} = Split<axis = 1>(x)", "{0} = LSTM<hidden_size = 2>(x, w, r)", "{0} = MaxPool<kernel_shape = [1]>(x)"],
+    ids=["split", "cell", "pool"],
+)
+def test_an_output_that_is_left_out_is_another_one(node: str) -> None:
+    constants = (
+        "float[1, 8, 4] w = {" + ", ".join(["0.5"] * 32) + "}, float[1, 8, 2] r = {" + ", ".join(["0.5"] * 16) + "}"
+    )
+    held, other = (
+        models.text(
+            f'<ir_version: 8, opset_import: ["" : 17]> g (float[2, 2, 4] x) => (float y) <{constants}> '
+            f"{{ {node.format(outputs)} }}"
+        )
+        for outputs in ("y, t", "t, y")
+    )
+    for model in (held, other):
+        names = model.graph.node[0].output
+        names[:] = [name if name == "y" else "" for name in names]
+    assert onnx_equal(held, held) and not onnx_equal(held, other)
+
+
 def wide_layer(bias: str, kind: str = "INT16", zero_point: int = 0) -> bytes:
     weights = tensor("w", [1, 1, 1, 1], buffer=1, scale=(0.003,))
     weights["quantization"]["zero_point"] = [zero_point]
