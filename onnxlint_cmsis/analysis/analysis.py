@@ -358,9 +358,16 @@ class ModelAnalysis:
         return Path(self.path).stat().st_size if self._data is None else len(self._data)
 
     @cached_property
+    def as_stored(self) -> LoadedFile:
+        """The file with the sizes that it leaves open. Raises ModelError."""
+        if self._loaded is None or self.settings.input_shapes:
+            return self.format.load(self.path, self._data)
+        return self._loaded
+
+    @cached_property
     def read(self) -> Callable[[str], NDArray[Any] | None]:
         """Values of a stored constant by its key, None where they cannot be read."""
-        return (self._loaded or self.format.load(self.path, self._data)).reader()
+        return (self._loaded or self.as_stored).reader()
 
     def read_allowed(self, key: str) -> NDArray[Any] | None:
         """Values of a stored constant for checks, which leave weights of large files unread. Raises OSError."""

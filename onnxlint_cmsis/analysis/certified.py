@@ -15,8 +15,8 @@ from onnxlint_cmsis.operators.integers import Fixed, quantized_multiplier
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.certificate import Ids, Key, Model, Numbers, Verification
-    from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.operators.integers import Quantization
 
@@ -27,31 +27,24 @@ if TYPE_CHECKING:
 ENOUGH = 1 << 18
 """Numbers of lanes that the checker may need where nobody asked for it: models of integers need fewer, and it takes
 2 seconds and 100 MB at most."""
-File = tuple["Format", str, bytes]
-"""A model: its format, its path, beside which external data lie, and its bytes."""
 
 
-def certificate_of(old: File, new: File) -> Certificate | None:
+def certificate_of(old: ModelAnalysis, new: ModelAnalysis) -> Certificate | None:
     """The certificate of two files; None where they are not known to be equal."""
     try:
-        return certificate(verify(_loaded(old), _loaded(new), ENOUGH), old[2], new[2])
+        return certificate(verify(old.as_stored, new.as_stored, ENOUGH), old.data, new.data)
     except (ModelError, RecursionError, *DAMAGED):
         return None
 
 
-def why_not_equal(old: File, new: File) -> str:
+def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str:
     """Why outputs of two files are not known to be equal, as a clause; empty where they are."""
     try:
-        known = verify(_loaded(old), _loaded(new), ENOUGH)
+        known = verify(old.as_stored, new.as_stored, ENOUGH)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
     told = zip(known.new.graph.outputs or ("",), known.faults, strict=False)
     return next((reason(known, name, fault) for name, fault in told if fault), "")
-
-
-def _loaded(file: File) -> LoadedFile:
-    form, path, data = file
-    return form.load(path, data)
 
 
 # The certificate: which lanes stay and where they went, constants of those that are gone, and the sums behind them.

@@ -84,7 +84,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
     from onnxlint_cmsis.analysis.certified import why_not_equal
     from onnxlint_cmsis.output.comparison import OutputAnswer
 
-    why = why_not_equal(*((model.format, model.path, model.data) for model in (before, after)))
+    why = why_not_equal(before, after)
     if not why or not run:
         return OutputAnswer(not why, why)
     from onnxlint_cmsis.linting.jobs import BothVersions, outputs_of_both

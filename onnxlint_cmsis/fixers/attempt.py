@@ -37,7 +37,7 @@ from onnxlint_cmsis.fixers.planning.solve import (
     movable_classes,
 )
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
-from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Side, Spot, Watched, disproved, most_apart
+from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Side, Spot, Watched, most_apart
 from onnxlint_cmsis.fixers.rewriting import (
     PADDED,
     ClassName,
@@ -64,7 +64,6 @@ from onnxlint_cmsis.lower.quantization import STORED, AffineQuantization, dequan
 from onnxlint_cmsis.model.axes import AxisForm, leaves
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.analysis.fix_results import ValueChange
     from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
@@ -81,8 +80,8 @@ class Fixed(NamedTuple):
     """What was done."""
     model: bytes | None
     """The proven model; None where nothing changes."""
-    analysis: ModelAnalysis | None = None
-    """Analysis of the proven model, or of the one that stays; None where it was not analysed."""
+    end: Snapshot | None = None
+    """The proven model with its analysis, or the one that stays; None where it was not analysed."""
 
 
 def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
@@ -127,10 +126,10 @@ def _fixed(start: Snapshot) -> Fixed:
     exact_alone, end = not before, fix.end
     fix = _settled_types(start, fix._replace(start=start))
     if not (exact_alone and fix.end is end):
-        fix = fix._replace(certificate=None if scaled.layers else certified(start, fix.end))
+        fix = fix._replace(certificate=None if scaled.layers else certificate_of(start.analysis, fix.end.analysis))
     if fix.proof is not None:
         fix = fix._replace(proof=fix.proof._replace(every_input=fix.certificate is not None))
-    return Fixed(_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end.analysis)
+    return Fixed(_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end)
 
 
 def _settled_types(start: Snapshot, fix: Attempt) -> Attempt:
@@ -453,13 +452,7 @@ class Attempt(NamedTuple):
     spot: Spot | None = None
     """How to see that the new model differs; None where it does not, or computes nothing."""
     certificate: Certificate | None = None
-    """Why it is equal for every input; None where that is not known."""
-
-
-def certified(start: Snapshot, end: Snapshot) -> Certificate | None:
-    """Why two models are equal for every input, in the integers of a device; None where that is not known."""
-    form, path = start.analysis.format, start.path
-    return certificate_of((form, path, start.data), (form, path, end.data))
+    """Why it is equal for every input, in the integers of a device; None where that is not known."""
 
 
 def prover_of(start: Snapshot) -> Prover:
@@ -468,15 +461,24 @@ def prover_of(start: Snapshot) -> Prover:
 
 
 def attempt(start: Snapshot, prover: Prover) -> Attempt:
-    """Work out a fix and prove it."""
-    fix = _worked_out(start)
-    if fix.trouble or fix.end is start:
+    """Work out a fix and prove it. Raises UnreadableError.
+
+    Constants are what the weights make them: a certificate proves that. Without one they are held against a run.
+    """
+    fix = _with_proof(_worked_out(start), prover)
+    if fix.certificate or not any(before.disproved(before.plan) for before, plan in fix.end.changes() if plan.kept):
         return fix
-    base, end = fix.base, fix.end
+    return _with_proof(_worked_out(start.held_against_run()), prover)
+
+
+def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
+    start, base, end = fix.start, fix.base, fix.end
+    if fix.trouble or end is start:
+        return fix
     within = {group.id: branches_of(base.graph, group) for group, _ in resized_classes(base, end)}
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
-    known = certified(start, end)
+    known = certificate_of(start.analysis, end.analysis)
     inputs = BESIDE if known and not branches else range(INPUTS)
     proof, spot = prover.prove(end.data, inputs=inputs, same=same, branches=branches)
     if proof.equal:
@@ -498,13 +500,13 @@ def _worked_out(start: Snapshot) -> Attempt:
     channel counts, and the cheaper model is taken. What its plan promises says whether the second model can be that.
     """
     free = rewritten(start, free=True, room=_room(start, start))
-    sized = _in_turn(start, free, surveyed(free.state))
+    sized = _in_turn(start, free, free.state.plan)
     if sized.trouble or not sized.first.decision.repairs or start.request.options.policy != "faster":
         return sized
     everything = rewritten(free.state, free=False, room=_room(start, free.state))
     if not everything.layers:
         return sized
-    first, least = surveyed(everything.state), cost_of(sized.end)
+    first, least = everything.state.plan, cost_of(sized.end)
     if promised(first) >= least and not start.request.options.unsafe:  # which may open inputs, and more sizes with them
         return sized
     other = _in_turn(start, everything._replace(layers=(*free.layers, *everything.layers)), first)
@@ -531,7 +533,7 @@ def _finished(start: Snapshot, sized: Snapshot) -> Rewritten:
         new = rewritten(last.state, free=False, room=_room(start, last.state))
         if not new.layers:
             return last._replace(left=new.left)
-        last = new._replace(state=settled(new.state, surveyed(new.state)), layers=(*last.layers, *new.layers))
+        last = new._replace(state=settled(new.state, new.state.plan), layers=(*last.layers, *new.layers))
     return last
 
 
@@ -550,7 +552,7 @@ def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot,
     unpadded: Reasons = {}
     budget = start.request.options.budget
     while start.request.options.unsafe and (opened := unlocked(end, unpadded)):
-        new = settled(opened.state, surveyed(opened.state))
+        new = settled(opened.state, opened.state.plan)
         growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored
         if budget is not None and growth > max(0, budget - spent):
             unpadded[opened.name] = f"fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
@@ -581,7 +583,7 @@ def settled(state: Snapshot, plan: ModelPlan) -> Snapshot:
         if not plan.decision.sizes:
             break
         state = _applied(state, plan)
-        plan = surveyed(state)
+        plan = state.plan
     return state
 
 
@@ -603,27 +605,6 @@ def _not_alone(state: Snapshot, plan: ModelPlan) -> Iterator[tuple[ClassName, st
             state.editor.resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
         except NotAppliedError as reason:
             yield name_of(state, plan.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
-
-
-def surveyed(state: Snapshot) -> ModelPlan:
-    """The plan of a model, after a check at run time of the constants that it relies on."""
-    wrong: set[Place] = set()
-    while True:
-        plan = state.survey(wrong)
-        more = _disproved(state, plan) - wrong
-        if not more:
-            return plan
-        wrong |= more
-
-
-def _disproved(state: Snapshot, plan: ModelPlan) -> set[Place]:
-    """Constants along the classes to cut that ONNX Runtime shows to be wrong."""
-    if plan.lanes is None:
-        return set()
-    classes = state.dimensions.classes
-    cut = [classes[leaf] for leaf, want in plan.decision.sizes.items() if want < classes[leaf].size]
-    axes = [member for group in cut for member in group.members if member[0] in state.graph.producers]
-    return disproved(state.proven, state.request.analysis.input_shapes, plan.lanes, axes) if axes else set()
 
 
 # Cost of a model, as it is and as a plan promises it.
@@ -873,7 +854,7 @@ def _by_rewriting(fix: Attempt, hazards: int) -> int | None:
     if not fix.unrewritten:
         return None
     new = rewritten(fix.base, free=False, room=None).state
-    left = sum(surveyed(new).decision.before.hazards)
+    left = sum(new.plan.decision.before.hazards)
     return new.stored - fix.start.stored if left <= hazards else None
 
 
@@ -969,7 +950,7 @@ def _unchanged(fix: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fix
         notes=fix.first.ended,
         proof=fix.proof,
     )
-    return Fixed(result, None, start.analysis)
+    return Fixed(result, None, start)
 
 
 def _unrewritten(fix: Attempt) -> tuple[SkippedRewrite, ...]:

@@ -96,6 +96,9 @@ class Snapshot:
         """Classes that stay as they are, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None
         """The model before and the plan that changed it; None for the file itself."""
+        self.held = False
+        """Whether the constants that a plan relies on are held against a run first; a certificate needs none."""
+        self._plans: dict[frozenset[Place], ModelPlan] = {}
 
     @cached_property
     def proven(self) -> ProvenModel:
@@ -140,6 +143,12 @@ class Snapshot:
         same.left_alone = dict(left_alone)
         return same
 
+    def held_against_run(self) -> Snapshot:
+        """The same model, with constants that a run shows to be wrong left alone."""
+        same = self.without(self.left_alone)
+        same.held, same._plans = True, self._plans
+        return same
+
     @cached_property
     def refusals(self) -> dict[int, str]:
         """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
@@ -147,10 +156,33 @@ class Snapshot:
         asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
         return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
-    def survey(self, disproved: Collection[Place] = ()) -> ModelPlan:
+    @cached_property
+    def plan(self) -> ModelPlan:
         """The plan of the model; classes without a finding that may be acted on stay."""
-        limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
-        return agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
+        wrong: frozenset[Place] = frozenset()
+        plan = self._survey(wrong)
+        while self.held and (more := self.disproved(plan) - wrong):
+            wrong |= more
+            plan = self._survey(wrong)
+        return plan
+
+    def _survey(self, disproved: frozenset[Place]) -> ModelPlan:
+        if disproved not in self._plans:
+            limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
+            plan = agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
+            self._plans[disproved] = plan
+        return self._plans[disproved]
+
+    def disproved(self, plan: ModelPlan) -> frozenset[Place]:
+        """Constants along the classes that a plan cuts that a run shows to be wrong."""
+        if plan.lanes is None:
+            return frozenset()
+        classes = self.dimensions.classes
+        cut = [classes[leaf] for leaf, want in plan.decision.sizes.items() if want < classes[leaf].size]
+        axes = [member for group in cut for member in group.members if member[0] in self.graph.producers]
+        from onnxlint_cmsis.fixers.proof.prove import disproved
+
+        return disproved(self.proven, self.request.analysis.input_shapes, plan.lanes, axes) if axes else frozenset()
 
     def _options(self) -> FixOptions:
         """The request, with the budget reduced by the bytes of earlier rounds."""
@@ -167,12 +199,13 @@ class Snapshot:
             snapshot = snapshot.source[0]
         return snapshot
 
+    def changes(self) -> list[tuple[Snapshot, Plan]]:
+        """The plans that made it from the model of the file, with the model before each, the first one first."""
+        return [*self.source[0].changes(), self.source] if self.source else []
+
     def steps(self) -> list[PlanStep]:
-        """The plans that made it from the model of the file, the first one first."""
-        if self.source is None:
-            return []
-        before, plan = self.source
-        return [*before.steps(), PlanStep(before.graph, before.dimensions, plan)]
+        """The same as planning knows them."""
+        return [PlanStep(before.graph, before.dimensions, plan) for before, plan in self.changes()]
 
     def changed(self, plan: Plan) -> Snapshot:
         """The model with a plan applied. Raises NotAppliedError."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.q_formats import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.planning.problem import FixOptions
+    from onnxlint_cmsis.fixers.planning.problem import FixOptions, Prices
     from onnxlint_cmsis.fixers.planning.repairable import RepairRow
     from onnxlint_cmsis.fixers.rewriting import FixRequest
     from onnxlint_cmsis.model.graph import Graph
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 
 
 def lint_file(
-    path: str, settings: Settings, data: bytes | None = None, model: ModelAnalysis | None = None
+    path: str,
+    settings: Settings,
+    data: bytes | None = None,
+    model: ModelAnalysis | None = None,
+    prices: Prices | None = None,
 ) -> FileResult:
     """Lint one file (or `data`, read from standard input) on every target of the settings; bad files give findings.
 
-    `model` is the analysis of what the file holds, where it is at hand.
+    `model` is the analysis of what the file holds, `prices` are those of the same targets, where they are at hand.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.verdict import not_analysed
@@ -56,7 +60,7 @@ def lint_file(
     sizing = [code for code in codes if enabled(code, settings, path)]
     too_large = _too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
-    sized = _size_findings(model, settings) if sizing and lowered.layers and not too_large else SizeFindings()
+    sized = _size_findings(model, settings, prices) if sizing and lowered.layers and not too_large else SizeFindings()
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and _can_fix(model):
@@ -297,7 +301,7 @@ def _too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
     return ""
 
 
-def _size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
+def _size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> SizeFindings:
     """Findings of the rules on sizes, which search sizes and read weights."""
     from onnxlint_cmsis.checks.facts import unpromised
     from onnxlint_cmsis.cmsis_nn.library import predicted
@@ -306,7 +310,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings) -> SizeFindings:
     from onnxlint_cmsis.fixers.planning.solve import PlanLimits, agreed_plan, class_findings, repair_prices, unprovable
 
     consent = accepted.Consent(settings, model.path)
-    prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
+    prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
     plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     findings = (*class_findings(plan), *plan.accepted)

@@ -21,10 +21,10 @@ from onnxlint_cmsis.output.run import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.fix_results import FixResult, Proof
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
+    from onnxlint_cmsis.fixers.rewriting import Snapshot
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import InputShapes
@@ -97,12 +97,13 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
         yield from map(lint_one, jobs)
 
 
-def lint_one(job: Job, model: ModelAnalysis | None = None) -> Linted:
-    """Lint one file, whose analysis may be at hand; an exception becomes the result's `error`."""
+def lint_one(job: Job, state: Snapshot | None = None) -> Linted:
+    """Lint one file, of which a fix may have left what it knows; an exception becomes the result's `error`."""
     from onnxlint_cmsis.linting import engine
 
     try:
-        return Linted(job, engine.lint_file(job.path, job.settings, job.data, model))
+        model, prices = (state.analysis, state.prices) if state else (None, None)
+        return Linted(job, engine.lint_file(job.path, job.settings, job.data, model, prices))
     except Exception as error:
         return _failed(job, error)
 
@@ -127,13 +128,13 @@ def fix_one(job: Job) -> Linted:
         fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=missing, failed=failed)
         return linted._replace(file=linted.file._replace(fix=fix))
     try:
-        fixed, model = fix_file(job.path, job.settings, write=job.fix != "diff")
+        fixed, state = fix_file(job.path, job.settings, write=job.fix != "diff")
         if fixed is None:
             return Linted(job, _nothing_said(job))
         if job.fix == "fix":
-            linted = lint_one(job, model)
+            linted = lint_one(job, state)
             return linted._replace(file=linted.file._replace(fix=fixed))
-        named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, model)
+        named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, state.analysis if state else None)
     except Exception as error:
         return _failed(job, error)
     if named is None:  # no rule asked for a fix, so that the file has not been read yet
@@ -287,8 +288,8 @@ class FixedFile(NamedTuple):
 
     result: FixResult | None
     """What was done; None where the file cannot be read as a model, which linting explains."""
-    analysis: ModelAnalysis | None = None
-    """Analysis of what the file holds now; None where it is not at hand."""
+    state: Snapshot | None = None
+    """What the file holds now, with its analysis; None where that is not at hand."""
 
 
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
@@ -315,7 +316,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
         return FixedFile(None)
     result = fixed.result
     if fixed.model is None:
-        return FixedFile(result, fixed.analysis)
+        return FixedFile(result, fixed.end)
     if write:
         try:
             replace_file(path, fixed.model, expected=data)
@@ -331,7 +332,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     elif result.changed and others > 1:
         note = f"the file has {others} other names (hard links), which {keep} the old bytes"
         result = result._replace(notes=(*result.notes, note))
-    return FixedFile(result, fixed.analysis if result.written else None)
+    return FixedFile(result, fixed.end if result.written else None)
 
 
 # Fixing one file for a Python program: in an interpreter apart, whatever threads and signals the program has.

@@ -743,7 +743,7 @@ def values_inside(
 
 def disproved(
     model: ProvenModel, input_shapes: InputShapes, lanes: Lanes, axes: Collection[tuple[str, int]]
-) -> set[Place]:
+) -> frozenset[Place]:
     """Places whose run-time value differs from the constant that the analysis gives.
 
     `axes` are (tensor, axis) to look at. One random input, optimisation off; empty where the model does not run.
@@ -755,7 +755,7 @@ def disproved(
             expected = lanes.constants_of(tensor, axis)
             lines = np.moveaxis(values[tensor], axis, 0).reshape(values[tensor].shape[axis], -1)
             wrong.update((tensor, axis, index) for index in _differing(lines, expected))
-    return wrong
+    return frozenset(wrong)
 
 
 def _differing(lines: NDArray[np.generic], expected: NDArray[np.float64]) -> list[int]:
