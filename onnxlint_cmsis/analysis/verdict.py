@@ -96,10 +96,12 @@ class VerdictLine(NamedTuple):
 
     @property
     def brief_word(self) -> str:
-        """The same as a table has it: `RUNS (as int8)`."""
+        """The same as a table has it, with the rule that says why: `UNKNOWN (as int8), CNN190`."""
         first = self.verdicts[0]
         conditions = "; ".join(condition.partition(",")[0] for condition in first.condition.split("; "))
-        return f"{first.word} ({conditions})" if conditions else first.word
+        told = first.codes if first.word != WORDS[Effect.REFERENCE] else ()
+        why = "".join(f", {code}" for code in told[:1]) + (f" +{len(told) - 1}" if len(told) > 1 else "")
+        return f"{first.word} ({conditions}){why}" if conditions else f"{first.word}{why}"
 
     def reason(self, names: Mapping[str, str], below: Container[str] = ()) -> str:
         """`'conv', 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`.

@@ -500,7 +500,7 @@ class RemarkCheck(NamedTuple):
 
     def __call__(self, remark: RuntimeRemark) -> Iterator[Statement]:
         """Yield the one statement."""
-        do = next(cause.do for cause in self.causes if cause.key == remark.cause)
+        do = remark.do or next(cause.do for cause in self.causes if cause.key == remark.cause)
         yield replace(about_remark(remark), cause=remark.cause, remedy=do)
 
 

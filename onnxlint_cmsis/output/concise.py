@@ -74,13 +74,16 @@ def _where(finding: Finding, run: Run) -> str:
     return cpus if len(libraries) == 1 else targets_text(finding.targets)
 
 
-def verdict_lines(file: FileResult, run: Run, below: Container[str] = ()) -> list[str]:
-    """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first; `below` as in `reason`."""
+def verdict_lines(file: FileResult, run: Run, below: Container[str] = (), end: str = "") -> list[str]:
+    """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first; `below` as in `reason`.
+
+    `end` is said behind each.
+    """
     names = {} if run.full_names else file.names
     lines = []
     for verdict in lines_of(file.verdicts):
         path, word = printable(file.path), verdict.verdicts[0].word
-        line, head = wrapped(f"{file.path}: {verdict.text(names, below)}", run.width), f"{path}: {word}"
+        line, head = wrapped(f"{file.path}: {verdict.text(names, below)}{end}", run.width), f"{path}: {word}"
         if run.color and line.startswith(head):
             line = f"{paint(path, 'path', True)}: {paint(word, STYLES[word], True)}{line[len(head) :]}"
         lines.append(line)

@@ -46,11 +46,12 @@ def render(run: Run) -> str:
     several = len(run.files) > 1
     run = run._replace(files=tuple(sorted(run.files, key=lambda file: (not file.model, rank(file.verdicts)))))
     table = "" if run.quiet or not several else _verdicts(run)
-    blocks = [block for file in run.files if (block := "\n".join(_file(file, run, headed=not several)))]
+    clean = not several and not run.findings and all(file.verdicts and not file.fix for file in run.files)
+    end = f" ({_libraries(run)})" if clean else ""  # where no last line says it
+    blocks = [block for file in run.files if (block := "\n".join(_file(file, run, end, headed=not several)))]
     blocks = [table, *blocks] if table else blocks
     if run.statistics:
         blocks.append("\n".join(statistics_lines(run)))
-    clean = not several and not run.findings and all(file.verdicts and not file.fix for file in run.files)
     if not run.quiet and not (clean and run.files):
         text = summary(run)
         short, hinted = (wrapped(line, run.width, 0) for line in (text, f"{text}; --explain says why"))
@@ -79,8 +80,8 @@ def summary(run: Run) -> str:
     touched = sum(bool(file.findings) for file in models)
     fixable = f"; {fixable_text(models)}" if any(file.fixable or file.fixable_unsafely for file in models) else ""
     where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
-    libraries = {label.partition(", ")[2] for label in run.targets}
-    judged = f" ({libraries.pop()})" if len(libraries) == 1 else f" for {targets}"  # verdicts above name the CPUs
+    libraries = _libraries(run)
+    judged = f" for {targets}" if ";" in libraries else f" ({libraries})"  # verdicts above name the CPUs
     return f"{head}{levels}{where}{judged}{fixable}{tail}"
 
 
@@ -111,8 +112,13 @@ def _verdicts(run: Run) -> str:
     return fitted(heads, rows, fit=fit).rstrip() if rows else ""
 
 
-def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
-    """The verdicts of a file or, below a table of these, its path alone; then what is told of it."""
+def _libraries(run: Run) -> str:
+    """`CMSIS-NN 7.0.0, gcc`."""
+    return "; ".join(dict.fromkeys(label.partition(", ")[2] for label in run.targets))
+
+
+def _file(file: FileResult, run: Run, end: str, *, headed: bool) -> Iterator[str]:
+    """The verdicts of a file with their `end` or, below a table of these, its path alone; then what is told of it."""
     notes = [] if run.quiet or run.verbose else file.left_out if file.verdicts else file.notes  # -v has all of them
     body = [*fix_lines(file, run), *(labelled("note", with_short_names(note, file, run), run) for note in notes)]
     told: set[tuple[str, str]] = set()
@@ -120,7 +126,7 @@ def _file(file: FileResult, run: Run, *, headed: bool) -> Iterator[str]:
         body += _finding(finding, file, run, told)
     if run.verbose:
         body += summary_lines(file, run)
-    verdicts = [] if run.quiet or not headed else verdict_lines(file, run, _below(file, run))
+    verdicts = [] if run.quiet or not headed else verdict_lines(file, run, _below(file, run), end)
     if verdicts:
         yield from verdicts
     elif file.findings or (notes and not file.fix) or (run.verbose and body):

@@ -748,11 +748,11 @@ class Interpretation:
                 groups.setdefault((row.cause, row.verdict, row.reason, row.level), []).append(node)
         for (cause, verdict, reason, level), nodes in groups.items():
             labels = tuple(node.label for node in nodes)
-            text = f"{named(labels)}: {PHRASES[verdict]}{reason}."
+            text, do = f"{named(labels)}: {PHRASES[verdict]}{reason}.", ""
             if cause in PLANS:
-                text = f"{text} {self.plan_text} {export_for(target)}"
+                text, do = f"{text} {self.plan_text}", export_for(target)
             location = node_location(self.loaded.graph.path, nodes[0])
-            yield RuntimeRemark(cause, verdict, text, location, labels, (target.label,), level)
+            yield RuntimeRemark(cause, verdict, text, location, labels, (target.label,), level, do=do)
 
     @cached_property
     def planned_for(self) -> tuple[Isa, ...]:
@@ -896,7 +896,7 @@ PHRASES = {
     RuntimeVerdict.REFERENCE: f"{NAME} runs its own code, no CMSIS-NN: ",
     RuntimeVerdict.REFUSED: f"{NAME}'s execute returns an error: ",
     RuntimeVerdict.HALTS: f"{NAME} aborts, or a fault ends it: ",
-    RuntimeVerdict.WRONG: "wrong values, or other memory is overwritten, with no error: ",
+    RuntimeVerdict.WRONG: "wrong with no error: ",
     RuntimeVerdict.UNDECIDED: "not decided: ",
 }
 """What each verdict says, and how it goes on."""

@@ -314,6 +314,8 @@ class RuntimeRemark(NamedTuple):
     """Whether what a converter makes of an ONNX model decides."""
     sure: bool = True
     """Whether the layers are known to meet it, in a runtime that was run."""
+    do: str = ""
+    """What to do, where that depends on the target; empty where the cause's words hold for all."""
 
     @property
     def effect(self) -> Effect:

@@ -183,7 +183,7 @@ g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float w
         "A program is planned for another core: scratch or sums that this one needs are not in the file. The exporter "
         "of ExecuTorch plans for one instruction set, that of Cortex-M55 unless it is told another, and the program "
         "does not say which.",
-        "Export the program again for this core, with the target_config that the message says.",
+        "Export the program again with the target_config of this core.",
         "backends/cortex_m/passes/cortex_m_pass_manager.py:110",
         Example(None, "--target cortex-m4", name="model.pte", shown="one average pool, planned for MVE"),
         Example(None, "--target cortex-m55", name="model.pte", shown="one average pool, planned for MVE"),

@@ -151,7 +151,7 @@ CAUSES = (
         "A program is planned for another core. A dense layer loses its bias, which lies in sums that MVE alone reads, "
         "or a kernel writes behind its scratch. Builds with CORTEX_M_ENABLE_RUNTIME_CHECKS return an error where the "
         "size of scratch differs at all.",
-        "Export the program again for this core, with the target_config that the message says.",
+        "Export the program again with the target_config of this core.",
         "backends/cortex_m/passes/aten_to_cortex_m_pass.py:396-425",
         Example(None, "--target cortex-m4", name="model.pte", shown="one dense layer, planned for MVE"),
         Example(None, "--target cortex-m55", name="model.pte", shown="one dense layer, planned for MVE"),
@@ -160,7 +160,7 @@ CAUSES = (
         "short-plan",
         "A program is planned for another core: a kernel asks for more scratch than it is given, and does not look. "
         "How much it writes is not known.",
-        "Export the program again for this core, with the target_config that the message says.",
+        "Export the program again with the target_config of this core.",
         "backends/cortex_m/CMakeLists.txt:33",
         Example(None, "--target cortex-m3", name="model.pte", shown="one convolution over a row, planned for MVE"),
         Example(None, "--target cortex-m55", name="model.pte", shown="one convolution over a row, planned for MVE"),
