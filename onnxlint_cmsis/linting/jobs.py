@@ -134,7 +134,8 @@ def fix_one(job: Job) -> Linted:
         if job.fix == "fix":
             linted = lint_one(job, state)
             return linted._replace(file=linted.file._replace(fix=fixed))
-        named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, state.analysis if state else None)
+        analysis = state.analysis if state else None
+        named = engine.introduce(_nothing_said(job)._replace(fix=fixed), job.settings, analysis)
     except Exception as error:
         return _failed(job, error)
     if named is None:  # no rule asked for a fix, so that the file has not been read yet

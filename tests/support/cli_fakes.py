@@ -61,7 +61,7 @@ class FakeEngine:
     def __init__(self):
         self.paths = []
 
-    def lint_file(self, path, settings, data=None, _model=None):
+    def lint_file(self, path, settings, data=None, _model=None, _prices=None):
         from pathlib import Path
 
         from onnxlint_cmsis.config import accepted
