@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.api import fix, layers, lint, lint_bytes
+    from onnxlint_cmsis.cli.api import fix, layers, lint, lint_bytes
     from onnxlint_cmsis.config.files import make_settings
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped
     from onnxlint_cmsis.ground.errors import UsageError
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Level
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.layers import LayersReport
 
 __all__ = [
+    "SUFFIXES",
     "FileResult",
     "Finding",
     "FixResult",
@@ -35,6 +37,8 @@ __all__ = [
     "UsageError",
     "__version__",
     "fix",
+    "is_model",
+    "is_skipped",
     "layers",
     "lint",
     "lint_bytes",
@@ -42,6 +46,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "SUFFIXES": "formats.format",
     "FileResult": "analysis.results",
     "Finding": "ground.findings",
     "FixResult": "analysis.fix_results",
@@ -51,10 +56,12 @@ _MODULES = {
     "ModelError": "model.graph",
     "Settings": "config.settings",
     "UsageError": "ground.errors",
-    "fix": "api",
-    "layers": "api",
-    "lint": "api",
-    "lint_bytes": "api",
+    "fix": "cli.api",
+    "is_model": "formats.format",
+    "is_skipped": "formats.format",
+    "layers": "cli.api",
+    "lint": "cli.api",
+    "lint_bytes": "cli.api",
     "make_settings": "config.files",
 }
 """Where each name that loads late is defined."""

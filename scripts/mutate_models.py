@@ -36,12 +36,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from model_mutations import mutated  # noqa: E402
+from onnxlint_cmsis.cli.jobs import Job, fix_one  # noqa: E402
 from onnxlint_cmsis.cli.main import main as command_line  # noqa: E402
 from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.formats.format import ONNX, format_of, is_model  # noqa: E402
 from onnxlint_cmsis.formats.onnx.load import load  # noqa: E402
 from onnxlint_cmsis.ground import workers  # noqa: E402
-from onnxlint_cmsis.linting.jobs import Job, fix_one  # noqa: E402
 from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000

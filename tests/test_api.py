@@ -120,7 +120,7 @@ def test_a_fix_works_in_a_thread_and_leaves_the_file_alone_until_told(tmp_path: 
 
 FAILS = """#!{python}
 import pickle, sys
-from onnxlint_cmsis.linting.jobs import Linted
+from onnxlint_cmsis.cli.jobs import Linted
 from onnxlint_cmsis.analysis.results import FileResult
 job = pickle.load(sys.stdin.buffer)
 pickle.dump([Linted(job, FileResult(job.path, (), job.settings.fail_on, error="ValueError: 7"))], sys.stdout.buffer)

@@ -78,7 +78,7 @@ def layers_report(path, *given, **named):
 def test_an_error_and_an_end_of_the_process_are_told(folder, tmp_path, told):
     """What the test above relies on: the script tells of both, and goes on behind a model that ends the process."""
     copy = TreeCopy(tmp_path, ["scripts"])
-    copy.append("onnxlint_cmsis/linting/engine.py", f"\n\nimport os\n{BROKEN}")
+    copy.append("onnxlint_cmsis/cli/engine.py", f"\n\nimport os\n{BROKEN}")
     done = copy.python("scripts/mutate_models.py", str(folder), "--count", "40", "--commands", "layers,memory")
     assert done.returncode == 1, done.stderr
     assert "KeyError: 'odd' at " in done.stdout

@@ -37,7 +37,7 @@ def test_docstrings_comments_and_blanks_are_no_code() -> None:
     ("path", "room"),
     [
         ("onnxlint_cmsis/checks/rules/conv_1x1.py", "onnxlint_cmsis/checks"),
-        ("onnxlint_cmsis/api.py", "onnxlint_cmsis"),
+        ("onnxlint_cmsis/__main__.py", "onnxlint_cmsis"),
         ("tests/checks/test_rules.py", "tests"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The command line: one file per command."""
+"""The command line, one file per command, and what its commands and the Python API do with one file or with many."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run(argv: list[str]) -> int:
 def version_of(text: str, configured: Configuration) -> tuple[ModelVersion, ModelAnalysis]:
     """A file, or a file of a git commit, read and linted, and its analysis. Raises UsageError."""
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.linting.engine import layers_report, lint_file
+    from onnxlint_cmsis.cli.engine import layers_report, lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion, operand
 
@@ -87,7 +87,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
     why = why_not_equal(before, after)
     if not why or not run:
         return OutputAnswer(not why, why)
-    from onnxlint_cmsis.linting.jobs import BothVersions, outputs_of_both
+    from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
 
     shapes = before.settings.input_shapes
     given = BothVersions(before.format, before.path, before.data, after.format, after.data, shapes)

@@ -541,7 +541,7 @@ def _hosts(report: LayersReport) -> dict[str, object]:
 def _report(
     model: ModelAnalysis, settings: Settings, data: bytes | None, calibration: str, *, against_host: bool
 ) -> LayersReport:
-    from onnxlint_cmsis.linting.engine import layers_report
+    from onnxlint_cmsis.cli.engine import layers_report
 
     try:
         report = layers_report(model.path, settings, data, model, calibration)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
 from onnxlint_cmsis.cli.options import (
     STDIN,
     STDIN_NAME,
@@ -22,7 +23,6 @@ from onnxlint_cmsis.cli.options import (
 from onnxlint_cmsis.config.keys import matches_any
 from onnxlint_cmsis.formats.format import ENDINGS
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.linting.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

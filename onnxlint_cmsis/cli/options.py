@@ -293,7 +293,7 @@ def verdict_head(
     model: ModelAnalysis, settings: Settings, data: bytes | None = None, *, full_names: bool, color: bool = False
 ) -> str:
     """The verdicts on a model, or on `data`, as `lint` prints them: a line for each, and an empty line."""
-    from onnxlint_cmsis.linting.engine import lint_file
+    from onnxlint_cmsis.cli.engine import lint_file
     from onnxlint_cmsis.output.concise import verdict_lines
     from onnxlint_cmsis.output.run import Run
 

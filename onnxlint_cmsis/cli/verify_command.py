@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.analysis.certified import certificate, reason, untrue
-from onnxlint_cmsis.certificate import verify
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.errors import UsageError

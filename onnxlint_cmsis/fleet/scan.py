@@ -9,7 +9,7 @@ import uuid
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.api import is_model, is_skipped, lint_bytes
+from onnxlint_cmsis.cli.api import is_model, is_skipped, lint_bytes
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
@@ -19,7 +19,7 @@ from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from onnxlint_cmsis.api import FileSummary, Settings, TargetSummary
+    from onnxlint_cmsis.cli.api import FileSummary, Settings, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding
 
 

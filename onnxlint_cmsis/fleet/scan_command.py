@@ -6,12 +6,12 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.api import ENDINGS, SUFFIXES
+from onnxlint_cmsis.cli.api import ENDINGS, SUFFIXES
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
 from onnxlint_cmsis.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.api import Settings
+    from onnxlint_cmsis.cli.api import Settings
 
 
 DESCRIPTION = (

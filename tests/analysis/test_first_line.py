@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict, lines_of
-from onnxlint_cmsis.api import lint
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import every_rule
+from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level

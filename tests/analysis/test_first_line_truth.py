@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
-from onnxlint_cmsis.api import lint
+from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.ground.findings import Effect
 from support import paths
 from support.tflm_agreement import held

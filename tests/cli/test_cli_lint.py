@@ -12,11 +12,11 @@ import sys
 import pytest
 
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli import engine
 from onnxlint_cmsis.cli.main import chosen, main
 from onnxlint_cmsis.config.keys import FORMATS, READ_BY_PEOPLE
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting import engine
 from support.cli_fakes import FakeEngine
 
 NOTES = ("--min-level", "note")

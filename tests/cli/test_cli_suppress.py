@@ -9,10 +9,10 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.analysis.results import fingerprints, identity
+from onnxlint_cmsis.cli import engine
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.linting import engine
 from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining

@@ -155,8 +155,8 @@ def test_what_is_no_model_is_one_finding(run, tmp_path, data, told):
 
 
 def test_damaged_files_end_in_findings():
+    from onnxlint_cmsis.cli.engine import lint_file
     from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.linting.engine import lint_file
 
     chance, settings = random.Random(5), Configuration(isolated=True).settings_for("a.tflite")
     models = [broadcast(), write(conv_model())]

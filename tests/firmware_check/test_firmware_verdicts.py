@@ -14,9 +14,9 @@ from firmware_check.errors import FirmwareError
 from firmware_check.opening import Options, open_model
 from firmware_check.program import Step
 from firmware_check.quantize import is_operator_format
+from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.linting.engine import layers_report
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized

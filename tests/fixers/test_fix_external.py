@@ -8,9 +8,9 @@ import os
 import onnx
 import pytest
 
+from onnxlint_cmsis.cli.jobs import fix_file
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.linting.jobs import fix_file
 from support.fix_command import run, text
 from support.fixable_models import gaining
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from model_mutations import mutated
+from onnxlint_cmsis.cli.jobs import Job, fix_one
 from onnxlint_cmsis.config.files import resolve_layers
 from onnxlint_cmsis.fixers.proof import models
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.linting.jobs import Job, fix_one
 from support import linter
 from support.fix_command import contents, run, text
 from support.goldens import check_golden

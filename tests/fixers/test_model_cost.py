@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers import attempt
 from onnxlint_cmsis.fixers.attempt import fix_model
-from onnxlint_cmsis.linting.engine import fix_request
 from support.dims_graphs import Builder
 
 SIZED, REWRITTEN = 8, 4

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis.cli.engine import lint_file
+from onnxlint_cmsis.cli.jobs import fix_file
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.problem import SearchWork
-from onnxlint_cmsis.linting.engine import lint_file
-from onnxlint_cmsis.linting.jobs import fix_file
 from support.fixable_models import dead
 
 LIMITS = [

@@ -13,10 +13,10 @@ from pathlib import Path
 import onnx
 import pytest
 
+from onnxlint_cmsis.cli.engine import lint_file
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, scan_model
-from onnxlint_cmsis.linting.engine import lint_file
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.paths import ROOT
 from support.pte_writer import PteWriter, bundle

@@ -110,7 +110,9 @@ def test_a_search_finds_its_files_and_a_lint_tells_of_their_layers_and_sizes(tre
 def test_standard_input_and_bytes_are_told_by_name_and_mark(tree: TreeCopy) -> None:
     code, out, _ = answer(tree, *LINT, "--stdin-filename", "b.toy", "-", text=MODEL)
     assert (code, json.loads(out)["files"][0]["summary"]["targets"][0]["cmsis_nn"]["layers"]) == (1, 2)
-    script = f"from onnxlint_cmsis import api; print(len(api.layers({MODEL.encode()!r}, targets=['cortex-m4']).rows))"
+    script = (
+        f"from onnxlint_cmsis.cli import api; print(len(api.layers({MODEL.encode()!r}, targets=['cortex-m4']).rows))"
+    )
     assert tree.python("-c", script).stdout == "2\n"
 
 

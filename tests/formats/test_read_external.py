@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from onnxlint_cmsis.api import fix, lint
+from onnxlint_cmsis.cli.api import fix, lint
 from onnxlint_cmsis.formats.onnx.load import load
 from support.dims_graphs import Builder
 from support.fixable_models import dead

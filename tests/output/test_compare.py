@@ -13,13 +13,13 @@ import pytest
 
 from onnxlint_cmsis.analysis.layers import LayerReport, Total
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting.jobs import BothVersions, outputs_of_both
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
 from onnxlint_cmsis.output.comparison_text import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from onnxlint_cmsis import api
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target

@@ -12,13 +12,13 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.classes import Dimensions
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.engine import layers_report, lint_file
+from onnxlint_cmsis.cli.jobs import fix_file
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.problem import Plan
 from onnxlint_cmsis.formats.format import ONNX, part
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.linting.engine import layers_report, lint_file
-from onnxlint_cmsis.linting.jobs import fix_file
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.output.layers import LayersReport
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnxlint_cmsis.certificate import verify
+from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import all_hazards

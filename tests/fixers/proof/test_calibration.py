@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
+from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.errors import CalibrationError
-from onnxlint_cmsis.linting.engine import layers_report
 from onnxlint_cmsis.output.layers import LayersReport
 from support import paths
 from support.goldens import Told, check_golden

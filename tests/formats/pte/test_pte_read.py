@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onnxlint_cmsis import api
+from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.formats.format import BPTE, PTE, marked_format
 from onnxlint_cmsis.formats.pte.program import BundledTensor, PteTensor, read_program
 from onnxlint_cmsis.formats.pte.to_graph import load_pte

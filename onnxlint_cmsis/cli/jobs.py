@@ -99,7 +99,7 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
 
 def lint_one(job: Job, state: Snapshot | None = None) -> Linted:
     """Lint one file, of which a fix may have left what it knows; an exception becomes the result's `error`."""
-    from onnxlint_cmsis.linting import engine
+    from onnxlint_cmsis.cli import engine
 
     try:
         model, prices = (state.analysis, state.prices) if state else (None, None)
@@ -113,7 +113,7 @@ def fix_one(job: Job) -> Linted:
 
     An exception becomes the `error`.
     """
-    from onnxlint_cmsis.linting import engine
+    from onnxlint_cmsis.cli import engine
 
     form = format_of(job.path)
     missing = f"{form.suffix} files are not fixed: {form.unfixed}"
@@ -296,10 +296,10 @@ class FixedFile(NamedTuple):
 def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     """Fix a file; with `write`, replace it."""
     from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.cli.engine import fix_request
     from onnxlint_cmsis.fixers.attempt import fix_model
     from onnxlint_cmsis.fixers.planning.problem import POLICIES
     from onnxlint_cmsis.formats.onnx.wire import open_buffer
-    from onnxlint_cmsis.linting.engine import fix_request
 
     policy = settings.fix_policy
     rules = POLICIES[policy].rules

@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.cli.engine import layers_report, lint_file
 from onnxlint_cmsis.config.files import Configuration, SettingsLayer
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.linting.engine import layers_report, lint_file
 from support import paths
 from support.linter import target_of
 

@@ -62,8 +62,8 @@ def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: objec
     path, data = _named(model)
     resolved = _settings(path, settings)
     analysis = _opened(path, resolved, data)
-    from onnxlint_cmsis.linting.engine import lint_file
-    from onnxlint_cmsis.linting.jobs import Job, Linted, conclude
+    from onnxlint_cmsis.cli.engine import lint_file
+    from onnxlint_cmsis.cli.jobs import Job, Linted, conclude
 
     result = lint_file(path, resolved, data, analysis)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
@@ -77,8 +77,8 @@ def lint_bytes(name: str, data: bytes, settings: Settings) -> FileResult:
     not joined. Constants in files beside a model that is no local file are not fetched: `unfetched` is True then.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cli.engine import lint_file
     from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
-    from onnxlint_cmsis.linting.engine import lint_file
 
     try:
         model = ModelAnalysis(name, settings.analysis, data)
@@ -96,7 +96,7 @@ def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: obj
     The model is given as to `lint`. Raises UsageError for settings that do not exist or cannot be, ModelError for a
     file that is no model.
     """
-    from onnxlint_cmsis.linting.engine import layers_report
+    from onnxlint_cmsis.cli.engine import layers_report
 
     path, data = _named(model)
     resolved = _settings(path, settings)
@@ -113,7 +113,7 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
     what could not be done. Raises UsageError for settings that do not exist or cannot be, ModelError for a file that
     is no model, RuntimeError for an error inside the fix.
     """
-    from onnxlint_cmsis.linting.jobs import Job, fix_apart
+    from onnxlint_cmsis.cli.jobs import Job, fix_apart
 
     name = os.fspath(path)
     resolved = _settings(name, settings)

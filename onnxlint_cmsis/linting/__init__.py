@@ -1,1 +1,0 @@
-"""One file from bytes to findings."""
