@@ -89,14 +89,26 @@ def model_of(call: ReferenceCall, seed: int, scale: float = SCALES[0]) -> bytes:
 
 def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list[str]) -> dict[int, list[float]]:
     """Instructions of each call on each pattern of data; a call that fails is left out."""
+    files = {"list": "".join(f"{number}\n" for number in range(len(calls))).encode()}
+    for number, call in enumerate(calls):
+        first = next(index for index, other in enumerate(calls) if other[:2] == call[:2])
+        files[str(number)] = model_of(call, number, SCALES[(number - first) % len(SCALES)])
+    return counted(PROGRAM, files, board, library, ["-DTF_LITE_STATIC_MEMORY", *flags])
+
+
+def counted(
+    program: Path, files: dict[str, bytes], board: Board, library: str, flags: list[str]
+) -> dict[int, list[float]]:
+    """Instructions of what a program prints: lines of a number, its count of SysTick and 0, or another status.
+
+    The program runs on a board in a folder with these files, for PATTERNS of data with REPETITIONS each.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "link.ld").write_text(LINK.format(board))
-        (folder / "list").write_text("".join(f"{number}\n" for number in range(len(calls))))
-        for number, call in enumerate(calls):
-            first = next(index for index, other in enumerate(calls) if other[:2] == call[:2])
-            (folder / str(number)).write_bytes(model_of(call, number, SCALES[(number - first) % len(SCALES)]))
-        numbers = [f"-DPATTERNS={PATTERNS}", f"-DREPETITIONS={REPETITIONS}", "-DTF_LITE_STATIC_MEMORY"]
+        for file, data in files.items():
+            (folder / file).write_bytes(data)
+        numbers = [f"-DPATTERNS={PATTERNS}", f"-DREPETITIONS={REPETITIONS}"]
         compiler = [
             "arm-none-eabi-g++",
             "-mthumb",
@@ -111,7 +123,7 @@ def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list
             "-nostartfiles",
             "-Wl,--gc-sections",
             f"-T{folder}/link.ld",
-            str(PROGRAM),
+            str(program),
         ]
         image = str(folder / "image")
         subprocess.run([*compiler, *numbers, *flags, *link, library, "-lm", "-o", image], check=True)

@@ -59,10 +59,11 @@ Functions, refusals and bytes of the arena agree with recorded firmware on Corte
 
 ## What of `.pte` files?
 
-The linter judges each call of CMSIS-NN that a program holds, and what the backend's kernels refuse. Other operators
-(`aten::add`) and copies between memory orders are ExecuTorch's own code, without a predicted cost; delegates are not
-looked at. `layers` names the operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what
-the file plans; the method allocator comes on top.
+The linter judges each call of CMSIS-NN that a program holds, and what the backend's kernels refuse. Other operators are
+ExecuTorch's own code: [copies between memory orders, look-ups and quantization](cost.md#where-is-it-a-range) have a
+range of instructions, `aten::add` and the like no predicted cost. Delegates are not looked at. `layers` names the
+operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method
+allocator comes on top.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
 which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run. Operators are

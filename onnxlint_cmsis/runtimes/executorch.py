@@ -26,6 +26,7 @@ from onnxlint_cmsis.ground.types import Dims, Function, Isa, KernelCall, Level, 
 from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.model.graph import Node, node_location
+from onnxlint_cmsis.runtimes.executorch_cost import own_range
 from onnxlint_cmsis.runtimes.runtime import (
     Arena,
     BufferLife,
@@ -805,9 +806,13 @@ class Interpretation:
         """What stops the program on a target, as words; empty where it runs."""
         return next((f"{row.label}: {row.reason}" for row in self.rows(target) if row.stage), "")
 
-    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:  # noqa: ARG002 - not measured
-        """Nothing: ExecuTorch's own code was not measured."""
-        return None
+    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of ExecuTorch's own code; None for what was not measured."""
+        call = self.loaded.calls[node.index]
+        source = self.methods[call.method].values[call.operands[0]] if call.operands else None
+        if not isinstance(source, PteTensor) or call.written is None:
+            return None
+        return own_range(call.op, source, call.written, target, self._runtime)
 
     @property
     def constants(self) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
+from math import ceil, prod
 from typing import Literal, Protocol
 
 from onnxlint_cmsis.formats.format import Format, format_read_by
@@ -500,6 +501,21 @@ class ArenaSize(Protocol):
     @property
     def needed(self) -> int:
         """What has to be given."""
+
+
+Turns = dict[str, tuple[float, float]]
+"""The parts of a runtime's own code, each with the least and the most instructions of one turn."""
+
+
+def instructions_of(costs: Turns, counts: Mapping[str, int]) -> tuple[int, int]:
+    """Least and most instructions of code whose parts run so often."""
+    least, most = (sum(counts[turn] * ends[end] for turn, ends in costs.items()) for end in (0, 1))
+    return int(least), ceil(most)
+
+
+def steps_up(loops: list[int]) -> int:
+    """How often all loops but the last, from the outermost on, go on to their next turn."""
+    return sum(prod(loops[:depth]) for depth in range(1, len(loops)))
 
 
 class FileInterpretation(Protocol):

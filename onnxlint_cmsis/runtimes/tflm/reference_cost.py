@@ -9,14 +9,14 @@ so that no range is given for them. Numbers for Cortex-M55 are 1.28 times the re
 from __future__ import annotations
 
 from itertools import groupby
-from math import ceil, prod
+from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.library import COMPILER
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.layer import operands_of
-from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeVerdict, tflite_name
+from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeVerdict, Turns, instructions_of, steps_up, tflite_name
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ WITHOUT_LONG_PRODUCTS = ("cortex-m0", "cortex-m0+", "cortex-m23")
 BYTES = {"int8": 1, "int16": 2}
 BROADCASTS = ("ADD", "MUL")
 """Operators whose reference kernel was measured with operands of unequal shapes, as CMSIS-NN takes equal ones."""
-COSTS: dict[tuple[str, str], dict[Isa, dict[str, tuple[float, float]]]] = {
+COSTS: dict[tuple[str, str], dict[Isa, Turns]] = {
     ("MEAN", "int8"): {
         Isa.SCALAR: {
             "element": (19.1, 71),
@@ -153,13 +153,13 @@ def turns(call: ReferenceCall) -> dict[str, int]:
     if call.op == "MEAN":
         shape = call.inputs[0]
         size = prod(shape)
-        return {"element": size, "axis": size * len(shape), "line": _lines(shape), "result": elements, "call": 1}
+        return {"element": size, "axis": size * len(shape), "line": steps_up(shape), "result": elements, "call": 1}
     if call.op == "CONCATENATION":
         axis = next((at for at, size in enumerate(output) if any(shape[at] != size for shape in call.inputs)), 0)
         runs = prod(output[:axis]) * len(call.inputs)
         return {"byte": elements * BYTES[call.elem_type], "run": runs, "input": len(call.inputs), "call": 1}
     loops = _joined(call.inputs, output) if call.op in BROADCASTS else output
-    return {"element": elements, "line": _lines(loops), "call": 1}
+    return {"element": elements, "line": steps_up(loops), "call": 1}
 
 
 def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[int, int] | None:
@@ -173,9 +173,7 @@ def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[i
         return None
     if call.op in BROADCASTS and all(shape == call.output for shape in call.inputs):
         return None
-    counts = turns(call)
-    least, most = (sum(counts[turn] * ends[end] for turn, ends in row[target.isa].items()) for end in (0, 1))
-    return int(least), ceil(most)
+    return instructions_of(row[target.isa], turns(call))
 
 
 def operator_range(graph: Graph, node: Node, target: Target, runtime: Runtime) -> tuple[int, int] | None:
@@ -223,11 +221,6 @@ def _sizes(graph: Graph, tensors: Iterable[str]) -> list[list[int]] | None:
     if any(shape is None or not all(shape) for shape in shapes):
         return None
     return [[size or 0 for size in shape or ()] for shape in shapes]
-
-
-def _lines(loops: list[int]) -> int:
-    """How often all loops but the last go on to their next turn."""
-    return sum(prod(loops[:depth]) for depth in range(1, len(loops)))
 
 
 def _joined(inputs: list[list[int]], output: list[int]) -> list[int]:
