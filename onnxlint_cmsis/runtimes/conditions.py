@@ -78,11 +78,15 @@ LOWERED = (
 """Operators that the backend has a function of CMSIS-NN for; MEAN where it is global."""
 TABLES = ("LOGISTIC", "TANH", "GELU")
 """Curves that it computes by a table."""
-SINCE_1_1, SINCE_1_2, SINCE_1_4, SINCE_CFF6F4DD = "2026-01-27", "2026-04-01", "2026-08-06", "2026-08-22"
-"""Days of 1.1.0, 1.2.0 and 1.4.0, and of the revision behind 1.4.1."""
+SINCE_1_1, SINCE_1_2, SINCE_1_3, SINCE_1_4 = "2026-01-27", "2026-04-01", "2026-05-26", "2026-08-06"
+"""Days of 1.1.0, 1.2.0, 1.3.0 and 1.4.0."""
+SINCE_CFF6F4DD = "2026-08-22"
+"""Day of the revision behind 1.4.1."""
 NOT_YET = "{op} is not lowered in this release and stays in portable float"
 SINCE_1_5 = "2026-09-18"
 """Day of 1.5.1."""
+UNCLAMPED = ("MUL", "AVERAGE_POOL_2D", "BATCH_MATMUL")
+"""Operators into which no release fuses a Relu or Clip; before 1.3 none is fused into sums and max pools either."""
 MORE_TABLES = ("LOG", "SQRT", "RSQRT")
 """Curves that it computes by a table since 1.5."""
 
@@ -141,10 +145,6 @@ EXECUTORCH_ROWS = (
         "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
     ),
     ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
-        "one value for each channel is handed over", f"{PASS}:27-43",
-    ),
-    ConditionRow(
         "weight-zero-point", EXECUTORCH_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
         "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
     ),
@@ -162,6 +162,25 @@ EXECUTORCH_ROWS = (
         "attribute", PORTABLE, ("MAX_POOL_2D",),
         lambda facts: bool(facts.node.int("ceil_mode")) or any(step != 1 for step in facts.node.ints("dilations")),
         "a max pool with dilation or ceil_mode is not lowered", f"{PASS}:1080-1100",
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, ("ADD", *UNCLAMPED), lambda facts: facts.clamped,
+        "a Relu or Clip behind it is not fused in this release and stays in portable float",
+        f"{E}passes/activation_fusion_pass.py", until=SINCE_1_2, behind=True,
+    ),
+    ConditionRow(
+        "kernel", RuntimeVerdict.WRONG, ("ADD", "MAX_POOL_2D", *UNCLAMPED), lambda facts: facts.clamped,
+        "a Relu or Clip behind it is not fused in this release, and portable code clamps integers as if their "
+        "zero-point were 0", f"{E}test/misc/test_portable_int8.py", SINCE_1_2, SINCE_1_3, sure=False, behind=True,
+    ),
+    ConditionRow(
+        "no-function", PORTABLE, UNCLAMPED, lambda facts: facts.clamped,
+        "a Relu or Clip behind it is not fused, and portable code clamps its integers",
+        f"{E}passes/activation_fusion_pass.py:48-54", SINCE_1_3, behind=True,
+    ),
+    ConditionRow(
+        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
+        "one value for each channel is handed over", f"{PASS}:27-43",
     ),
     ConditionRow(
         "rank", EXECUTORCH_REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
@@ -427,7 +446,8 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
         verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)
     else:
-        judged = JudgedLayer(record, row.verdict, row, row.reason.format(op=facts.name, refusal=_refusal(facts, row)))
+        verdict = RuntimeVerdict.CMSIS_NN if row.behind and row.verdict in BESIDE else row.verdict
+        judged = JudgedLayer(record, verdict, row, row.reason.format(op=facts.name, refusal=_refusal(facts, row)))
     if judged.verdict in BESIDE:
         return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
     return _padded(judged) if runtime.name == TFLM else judged
@@ -508,6 +528,8 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
     """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
+    if row.behind and row.verdict is RuntimeVerdict.REFERENCE:
+        return Level.NOTE
     share = share_of_work(work, [node.index for node in nodes])
     if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
         return row.level

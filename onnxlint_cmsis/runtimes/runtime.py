@@ -765,6 +765,11 @@ class LayerFacts:
         return len(pair) == 2 and None not in pair and pair[0] != pair[1]
 
     @property
+    def clamped(self) -> bool:
+        """Whether a Relu or Clip behind it is part of the layer."""
+        return self.record.epilogue is not None and bool(self.record.epilogue.clamps)
+
+    @property
     def weight_zero_point(self) -> bool:
         """Whether its weights have a zero-point other than 0, as int8."""
         return self.record.weights is not None and any(self.record.weights.signed_zero_points)
@@ -824,6 +829,8 @@ class ConditionRow(NamedTuple):
     """False where what the converter writes decides."""
     causes: tuple[Cause, ...] = ()
     """Causes for which CMSIS-NN refuses the layer too: it holds for one of them. Empty where `holds` alone decides."""
+    behind: bool = False
+    """Whether it is about a clamp behind the layer, which stays in CMSIS-NN where reference code clamps."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
         """Whether the row decides about a layer in a revision."""

@@ -207,6 +207,11 @@ def layer(line: str) -> Callable[[], onnx.ModelProto]:
     return lambda: text(quantized_layer(line, "1, 4, 8, 8"))
 
 
+def clamped(op_type: str) -> Model:
+    """A sum or product with a Relu behind it."""
+    return lambda: Qdq().layer(op_type, "x_real").layer("Relu").rounded(0.2).model()
+
+
 FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
@@ -269,6 +274,9 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("executorch@1.0.1", "a depthwise layer", depthwise(), "no-function", REFERENCE),
     ("executorch@1.1.0", "a global average pool", case("average pool of equal scales"), "no-function", REFERENCE),
     ("executorch@1.1.0", "a product of activations", activations((1, 3, 3)), "no-function", REFERENCE),
+    ("executorch@1.1.0", "a Relu behind a sum", clamped("Add"), "no-function", CMSIS_NN),
+    ("executorch@1.2.0", "a Relu behind a sum", clamped("Add"), "kernel", WRONG),
+    ("executorch", "a Relu behind a product", clamped("Mul"), "no-function", CMSIS_NN),
     ("executorch@1.4.1", "a GELU", layer("c = Gelu(a)"), "no-function", REFERENCE),
     ("executorch@1.3.1", "a sigmoid", case("sigmoid"), "no-function", REFERENCE),
     ("executorch@1.5.1", "a root", layer("c = Sqrt(a)"), "no-function", REFERENCE),
@@ -332,6 +340,9 @@ def test_every_row_is_met_by_a_model():
         ("tflm@2025-03", case("dense")),
         ("executorch", case("dense")),
         ("executorch", case("constant per channel behind a scale")),
+        ("executorch", clamped("Add")),
+        ("executorch@1.3.0", clamped("Add")),
+        ("executorch@1.2.0", lambda: Qdq().layer("Add", "x_real").rounded(0.2).model()),
         ("tvm", case("plain convolution")),
         ("tvm", lambda: constant_operand("Add", ()).model()),
         ("tvm", softmax(np.int8, 1 / 256, -128)),
