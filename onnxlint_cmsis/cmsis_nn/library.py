@@ -6,7 +6,15 @@ its route. What else sets releases apart is asked here in words, so that no othe
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.cost import Prediction, copy_range, cost, cost_of_route, predicted, reference_range
+from onnxlint_cmsis.cmsis_nn.cost import (
+    MOST_INSTRUCTIONS,
+    Prediction,
+    copy_range,
+    cost,
+    cost_of_route,
+    predicted,
+    reference_range,
+)
 from onnxlint_cmsis.cmsis_nn.cost_records import (
     COMPILER,
     instructions_range,
@@ -33,6 +41,7 @@ __all__ = [
     "FLOAT",
     "INTEGER",
     "LEGACY",
+    "MOST_INSTRUCTIONS",
     "Family",
     "Parameters",
     "Prediction",

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import ceil, prod
 from typing import Literal, Protocol
 
+from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.formats.format import Format, format_read_by
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.errors import did_you_mean
@@ -507,8 +508,10 @@ Turns = dict[str, tuple[float, float]]
 """The parts of a runtime's own code, each with the least and the most instructions of one turn."""
 
 
-def instructions_of(costs: Turns, counts: Mapping[str, int]) -> tuple[int, int]:
-    """Least and most instructions of code whose parts run so often."""
+def instructions_of(costs: Turns, counts: Mapping[str, int]) -> tuple[int, int] | None:
+    """Least and most instructions of code whose parts run so often; None for more than any device computes."""
+    if max(counts.values()) >= MOST_INSTRUCTIONS:
+        return None
     least, most = (sum(counts[turn] * ends[end] for turn, ends in costs.items()) for end in (0, 1))
     return int(least), ceil(most)
 

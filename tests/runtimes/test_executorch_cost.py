@@ -80,6 +80,12 @@ def test_own_code_that_was_not_measured_has_no_range() -> None:
     assert range_of(CLONE, parse_isa("dsp", "main", "armclang")) is None
 
 
+def test_sizes_that_no_device_holds_have_no_range() -> None:
+    assert span_of(sizes=[2**31 - 1] * 4) is None
+    many = {"sizes": [2**31 - 1] * 60, "axes": [*range(60)], "orders": [[*range(60)], [*range(59, -1, -1)]]}
+    assert span_of(**many) is None
+
+
 @pytest.mark.parametrize(("release", "known"), [("1.0.1", False), ("1.1.0", True), ("1.4.1", True), ("1.5.1", False)])
 def test_own_code_has_a_range_in_releases_whose_source_is_the_same(release: str, known: bool) -> None:
     assert (span_of(runtime=EXECUTORCH_RELEASES[release]) is not None) == known
