@@ -250,8 +250,6 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
 # What the layers may be off in runtimes of a desktop: a row for each that may be, the reasons, the outputs.
 
 
-WORST = " at most, with every layer at its worst"
-"""Behind the bound of an output, which is seldom near."""
 HOSTS = "Against the desktop, on equal inputs"
 
 
@@ -267,7 +265,7 @@ class HostTable(NamedTuple):
     reasons: tuple[tuple[str, tuple[str, ...], str], ...]
     """Host, labels of layers, and what the host does with them."""
     outputs: tuple[tuple[str, str, str], ...]
-    """Output, host, and by how many steps they may be apart, if every layer is at its worst for every value."""
+    """Output, host, and by how many steps they may be apart."""
 
 
 def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
@@ -287,11 +285,17 @@ def host_table(hosts: tuple[HostComparison, ...]) -> HostTable:
         which if equal else "",
         tuple((host, tuple(labels), why) for (host, why), labels in reasons.items()),
         tuple(
-            (name, comparison.host.key, f"{_steps(steps)}{WORST if steps and steps > 1 else ''}")
+            (name, comparison.host.key, _steps(steps) if steps is not None else _added_up(comparison))
             for comparison in hosts
             for name, steps in comparison.outputs
         ),
     )
+
+
+def _added_up(comparison: HostComparison) -> str:
+    """Why an output has no bound."""
+    layers = sum(not layer.equal for layer in comparison.layers)
+    return f"no bound, as the differences of {layers} layers add up" if layers > 1 else _steps(None)
 
 
 def _off_by(bound: Bound) -> str:

@@ -1,4 +1,4 @@
-"""How far a device may be from the runtimes of a desktop: layer by layer on equal inputs, and at a model's outputs.
+"""How far a device may be from the runtimes of a desktop: layer by layer on equal inputs, and behind one such layer.
 
 The device is CMSIS-NN, or the reference kernels of TensorFlow Lite Micro, which compute the same integers. It
 multiplies by 31-bit numbers, and rounds twice where the shift is negative: MultiplyByQuantizedMultiplier in
@@ -9,18 +9,18 @@ TFLITE_SINGLE_ROUNDING or CMSIS_NN_USE_SINGLE_ROUNDING are others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.integers import ACTIVATIONS
 from onnxlint_cmsis.operators.record import real_attribute
 
 Array = NDArray[Any]
@@ -153,6 +153,15 @@ class HostLayer:
         return steps_of(self.graph, next(iter(self.node.outputs), ""))
 
     @property
+    def clamp(self) -> tuple[int, int]:
+        """Ends of the result behind the fused activation, less its zero-point. Raises NoScaleError."""
+        result = self.result
+        known = ACTIVATIONS.get(self.node.text("fused_activation_function", "NONE"), (-math.inf, math.inf))
+        least, most = (end - result.zero for end in result.ends)
+        low, high = (round(end / result.scale) if math.isfinite(end) else end for end in known)
+        return int(max(least, low)), int(min(most, high))
+
+    @property
     def ratio(self) -> float:
         """Scale of the data by that of the result."""
         return self.data.scale / self.result.scale
@@ -209,7 +218,33 @@ def _rounded_once(factors: Iterable[float]) -> Bound:
 
 
 def _weighted(layer: HostLayer) -> Bound:
-    return _rounded_once(layer.factors)
+    """One rounding against two, but in channels whose sums all lie beyond one end of the result."""
+    sums = _sums(layer)
+    if sums is None:
+        return _rounded_once(layer.factors)
+    low, high = layer.clamp
+    factors = layer.factors * (len(sums[0]) if len(layer.factors) == 1 else 1)
+    ends = zip(*sums, map(quantize_multiplier, factors), strict=True)
+    same = [len(set(np.clip(requantized(np.array(end), by), low, high).tolist())) == 1 for *end, by in ends]
+    if all(same):
+        return EQUAL
+    bound = _rounded_once(factor for factor, settled in zip(factors, same, strict=True) if not settled)
+    return bound._replace(share=(bound.share or 0.0) * same.count(False) / len(same))
+
+
+def _sums(layer: HostLayer) -> tuple[Array, Array] | None:
+    """Least and largest sum of each output channel; None where they are not known to fit 32 bits."""
+    at = 3 if layer.position == 2 else 2
+    weights = layer.read(layer.node.inputs[1]) if layer.node.has(1) else None
+    bias = layer.read(layer.node.inputs[at]) if layer.node.has(at) else np.int64(0)
+    if weights is None or bias is None or layer.data.kind != "int8":
+        return None
+    axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
+    lanes = np.moveaxis(weights.astype(np.int64) - layer.steps(1).zero, axis, 0).reshape(weights.shape[axis], -1)
+    ends = [lanes * (end - layer.data.zero) for end in layer.data.ends]
+    low, high = (pick(*ends).sum(axis=1) + bias for pick in (np.minimum, np.maximum))
+    fits = len(layer.factors) in (1, len(lanes)) and low.shape == (len(lanes),)
+    return (low, high) if fits and low.min(initial=0) >= -(2**31) and high.max(initial=0) < 2**31 else None
 
 
 def _rescaled(layer: HostLayer) -> Bound:
@@ -252,6 +287,28 @@ def _tried(numbers: Array, result: Steps, *factors: float) -> Bound:
     multipliers = map(quantize_multiplier, factors)
     first, *others = (np.clip(requantized(numbers, multiplier), low, high) for multiplier in multipliers)
     return EQUAL if all((first == other).all() for other in others) else ONE
+
+
+def _added(layer: HostLayer) -> Bound:
+    """Both sums of every pair of integers: XNNPACK's multipliers have 21 bits, and it rounds halves up.
+
+    The device shifts operands by 20 bits, and rounds each of them and their sum (arm_elementwise_add_s8.c).
+    """
+    pair, low, high = [layer.steps(position) for position in (0, 1)], *layer.clamp
+    signs = (1, -1 if layer.node.op_type == "SUB" else 1)
+    ratios = [np.float32(np.float32(steps.scale) / np.float32(layer.result.scale)) for steps in pair]
+    twice = 2 * max(steps.scale for steps in pair)
+    if not all(2.0**-10 <= ratio < 2.0**8 for ratio in ratios) or not twice < math.inf:
+        return ONE  # other ratios were not tried
+    shift = 21 - math.frexp(float(max(ratios)))[1]
+    hosts, devices = (np.zeros((1, 1), np.int64) for _ in signs)
+    for axis, (steps, sign, ratio) in enumerate(zip(pair, signs, ratios, strict=True)):
+        numbers = np.expand_dims(steps.distances, 1 - axis)
+        hosts = hosts + numbers * (sign * int(np.rint(float(ratio) * 2.0**shift)))
+        devices = devices + sign * requantized(numbers << 20, quantize_multiplier(steps.scale / twice))
+    devices = requantized(devices, quantize_multiplier(twice / 2**20 / layer.result.scale))
+    differ = np.clip((hosts + (1 << shift - 1)) >> shift, low, high) != np.clip(devices, low, high)
+    return Bound(1, float(differ.mean())) if differ.any() else EQUAL
 
 
 def _product(layer: HostLayer) -> Bound:
@@ -329,6 +386,12 @@ def _added_wide(layer: HostLayer) -> Bound:
     return EQUAL
 
 
+def _added_in_vectors(layer: HostLayer) -> Bound:
+    """The same, and vectors where both operands have one shape (add.cc, sub.cc)."""
+    first, other = (layer.graph.shape(name) for name in layer.node.inputs[:2])
+    return ONE if first == other or None in (first, other) else _added_wide(layer)
+
+
 def _curve_wide(most: Mapping[int, int]) -> Rule:
     """LiteRT computes in fixed-point numbers at some powers of two, elsewhere by the device's table."""
 
@@ -339,11 +402,22 @@ def _curve_wide(most: Mapping[int, int]) -> Rule:
     return rule
 
 
+SHARE_NEAR = 4e-4
+"""The same for results of a softmax, in steps of 1/256: exponentials off by 2^-20, and a quotient."""
+
+
 def _softmax(layer: HostLayer) -> Bound:
-    """The device adds exponentials of 19 fraction bits, each off by up to 2^-20, to a sum from 1 up."""
+    """The device adds exponentials of 19 fraction bits, each off by up to 2^-20, to a sum from 1 up.
+
+    Of two elements their distance decides, so that every result is tried: one near a half may be rounded to both sides.
+    """
     row = (*(layer.graph.shape(layer.node.inputs[0]) or (None,)),)[-1]
     if row is None:
         return Bound(None, why="the length of its rows is not known")
+    if row == 2 and layer.result.kind == "int8":
+        apart = np.arange(layer.data.width + 1) * layer.data.scale * real_attribute(layer.node, "beta", 1.0)
+        shares = np.concatenate([1 / (1 + np.exp(-apart)), 1 / (1 + np.exp(apart))]) / layer.result.scale
+        return ONE if (np.abs(shares - np.floor(shares) - 0.5) < SHARE_NEAR).any() else EQUAL
     return Bound(math.floor(1 + row * 2.0**-20 * (layer.result.width + 1)))
 
 
@@ -461,13 +535,14 @@ ROWS: tuple[HostRow, ...] = (
     ),
     HostRow(("BATCH_MATMUL",), WHOLE, BOTH, _always(EQUAL), "0", SAME_CODE, "batch_matmul.h", "none of 38,400"),
     HostRow(
-        ("ADD", "SUB"), S8, SHIPPED, _always(ONE), "1",
+        ("ADD", "SUB"), S8, SHIPPED, _added, "0 or 1",
         "adds with multipliers of 21 bits and rounds halves up, the device halves away from zero",
         "XNNPACK's qs8-vadd", "0.1 to 0.2 % of all pairs, by 1",
     ),
     HostRow(("ADD", "SUB"), S8, PLAIN, _always(EQUAL), "0", SAME_CODE, "integer_ops/add.h", "none of 3,900,000"),
     HostRow(
-        ("ADD", "SUB"), S16, SHIPPED, _always(ONE), "1", "rounds operands otherwise in vectors",
+        ("ADD", "SUB"), S16, SHIPPED, _added_in_vectors, "0 of unequal shapes, else 1",
+        "rounds operands otherwise in vectors",
         "LiteRT's optimized/integer_ops/add.h", "0.15 % where scales are powers of two, less than 0.001 % elsewhere",
     ),
     HostRow(
@@ -643,88 +718,19 @@ def row_of(layer: HostLayer, host: Host) -> HostRow | None:
     return next(rows, None)
 
 
-# How far results are apart where inputs are: an integer bound for each tensor, from the inputs on.
-
-
-Apart = Mapping[int, int]
-"""Steps that an operator's inputs are apart, by position; inputs that are equal are left out."""
-
-
-def _through_weights(layer: HostLayer, apart: Apart) -> float | None:
-    """Sum of the weights' sizes, in the channel where it is largest, in steps of the result."""
-    weights = layer.read(layer.node.inputs[1]) if set(apart) == {layer.position} and layer.node.has(1) else None
-    if weights is None:
-        return None
-    axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
-    sizes = np.abs(weights.astype(np.float64) - layer.steps(1).zero)
-    sums = sizes.sum(axis=tuple(other for other in range(weights.ndim) if other != axis))
-    if not sums.size or len(layer.factors) not in (1, sums.size):
-        return None
-    return float((sums * np.array(layer.factors)).max()) * apart[layer.position]
-
-
-def _through_scales(layer: HostLayer, apart: Apart, slope: float = 1.0) -> float | None:
-    """Every input by its own scale, times the steepest slope."""
-    return slope * sum(layer.steps(position).scale * steps for position, steps in apart.items()) / layer.result.scale
-
-
-def _through_product(layer: HostLayer, apart: Apart) -> float | None:
-    first, other = (apart.get(position, 0) for position in (0, 1))
-    sizes = layer.steps(0).furthest, layer.steps(1).furthest
-    return layer.factors[0] * (first * sizes[1] + other * sizes[0] + first * other)
-
-
-def _largest(_layer: HostLayer, apart: Apart) -> float | None:
-    return float(max(apart.values()))
-
-
-def _through_curve(layer: HostLayer, apart: Apart) -> float | None:
-    slope, beta = operator_of(layer.node).slope, real_attribute(layer.node, "beta", 1.0)
-    return None if slope is None else _through_scales(layer, apart, slope * beta)
-
-
-def _through_leaky(layer: HostLayer, apart: Apart) -> float | None:
-    return _through_scales(layer, apart, max(1.0, abs(real_attribute(layer.node, "alpha", 0.0))))
-
-
-GROWTH: Mapping[str, Callable[[HostLayer, Apart], float | None]] = {
-    **dict.fromkeys((*CONVOLUTIONS, "FULLY_CONNECTED"), _through_weights),
-    **dict.fromkeys(("ADD", "SUB", "QUANTIZE", "ELU"), _through_scales),
-    **dict.fromkeys(("RELU", "ABS", "MEAN", "TANH", "LOGISTIC", "HARD_SWISH", "SOFTMAX"), _through_curve),
-    **dict.fromkeys(("AVERAGE_POOL_2D", "RESIZE_BILINEAR"), _largest),
-    "MUL": _through_product,
-    "LEAKY_RELU": _through_leaky,
-}
-"""How far exact results are apart, in steps of the result."""
 UNROUNDED = frozenset({*COPIES, "DEQUANTIZE", "RELU6", "RELU_N1_TO_1"})
 """Operators that give their inputs' steps back."""
-CURVED = ("ELU", "HARD_SWISH", "LOGISTIC", "SOFTMAX", "TANH")
-"""Functions that the device approximates: to half a step more than rounding in int8, to an unknown number in int16."""
-SHORTENED = 2.0**-14
-"""Relative error of multipliers, which have 15 bits in int16."""
 
 
-def grown(layer: HostLayer, own: Bound, apart: Apart) -> int | None:
-    """Steps that results are apart, of an operator that may itself be off by `own`; None for no bound.
+def handed_on(layer: LayerDifference, apart: Collection[int]) -> int | None:
+    """Steps that a layer's results are apart where its inputs are by `apart`; None for no bound.
 
-    Exact results a and b are |a - b| apart. The device rounds both to within 1/2 + 2^-(n+1), at most 3/4, and the host
-    its own to within `own` of what the device makes of it.
+    A bound through further layers would hold with each of them at its worst, which no input reaches: of 97 such bounds
+    7 were.
     """
-    if own.steps is None or not apart:
-        return own.steps
-    op = layer.node.op_type
-    if op in UNROUNDED:
-        return max(apart.values()) if own.steps == 0 else None
-    try:
-        with np.errstate(all="ignore"):  # scales of damaged files
-            growth = GROWTH[op](layer, apart) if op in GROWTH else None
-        result = layer.result
-    except NoScaleError:
-        return None
-    if growth is None or not math.isfinite(growth) or (op in CURVED and result.kind != "int8"):
-        return None
-    steps = math.floor(growth * (1 + SHORTENED) + 1.5) + own.steps + (op in CURVED)
-    return steps if steps < result.width else None
+    if not any(apart):
+        return layer.bound.steps
+    return max(apart) if layer.equal and layer.node.op_type in UNROUNDED else None
 
 
 # A model in one host.
@@ -754,11 +760,10 @@ def against(graph: Graph, read: Read, host: Host, unfit: Mapping[int, str]) -> H
         if node.index in unfit:
             off = LayerDifference(node, Bound(None), unfit[node.index])
         layers.append(off)
-        inputs = {position: apart.get(name) for position, name in enumerate(node.inputs) if name}
-        known = {position: steps for position, steps in inputs.items() if steps}
-        open_ = None in inputs.values() or bool(node.bodies) or any(name in graph.variables for name in node.inputs)
-        steps = None if open_ else grown(layer, off.bound, known)
-        apart.update(dict.fromkeys(node.outputs, steps))
+        inputs = [apart.get(name) for name in node.inputs if name]
+        known = [steps for steps in inputs if steps is not None]
+        open_ = len(known) < len(inputs) or bool(node.bodies) or any(name in graph.variables for name in node.inputs)
+        apart.update(dict.fromkeys(node.outputs, None if open_ else handed_on(off, known)))
     return HostComparison(host, tuple(layers), tuple((name, apart.get(name)) for name in graph.outputs))
 
 

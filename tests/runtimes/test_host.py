@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.layers import HOSTS, host_table
-from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier, requantized
+from onnxlint_cmsis.runtimes.host import LITERT, Multiplier, quantize_multiplier, requantized
 from support.goldens import Told, check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
@@ -77,6 +77,41 @@ def test_no_tensor_of_a_model_is_off_by_more_than_is_told(tmp_path: Path) -> Non
             outputs += agreement.outputs
     assert any(seen.off for seen in layers)
     assert any(seen.told for seen in outputs)
+
+
+def test_sums_of_two_integers_differ_where_it_is_told(tmp_path: Path) -> None:
+    """All pairs: XNNPACK's sums are told one by one, so that a layer is told to be equal exactly where it is."""
+    shares = []
+    for seed in range(SEEDS):
+        layer = random_layer("ADD", seed, wide=False)
+        file = tmp_path / f"{seed}.tflite"
+        file.write_bytes(layer.data)
+        for agreement in agreements(file, layer.feeds):
+            for seen, told in zip(agreement.layers, analysed(file).against_hosts[0].layers, strict=True):
+                if agreement.host is LITERT:
+                    assert (seen.told, seen.part) == (told.bound.steps, pytest.approx(told.bound.share or 0.0))
+                    shares.append(seen.part)
+    assert max(shares) > 0
+
+
+def test_channels_whose_sums_are_all_clamped_are_equal(tmp_path: Path) -> None:
+    """A dense layer whose biases lie beyond what a result holds: both round to the same end."""
+    for bias, equal in (([10**6, -(10**6)], True), ([10**6, 0], False)):
+        chain = Chain(0)
+        source = chain.activation([1, 8], 0.1, 0)
+        weights = chain.constant(np.full((2, 8), 3, np.int8), [0.02])
+        constant = chain.constant(np.array(bias, np.int32), [0.002])
+        result = chain.add(
+            "FULLY_CONNECTED",
+            [source, weights, constant],
+            chain.activation([1, 2], 0.05, 0),
+            ("FullyConnectedOptions", {}),
+        )
+        file = tmp_path / "dense.tflite"
+        file.write_bytes(chain.converted(source, result))
+        (told,) = analysed(file).against_hosts[0].layers
+        assert told.equal is equal
+        assert not any(agreement.untold for agreement in agreements(file))
 
 
 def test_a_relu6_to_another_scale_is_wrong_on_the_device(tmp_path: Path, told: Told) -> None:

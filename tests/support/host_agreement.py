@@ -1,14 +1,16 @@
-"""Models in TensorFlow Lite Micro and on the desktop, every layer: python tests/support/host_agreement.py FILE...
+"""Models in TensorFlow Lite Micro and on the desktop, every layer: host_agreement.py [--search] FILE...
 
 Prints for each model and host how many layers are told to be equal and to be off, by how many steps the worst is told
 to be off and was seen to be, and what is off that was not told. PyPI's `tflite-micro` stands for the device: its
-reference kernels compute the integers of CMSIS-NN.
+reference kernels compute the integers of CMSIS-NN. With `--search` each layer that is told to be off is given inputs
+until it is, by half of what is told at least; it prints how many are, and those that are not.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,6 +150,77 @@ def _seen(label: str, told: int | None, host: Array, device: Array) -> Seen:
     return Seen(label, told, float(off.max(initial=0)), float((off > 0).mean()) if off.size else 0.0)
 
 
+SEARCHED = 40_000
+"""Inputs that a layer is tried with."""
+SECONDS = 8.0
+"""Time of the processor for them."""
+
+
+def searched(path: Path) -> Iterator[tuple[Host, Seen]]:
+    """Each layer that is told to be off, and the furthest that it is seen to be; not those that one side refuses."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    from tflite_micro import runtime
+
+    loaded = load_tflite(path)
+    model, data = loaded.file, runnable(loaded.file)
+    tensors = model.subgraphs[0].tensors
+    for host in (LITERT, REFERENCE):
+        told = {layer.node.offset: layer for layer in against(loaded.graph, loaded.reader(), host, {}).layers}
+        for number, operator in enumerate(model.subgraphs[0].operators):
+            layer, wanted = told[operator.span.offset], operator.outputs[:1]
+            given = [i for i in dict.fromkeys(operator.inputs) if i >= 0 and not model.is_constant(tensors[i])]
+            if not layer.bound.steps or not given or any(tensors[index].is_variable for index in given):
+                continue
+            try:
+                file = one_operator(data, number, given, wanted)
+                kernels = {LITERT: OpResolverType.AUTO, REFERENCE: OpResolverType.BUILTIN_REF}[host]
+                desktop = Interpreter(model_content=file, num_threads=1, experimental_op_resolver_type=kernels)
+                desktop.allocate_tensors()
+                device = runtime.Interpreter.from_bytes(bytes(file), arena_size=ARENA)
+                places = [details["index"] for details in desktop.get_input_details()]
+                (end,) = (details["index"] for details in desktop.get_output_details())
+            except (RuntimeError, ValueError):
+                continue
+            off, rng, start = 0.0, np.random.default_rng(number), time.process_time()
+            for way in range(SEARCHED):
+                for position, (index, place) in enumerate(zip(given, places, strict=True)):
+                    values = _near(tensors[index], tensors[wanted[0]], rng, way)
+                    desktop.set_tensor(place, values)
+                    device.set_input(values, position)
+                desktop.invoke()
+                device.invoke()
+                seen = _seen(
+                    layer.node.label, layer.bound.steps, desktop.get_tensor(end), np.array(device.get_output(0))
+                )
+                off = max(off, seen.off)
+                if off >= layer.bound.steps or time.process_time() - start > SECONDS:
+                    break
+            yield host, Seen(layer.node.label, layer.bound.steps, off, 0.0)
+
+
+def _near(tensor: TfliteTensor, result: TfliteTensor, rng: np.random.Generator, way: int) -> Array:
+    """Values of an input, in turn over its whole range and near its zero-point; floats at halves of the result."""
+    kind = np.dtype(tensor.elem_type.lower())
+    if kind.kind == "f" and result.quantization and way % 2:
+        return ((rng.integers(-140, 140, tensor.shape) + 0.5) * result.quantization.scales[0]).astype(kind)
+    if kind not in (np.int8, np.int16) or way % 4 == 0:
+        return random_values(tensor, rng)
+    info, zero = np.iinfo(kind), tensor.quantization.zero_points[0] if tensor.quantization else 0
+    spread = (0, 8, 30, 80)[way % 4] * (1 if kind == np.int8 else 200)
+    return np.clip(np.round(rng.normal(zero, spread, tensor.shape)), info.min, info.max).astype(kind)
+
+
+def search_line(path: Path) -> str:
+    """The layers of a model that are told to be off, as a line."""
+    rows = [*searched(path)]
+    short = [
+        f"{seen.label} in {host.key} {seen.off:g} of {seen.told}" for host, seen in rows if 2 * seen.off < seen.told
+    ]
+    over = [f"{seen.label} in {host.key}" for host, seen in rows if seen.off > seen.told]
+    reached = sum(seen.off == seen.told for _, seen in rows)
+    return f"{path.stem}: {len(rows)} bounds, {reached} reached; less than half: {short}; not told: {over}"
+
+
 def line(path: Path, agreement: Agreement) -> str:
     """A model in one host as a line."""
     equal = sum(seen.told == 0 for seen in agreement.layers)
@@ -164,10 +237,12 @@ def line(path: Path, agreement: Agreement) -> str:
 
 def main(paths: Sequence[str]) -> None:
     """Print a line for each model and host; each model in its own process, which LiteRT may end."""
+    for path in paths[1:] if paths[0] == "--search" else ():
+        print(search_line(Path(path)), flush=True)
     for path in paths[1:] if paths[0] == "--here" else ():
         for agreement in agreements(Path(path)):
             print(line(Path(path), agreement), flush=True)
-    for path in paths if paths[0] != "--here" else ():
+    for path in paths if paths[0] not in ("--here", "--search") else ():
         done = subprocess.run([sys.executable, __file__, "--here", path], capture_output=True, text=True, check=False)
         ended = f"{Path(path).stem} ends with status {done.returncode}: {(done.stderr.splitlines() or [''])[-1][:90]}\n"
         print(done.stdout + (ended if done.returncode else ""), end="", flush=True)
