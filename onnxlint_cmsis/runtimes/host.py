@@ -232,18 +232,22 @@ def _weighted(layer: HostLayer) -> Bound:
     return bound._replace(share=(bound.share or 0.0) * same.count(False) / len(same))
 
 
+LARGEST_FACTOR = 2.0**8
+"""Above it products of sums are not looked at: they may need more than 63 bits."""
+
+
 def _sums(layer: HostLayer) -> tuple[Array, Array] | None:
     """Least and largest sum of each output channel; None where they are not known to fit 32 bits."""
     at = 3 if layer.position == 2 else 2
     weights = layer.read(layer.node.inputs[1]) if layer.node.has(1) else None
     bias = layer.read(layer.node.inputs[at]) if layer.node.has(at) else np.int64(0)
-    if weights is None or bias is None or layer.data.kind != "int8":
+    if weights is None or weights.ndim < 2 or bias is None or layer.data.kind != "int8":
         return None
     axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
     lanes = np.moveaxis(weights.astype(np.int64) - layer.steps(1).zero, axis, 0).reshape(weights.shape[axis], -1)
     ends = [lanes * (end - layer.data.zero) for end in layer.data.ends]
     low, high = (pick(*ends).sum(axis=1) + bias for pick in (np.minimum, np.maximum))
-    fits = len(layer.factors) in (1, len(lanes)) and low.shape == (len(lanes),)
+    fits = len(layer.factors) in (1, len(lanes)) and low.shape == (len(lanes),) and max(layer.factors) < LARGEST_FACTOR
     return (low, high) if fits and low.min(initial=0) >= -(2**31) and high.max(initial=0) < 2**31 else None
 
 

@@ -183,9 +183,9 @@ def searched(path: Path) -> Iterator[tuple[Host, Seen]]:
                 continue
             off, rng, start = 0.0, np.random.default_rng(number), time.process_time()
             for way in range(SEARCHED):
-                for position, (index, place) in enumerate(zip(given, places, strict=True)):
+                for position, (index, target) in enumerate(zip(given, places, strict=True)):
                     values = _near(tensors[index], tensors[wanted[0]], rng, way)
-                    desktop.set_tensor(place, values)
+                    desktop.set_tensor(target, values)
                     device.set_input(values, position)
                 desktop.invoke()
                 device.invoke()
