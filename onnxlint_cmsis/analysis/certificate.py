@@ -33,7 +33,6 @@ from onnxlint_cmsis.operators.integers import (
     ACTIVATIONS,
     BITS,
     CURVES,
-    LONGEST_SUM,
     OFFSETS,
     PAIRS,
     SYMMETRIC,
@@ -44,9 +43,11 @@ from onnxlint_cmsis.operators.integers import (
     Taps,
     Window,
     axis_of,
+    check_sums,
     few,
     function_steps,
     in_steps,
+    only_multiplies,
     quantization,
     quantized_multiplier,
     regrouped,
@@ -281,6 +282,8 @@ class Model(NodeView):
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
         if function is None or node.graph or node.bodies or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
+        if function is not moved and OTHER_REALS & {self.graph.elem_type(name) for name in outputs}:
+            raise NotCoveredError("its real numbers are not float32, and round otherwise")
         results = function(self, node)
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
         for name, value in values.items():
@@ -294,9 +297,9 @@ class Model(NodeView):
         record = operator_of(node)
         if not record.canonical or node.graph or node.bodies or node.domain not in DOMAINS:
             raise NotCoveredError("nobody knows what it computes")
-        hidden = record.canonical in HIDDEN or (node.op_type == "Dropout" and node.has(2))
-        hidden |= node.domain == TFLITE and record.canonical in GATED
-        if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden:
+        hidden = record.canonical in (*HIDDEN, *(GATED if node.domain == TFLITE else ()))
+        dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
+        if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden or dropped:
             raise NotCoveredError("what it computes does not stand in its operands")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
             raise NotCoveredError("it keeps values from one run to the next")
@@ -564,9 +567,7 @@ class Model(NodeView):
             raise NotCoveredError("the weights of a lane have several scales")
         steps = [x.scale * scale for scale in scales[:, 0].tolist()]
         biases = in_steps(bias, steps, count)
-        longest = (np.abs(factors).sum(axis=(1, 2)) * ((1 << x.bits) - 1)).tolist()
-        if any(size + abs(start) >= 1 << LONGEST_SUM[x.bits] for size, start in zip(longest, biases, strict=True)):
-            raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[x.bits] + 1} bits")
+        check_sums(factors, biases, x.bits)
         # TensorFlow Lite Micro rounds 16 bits by the type of the bias, as with int64 where there is none
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
         held = (x.zero, x.bits, short)
@@ -712,6 +713,10 @@ def bounds(table: Numbers, key: Key, stated: Quantization) -> Steps | None:
 # Operators: each function gives what a node makes of what its operands hold.
 
 
+OTHER_REALS = frozenset({"float16", "bfloat16", "float64"})
+"""Real numbers in which nothing is described but where elements go."""
+BROADCASTING = 7
+"""Operator set of ONNX from which Add, PRelu and their like broadcast as NumPy does, and Dropout drops nothing."""
 HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
 GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
@@ -792,30 +797,23 @@ def convolution(model: Model, node: Node) -> Lanes:
 def dense(model: Model, node: Node) -> Lanes:
     """Matrix products with constant weights: a convolution without a plane."""
     value, weights, bias = weighted(model, node)
-    form = model.roles(node).form
-    others = ("transA", "transBatchA", "transBatchB", *(() if form is Form.GEMM else ("transB",)))
-    if weights.array.ndim != 2:
-        raise NotCoveredError("it multiplies by more than a matrix")
-    if (
-        any(map(node.int, others))
-        or node.attributes.get("alpha", 1.0) != 1.0
-        or node.text("weights_format", "DEFAULT") != "DEFAULT"
-        or (bias is not None and node.attributes.get("beta", 1.0) != 1.0)
-    ):
+    gemm = model.roles(node).form is Form.GEMM
+    if weights.array.ndim != 2 or not only_multiplies(node, gemm=gemm, biased=bias is not None):
         raise NotCoveredError("it does more than multiply by a matrix")
     columns = weights.array.shape[1] if node.domain == TFLITE else value.shape[-1]
     if bias is not None and bias.array.shape[:-1] in ((), (1,)) and node.domain != TFLITE:
         bias = bias.moved(lambda array: np.broadcast_to(array.reshape(-1), (weights.array.shape[0],)))
     flat = model.spread(model.shaped(value, (math.prod(value.shape) // columns, columns)))
     result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
-    return model.finished(node, model.shaped(result, model.shape(node.outputs[0])))
+    kept = node.domain != TFLITE or node.int("keep_num_dims")
+    return model.finished(node, model.shaped(result, (*value.shape[:-1], result.shape[1])) if kept else result)
 
 
 def pair(model: Model, node: Node) -> Value:
     """Functions of two elements; what is added to a sum goes into its bias."""
     positions = [*operator_of(node).roles.data_of(node)]
-    if len(positions) != 2:
-        raise NotCoveredError("it has other than two operands")
+    if len(positions) != 2 or (not node.domain and node.opset < BROADCASTING):
+        raise NotCoveredError("it has other than two operands, or broadcasts along an axis that it names")
     values = [model.operand(node, position) for position in positions]
     for value, other in zip(values, values[::-1], strict=True):
         if canonical(node) == "Add" and isinstance(value, Lanes) and isinstance(other, Fixed) and not value.integers:
@@ -851,11 +849,15 @@ def biased(model: Model, value: Lanes, bias: Fixed) -> Lanes:
     return value._replace(ids=numbers.reshape(shape))
 
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Bound of a Clip that states none: it takes infinity to it."""
+
+
 def clamp(model: Model, node: Node) -> Lanes:
     """Relu, Relu6, Clip."""
     bounds = ACTIVATIONS.get(canonical(node))
     if bounds is None:
-        ends = [-math.inf, math.inf]
+        ends = [-LARGEST, LARGEST]
         for position, name in enumerate(("min", "max")):
             if node.has(position + 1):
                 bound = model.operand(node, position + 1)
@@ -911,18 +913,18 @@ def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> L
 def mean(model: Model, node: Node) -> Lanes:
     """The average of whole planes: GlobalAveragePool, ReduceMean and MEAN over all axes but batch and channels."""
     x = model.lanes(node, 0)
-    if node.int("channels_last"):
-        raise NotCoveredError("its channels are last")
     rank, axes = len(x.shape), [*range(2, len(x.shape))]
     if canonical(node) == "ReduceMean":
         given = node.ints("axes") or tuple(int(n) for n in model.numbers(node, 1).flat)
         axes = sorted(axis_of(axis, rank) for axis in given)
     order = [axis for axis in range(rank) if axis not in axes] + axes
-    if len(axes) != rank - 2 or not axes:
+    if len(axes) != rank - 2 or not axes or node.int("channels_last"):
         raise NotCoveredError("it takes other axes together than those of a plane")
     turned = model.turned(x, order)
     result = pooled(model, turned, ("average", "whole", turned.shape[2:], ()), (1,) * (rank - 2))
-    return model.shaped(model.finished(node, result), model.shape(node.outputs[0]))
+    kept = canonical(node) != "ReduceMean" or model.roles(node).number(node, "keepdims", 1)
+    sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape) if kept or axis not in axes]
+    return model.shaped(model.finished(node, result), sizes)
 
 
 def joined(model: Model, node: Node) -> Value:
@@ -973,7 +975,8 @@ def moved(model: Model, node: Node) -> list[Value]:
 def padded(model: Model, node: Node) -> Lanes:
     """Pad with real 0, which is the zero-point, or integers with an integer."""
     model.copies(node, 0)
-    if node.text("mode", "constant") != "constant" or node.has(3) or (node.domain == TFLITE and node.has(2)):
+    mirrored = node.op_type == "MIRROR_PAD" or node.text("mode", "constant") != "constant"
+    if mirrored or node.has(3) or (node.domain == TFLITE and node.has(2)):
         raise NotCoveredError("it pads with something else than zeros, or some axes")
     value, pads, table = model.lanes(node, 0), model.numbers(node, 1), model.table
     amounts = [(int(a), int(b)) for a, b in (pads if node.domain == TFLITE else pads.reshape(2, -1).T)]
@@ -1012,10 +1015,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "Identity": lambda model, node: model.value(node.inputs[0]),
     "Concat": joined,
     "Pad": padded,
-    "QuantizeLinear": quantized,
-    "QUANTIZE": quantized,
-    "DequantizeLinear": dequantized,
-    "DEQUANTIZE": dequantized,
+    **dict.fromkeys(("QuantizeLinear", "QUANTIZE"), quantized),
+    **dict.fromkeys(("DequantizeLinear", "DEQUANTIZE"), dequantized),
 }
 """What is done with an operator, by its one name."""
 
@@ -1059,6 +1060,8 @@ def frame_fault(old: Graph, new: Graph) -> str:
                 return f"'{name}' is called '{other}' in the old file"
             if _end(new, name) != _end(old, other):
                 return f"'{name}' is {_end(new, name)}, in the old file {_end(old, other)}"
+    if old.signatures != new.signatures or not all(signature.main for signature in new.signatures):
+        return "the signatures differ, or one of them enters another subgraph, which is not read"
     return ""
 
 

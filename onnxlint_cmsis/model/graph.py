@@ -176,6 +176,19 @@ class StoredQuantization(NamedTuple):
     """Axis of the scales where there are several."""
 
 
+class Signature(NamedTuple):
+    """A named way to call the model (TFLite)."""
+
+    key: str
+    """Its name."""
+    main: bool
+    """Whether it enters the main graph; what another one names is not kept."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Name and tensor of each input, sorted."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Name and tensor of each output, sorted."""
+
+
 class Body(NamedTuple):
     """One subgraph of a control-flow node."""
 
@@ -238,6 +251,8 @@ class Graph:
     """Tensors that keep their values from one run to the next (TFLite)."""
     once: frozenset[int] = frozenset()
     """Indexes of nodes that the first run alone computes: the bodies of CALL_ONCE (TFLite)."""
+    signatures: tuple[Signature, ...] = ()
+    """Named ways to call the model (TFLite)."""
     producer: str = ""
     """Program that wrote the file, as the file names it; empty where it does not."""
 

@@ -163,10 +163,10 @@ class Quantization(NamedTuple):
 
     def step(self, real: float) -> int:
         """A bound of an activation in integers, inside what the type holds."""
-        if math.isinf(real):
+        steps = float(np.float32(real)) / float(np.float32(self.scale))
+        if abs(steps) >= 2**31:
             return self.least if real < 0 else -self.least - 1
-        steps = away(float(np.float32(real) / np.float32(self.scale)))
-        return min(max(self.zero + steps, self.least), -self.least - 1)
+        return min(max(self.zero + away(float(np.float32(steps))), self.least), -self.least - 1)
 
     def held(self, steps: Steps, least: int, most: int) -> tuple[int, int]:
         """The least and the greatest integer that steps come out as between two bounds."""
@@ -203,6 +203,13 @@ def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int
     if not all(abs(number) < 2**31 for number in real):
         raise NotCoveredError("its bias does not fit int32")
     return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
+
+
+def check_sums(weights: Array, biases: Sequence[float], bits: int) -> None:
+    """Raise NotCoveredError where a sum over weights [out_c, channels, places], or a part of it, may overflow."""
+    longest = (np.abs(weights).sum(axis=(1, 2)) * ((1 << bits) - 1)).tolist()
+    if any(size + abs(start) >= 1 << LONGEST_SUM[bits] for size, start in zip(longest, biases, strict=True)):
+        raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[bits] + 1} bits")
 
 
 # Functions of one element, and of two.
@@ -312,6 +319,14 @@ def regrouped(weights: Array, groups: int) -> Array:
     parts = weights.reshape(count, groups, inner // groups, *kernel).swapaxes(0, 1)
     result: Array = parts.reshape(count * groups, inner // groups, *kernel)
     return result
+
+
+def only_multiplies(node: Node, *, gemm: bool, biased: bool) -> bool:
+    """Whether the attributes of a matrix product leave it one, with a bias that counts once."""
+    turned = ("transA", "transBatchA", "transBatchB", *(() if gemm else ("transB",)))
+    factors = ("alpha", "beta") if biased else ("alpha",)
+    plain = all(node.attributes.get(name, 1.0) == 1.0 for name in factors)
+    return plain and not any(map(node.int, turned)) and node.text("weights_format", "DEFAULT") == "DEFAULT"
 
 
 # Windows: which place of the plane each place of the window reads for each place of the result.
@@ -435,7 +450,7 @@ def window_of(
     else:
         strides, dilations = node.ints("strides", ones), node.ints("dilations", ones)
         pads, auto = node.ints("pads") or (*none, *none), node.text("auto_pad", "NOTSET")
-        same = auto == "SAME_UPPER"
+        same, pads = auto == "SAME_UPPER", (*none, *none) if auto == "VALID" else pads
         if auto not in ("NOTSET", "VALID", "SAME_UPPER") or (transposed and auto != "NOTSET"):
             raise NotCoveredError(f"its padding is {auto}")
     spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
@@ -450,6 +465,7 @@ def window_of(
     else:
         before, around = tuple(pads[:rank]), [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
         wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
-    if wanted != [*reached] and not node.int("ceil_mode"):
+    further = int(node.int("ceil_mode") != 0)
+    if any(not 0 <= size - least <= further for size, least in zip(reached, wanted, strict=True)):
         raise NotCoveredError("its result has another size than its window gives")
     return Window(tuple(kernel), strides, dilations, before, tuple(sizes), tuple(result_sizes), transposed)

@@ -44,6 +44,7 @@ from onnxlint_cmsis.operators.record import (
     fold_transpose,
     fold_unsqueeze,
     move_gather,
+    move_ones,
     move_regroup,
     move_slice,
     move_split,
@@ -424,9 +425,9 @@ AXES = Roles(numbers={"axes": Stated("axes", 1)})
 SHAPING = (
     _renamed("Flatten", ties.flatten),
     _renamed("Reshape", ties.reshape, Layout.ORDERED, roles=Roles(sizes=(1,)), fold=fold_reshape),
-    _renamed("Squeeze", ties.squeeze, roles=AXES, sizes=same_sizes, fold=fold_squeeze),
+    _renamed("Squeeze", ties.squeeze, roles=AXES, sizes=same_sizes, movement=move_ones, fold=fold_squeeze),
     TRANSPOSE,
-    _renamed("Unsqueeze", ties.unsqueeze, roles=AXES, sizes=same_sizes, fold=fold_unsqueeze),
+    _renamed("Unsqueeze", ties.unsqueeze, roles=AXES, sizes=same_sizes, movement=move_ones, fold=fold_unsqueeze),
 )
 
 

@@ -304,6 +304,17 @@ def move_regroup(way: Passage) -> Move | None:
     )
 
 
+def move_ones(way: Passage) -> Move | None:
+    """Squeeze and Unsqueeze: axes of size 1 go or come; None where those that the node names are not they."""
+    shorter, longer = sorted((way.before, way.after), key=len)
+    axes = way.view.stated(way.node, "axes", ())
+    if axes is None or not all(-len(longer) <= axis < len(longer) for axis in axes):
+        return None
+    named = {axis % len(longer) for axis in axes} or {axis for axis, size in enumerate(longer) if size == 1}
+    rest = tuple(size for axis, size in enumerate(longer) if axis not in named)
+    return move_regroup(way) if shorter == rest else None
+
+
 def _sure(array: Array | None) -> Array:
     if array is None:
         raise ValueError("the regrouped array would be too large")
@@ -461,8 +472,10 @@ def fold_identity(_attributes: dict[str, Any], x: Value) -> Value:
 
 
 def fold_cast(attributes: dict[str, Any], x: Value) -> Value | None:
-    """The integers themselves, where they are cast to integers."""
-    return x if attributes["to"] in (INT32, INT64) else None
+    """The integers themselves, where they are cast to integers that hold them."""
+    known = [number for number in x.ravel().tolist() if number is not None]
+    held = attributes["to"] == INT64 or (attributes["to"] == INT32 and all(-(2**31) <= n < 2**31 for n in known))
+    return x if held else None
 
 
 def fold_gather(attributes: dict[str, Any], x: Value, indices: Value) -> Value:
@@ -499,7 +512,8 @@ def fold_slice(attributes: dict[str, Any], x: Value, *limits: Value | None) -> V
     window = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         low = end if step > 0 or end > -x.shape[axis] - 1 else None
-        window[axis] = slice(int(start), low, int(step))
+        first = start if step > 0 else max(start, -x.shape[axis])  # ONNX begins with the first element, NumPy with none
+        window[axis] = slice(int(first), low, int(step))
     return x[tuple(window)]
 
 
@@ -530,7 +544,9 @@ def fold_arithmetic(operate: Callable[[int, int], int | None]) -> FoldRule:
         result = None if a is None or b is None else operate(a, b)
         return result if result is not None and abs(result) <= MAX_DIM else None
 
-    def fold(_attributes: dict[str, Any], x: Value, y: Value) -> Value:
+    def fold(attributes: dict[str, Any], x: Value, y: Value) -> Value | None:
+        if attributes.get("broadcast"):  # along an axis that it names, before operator set 7
+            return None
         result: Value = np.asarray(np.frompyfunc(limited, 2, 1)(x, y), object)
         return result
 

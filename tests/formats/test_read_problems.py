@@ -36,6 +36,18 @@ def test_two_nodes_make_one_value(told):
     told(refused([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
+def test_a_value_of_a_subgraph_has_a_name_of_its_own(told):
+    """Else the constant of the one would be read for the other."""
+    inner = [tensor("c", np.zeros(1, np.float32))]
+    branches = [
+        helper.make_graph([helper.make_node("Neg", ["c"], ["o"])], f"g{n}", [], [value("o", [1])], inner)
+        for n in (0, 1)
+    ]
+    choice = helper.make_node("If", ["p"], ["z"], "i", then_branch=branches[0], else_branch=branches[1])
+    outer = [tensor("i.then_branch/c", np.ones(1, np.float32)), tensor("p", np.array(True))]
+    told(refused([choice, relu("i.then_branch/c", "y")], outer))
+
+
 def test_nodes_of_one_name_are_told_once(told):
     nodes = [relu("x", "a", "c"), relu("a", "b", "d"), relu("b", "e", "c"), relu("e", "y", "d")]
     told(problem_of(nodes))

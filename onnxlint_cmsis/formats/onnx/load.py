@@ -386,6 +386,11 @@ class Flattener:
             self.tensors[key] = Tensor(key, elem_name(elem), shape)
         main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
         overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
+        names = [value.name for values in (graph.input, graph.initializer) for value in values]
+        names += [sparse.values.name for sparse in graph.sparse_initializer]
+        taken = self.given.intersection(map(scope.key, names)) if scope.parent is not None else set()
+        if taken:
+            raise ModelError("not-a-model", f"`{min(taken)}` is a value of a subgraph and of the graph around it")
         self.given |= {scope.key(v.name) for v in graph.input}
         for tensor in graph.initializer:
             key = scope.key(tensor.name)

@@ -8,7 +8,7 @@ to say. Quantization stays on the tensors, in `Graph.quantization`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from os import PathLike
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.tflite.file_model import (
+    ModelSignature,
     Subgraph,
     TfliteModel,
     TfliteOperator,
@@ -34,6 +35,7 @@ from onnxlint_cmsis.model.graph import (
     Graph,
     Node,
     Problem,
+    Signature,
     StoredQuantization,
     Tensor,
 )
@@ -105,7 +107,17 @@ def to_graph(model: TfliteModel) -> Graph:
         quantization=builder.quantization,
         variables=frozenset(builder.variables),
         once=frozenset(builder.once),
+        signatures=tuple(sorted(_signature(signature, keys) for signature in model.signatures)),
     )
+
+
+def _signature(signature: ModelSignature, keys: Sequence[str]) -> Signature:
+    """A signature with keys of the main graph's tensors; a damaged one names none."""
+    if signature.subgraph:
+        return Signature(signature.key, main=False)
+    sides = (signature.inputs, signature.outputs)
+    inputs, outputs = (tuple(sorted((name, "".join(keys[at : at + 1])) for name, at in side)) for side in sides)
+    return Signature(signature.key, True, inputs, outputs)
 
 
 class _Builder:
