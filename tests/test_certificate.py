@@ -640,6 +640,17 @@ def test_sizes_that_a_tflite_file_says_are_those_that_its_options_give() -> None
     assert tflite_equal(first, first) and not tflite_equal(first, third)
 
 
+def test_options_of_another_operator_are_none() -> None:
+    """LiteRT clamps no sum that has the options of a difference: 199 of 200 inputs differed."""
+    tensors = [tensor("a", [8]), tensor("b", [8]), tensor("y", [8])]
+    own, other = (
+        write(one_operator("ADD", tensors, (f"{op}Options", {"fused_activation_function": "RELU"})))
+        for op in ("Add", "Sub")
+    )
+    assert tflite_equal(own, own) and tflite_equal(other, other)
+    assert not tflite_equal(own, other)
+
+
 def test_a_mirror_without_options_pads_no_zeros() -> None:
     amounts = tensor("p", [4, 2], buffer=1, scale=None, type="INT32")
     numbers = np.array([0, 0, 1, 1, 1, 1, 0, 0], "<i4")

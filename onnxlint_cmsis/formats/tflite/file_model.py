@@ -20,6 +20,9 @@ BODIES = {
     "CALL_ONCE": ("init_subgraph_index",),
 }
 """Options that name the subgraphs an operator runs, in the order they are planned."""
+OWNERS: dict[str, tuple[str, ...]] = {f"{op.replace('_', '')}OPTIONS": (op,) for op in OPERATORS}
+OWNERS["CONV3DOPTIONS"] = ("CONV_3D", "CONV_3D_TRANSPOSE")
+"""Operators that a table of options belongs to, by the table's name in capitals; none for `Pool2DOptions`."""
 
 
 class TfliteTensor(NamedTuple):
@@ -349,7 +352,9 @@ def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> Tflit
         raise SCHEMA.damaged(f"an operator names operator code {index}; the file has {len(codes)}")
     op, custom_code, version = codes[index]
     name = "builtin_options" if operator.union("builtin_options") != "NONE" else "builtin_options_2"
-    options = operator.table(name)
+    kind = operator.union(name)
+    owned = op in OWNERS.get(kind.upper(), (op,))  # runtimes take other options for none (flatbuffer_conversions.cc)
+    options = operator.table(name) if owned else None
     return TfliteOperator(
         op=op,
         custom_code=custom_code,
@@ -357,7 +362,7 @@ def _operator(operator: Table, codes: tuple[tuple[str, str, int], ...]) -> Tflit
         inputs=operator.ints("inputs"),
         outputs=operator.ints("outputs"),
         intermediates=operator.ints("intermediates"),
-        options_type=operator.union(name),
+        options_type=kind,
         options={field: options.value(field) for field in options.fields} if options else {},
         span=operator.span,
         custom_options=operator.bytes_of("custom_options"),
