@@ -77,13 +77,17 @@ def _where(finding: Finding, run: Run) -> str:
 def verdict_lines(file: FileResult, run: Run, below: Container[str] = (), end: str = "") -> list[str]:
     """`path: RUNS on cortex-m4: ...`, a line for each verdict of the file, the worst first; `below` as in `reason`.
 
-    `end` is said behind each.
+    `end` is said behind the last.
     """
     names = {} if run.full_names else file.names
     lines = []
-    for verdict in lines_of(file.verdicts):
+    verdicts = lines_of(file.verdicts)
+    for verdict in verdicts:
         path, word = printable(file.path), verdict.verdicts[0].word
-        line, head = wrapped(f"{file.path}: {verdict.text(names, below)}{end}", run.width), f"{path}: {word}"
+        line, head = (
+            wrapped(f"{file.path}: {verdict.text(names, below)}{end if verdict is verdicts[-1] else ''}", run.width),
+            f"{path}: {word}",
+        )
         if run.color and line.startswith(head):
             line = f"{paint(path, 'path', True)}: {paint(word, STYLES[word], True)}{line[len(head) :]}"
         lines.append(line)
