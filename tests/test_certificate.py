@@ -651,6 +651,24 @@ def test_options_of_another_operator_are_none() -> None:
     assert not tflite_equal(own, other)
 
 
+def test_a_depth_multiplier_that_does_not_fit_is_not_what_the_weights_say() -> None:
+    """LiteRT counts the weights; TensorFlow Lite Micro hands the option to CMSIS-NN (cmsis_nn/depthwise_conv.cc)."""
+    tensors = [tensor("x", [1, 4, 4, 2]), tensor("w", [1, 1, 1, 4], buffer=1), tensor("y", [1, 4, 4, 4])]
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1}
+    fits, other = (
+        write(
+            {
+                **one_operator(
+                    "DEPTHWISE_CONV_2D", tensors, ("DepthwiseConv2DOptions", {**options, "depth_multiplier": n})
+                ),
+                "buffers": [{}, {"data": [1, 2, 3, 4]}],
+            }
+        )
+        for n in (2, 1)
+    )
+    assert tflite_equal(fits, fits) and not tflite_equal(fits, other)
+
+
 def test_a_mirror_without_options_pads_no_zeros() -> None:
     amounts = tensor("p", [4, 2], buffer=1, scale=None, type="INT32")
     numbers = np.array([0, 0, 1, 1, 1, 1, 0, 0], "<i4")
@@ -702,6 +720,33 @@ def test_integers_are_folded_as_they_are_computed() -> None:
     )
     assert not onnx_equal(wrapped, whole) and not onnx_equal(began, empty)
     assert onnx_equal(began, whole) and onnx_equal(whole, whole) and onnx_equal(empty, empty)
+
+
+def test_a_constant_that_is_no_number_is_quantized_to_none() -> None:
+    """ONNX Runtime 1.23 makes the least integer of it."""
+    quantized, stored = (
+        models.text(
+            '<ir_version: 8, opset_import: ["" : 17]> g (int8[4] x) => (int8[4] y) <float s = {0.5}, int8 z = {0}>'
+            f"{{ {step} k = DequantizeLinear(i, s, z) r = DequantizeLinear(x, s, z) m = Mul(r, k)"
+            "y = QuantizeLinear(m, s, z) }"
+        )
+        for step in ("i = QuantizeLinear(c, s, z)", "i = Identity(c)")
+    )
+    for model, number in ((quantized, np.float32(np.nan)), (stored, np.int8(0))):
+        model.graph.initializer.append(numpy_helper.from_array(np.array([number]), "c"))
+    assert onnx_equal(stored, stored) and not onnx_equal(quantized, stored)
+
+
+def test_steps_whose_real_numbers_are_infinite_are_not_followed() -> None:
+    huge, small = (
+        models.text(
+            '<ir_version: 8, opset_import: ["" : 17]> g (int8[4] x) => (int8[4] y) '
+            f"<float s = {{{scale}}}, int8 z = {{0}}> {{ r = DequantizeLinear(x, s, z) y = QuantizeLinear(r, s, z) }}"
+        )
+        for scale in ("3.0e38", "3.0e20")
+    )
+    same = models.text('<ir_version: 8, opset_import: ["" : 17]> g (int8[4] x) => (int8[4] y) { y = Identity(x) }')
+    assert onnx_equal(small, same) and not onnx_equal(huge, same)
 
 
 def test_a_constant_that_a_caller_may_replace_is_none() -> None:

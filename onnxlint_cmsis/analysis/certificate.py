@@ -402,8 +402,8 @@ class Model(NodeView):
     def scaled(self, name: str, scale: Array, zero: Array, axis: int) -> Value:
         """A tensor of integers as real numbers."""
         value = self.value(name)
-        if not (np.isfinite(scale) & (scale > 0)).all():
-            raise NotCoveredError("a scale is not above 0")
+        if not ((scale > 0) & (scale < 2.0**100)).all():  # beyond, its real numbers may be infinite
+            raise NotCoveredError("a scale is not above 0, or larger than 2**100")
         if isinstance(value, Fixed):
             return value.scaled(scale, zero, axis)
         if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:
@@ -786,6 +786,8 @@ def convolution(model: Model, node: Node) -> Lanes:
     transposed = form is not None and form.transposed
     if node.domain == TFLITE:
         groups = x.shape[1] // max(weights.array.shape[1], 1)
+        if node.op_type == "DEPTHWISE_CONV_2D" and node.int("depth_multiplier") * groups != weights.array.shape[0]:
+            raise NotCoveredError("its depth_multiplier, which kernels of the device read, does not fit its weights")
     if transposed:  # the weights have all input channels, and the outputs of one group
         if groups < 1 or weights.array.shape[1] % groups or node.ints("output_shape"):
             raise NotCoveredError("its groups or its padding are not written out")

@@ -135,7 +135,10 @@ class Fixed(NamedTuple):
         axis %= max(self.array.ndim, 1)
         along = [-1 if position == axis and scale.size > 1 else 1 for position in range(self.array.ndim)]
         offset, top = OFFSETS.get(elem_type, 0), 1 << (BITS[elem_type] - 1)
-        steps = np.rint(self.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
+        with np.errstate(over="ignore"):
+            steps = np.rint(self.array / scale.reshape(along)) + zero.astype(np.float32).reshape(along)
+        if np.isnan(steps).any():
+            raise NotCoveredError("it quantizes what is no number")
         return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
 
     @property
