@@ -1,8 +1,8 @@
 """Fits the instructions of functions for f32 and f16 to tests/data/cost_float.json.gz, which measure_float.py writes.
 
-`python lab/fit_float.py [--check]` writes the part `float` of `instructions/main-*.json`. Counts are exact, so that a
-least-squares fit leaves what the loops do not tell. Functions whose shapes held apart are off by more than LIMITS keep
-their largest error, and get a range.
+`python lab/fit_float.py [--check]` writes the part `float` of `instructions/main-*.json`, one file for each CPU. Counts
+are exact, so that a least-squares fit leaves what the loops do not tell. Functions whose shapes held apart are off by
+more than LIMITS keep their largest error, and get a range.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from fit_later_costs import differs
 from measure_float import FILE, MeasuredCall, calls
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER
 from onnxlint_cmsis.cmsis_nn.float.loops import data_decide, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts
@@ -27,7 +27,8 @@ from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Function, Isa
 
 RELEASE = "main"
-ISAS = (Isa.DSP, Isa.MVE)
+BUILDS = {"dsp": Isa.DSP, "mve": Isa.MVE, **dict.fromkeys(sorted({*FLOAT_CPUS.values()}), Isa.DSP)}
+"""Files, each of an instruction set as measured on its CPU, or of another CPU."""
 SCALE = {Isa.DSP: 1.0, Isa.MVE: 1.28}
 """Numbers for MVE are 1.28 times the instructions, as the clock of the emulated board counts them for integers too."""
 CALLER = {Isa.DSP: 14, Isa.MVE: 20}
@@ -55,15 +56,17 @@ class FloatRow(NamedTuple):
     """Percent that it may be off."""
 
 
-def float_rows(isa: Isa, part: str) -> list[FloatRow]:
+def float_rows(build: str, part: str) -> list[FloatRow]:
     """The measured calls of a part, `fit` or `apart`, whose loops are known."""
-    numbers = json.loads(gzip.decompress(FILE.read_bytes()))[CPUS[isa]][part]
+    isa = BUILDS[build]
+    cpu = CPUS[isa] if build == isa.value else build
+    numbers = json.loads(gzip.decompress(FILE.read_bytes()))[cpu][part]
     pairs = zip(calls(part), numbers, strict=True)
-    return [row for measured, number in pairs if number is not None and (row := _row(measured, number, isa))]
+    return [row for measured, number in pairs if number is not None and (row := _row(measured, number, isa, cpu))]
 
 
-def _row(measured: MeasuredCall, number: int, isa: Isa) -> FloatRow | None:
-    call, target = measured.call, parse_target(CPUS[isa], RELEASE)
+def _row(measured: MeasuredCall, number: int, isa: Isa, cpu: str) -> FloatRow | None:
+    call, target = measured.call, parse_target(cpu, RELEASE)
     taken = route(call, target)
     data = f".{measured.data}" if measured.data and data_decide(call, isa) else ""
     counts = float_counts(call, isa, taken, data)
@@ -103,12 +106,12 @@ def float_errors(rows: Iterable[FloatRow], table: Mapping[str, float]) -> dict[s
     return dict(sorted(errors.items()))
 
 
-def float_costs(isa: Isa) -> dict[str, Any]:
+def float_costs(build: str) -> dict[str, Any]:
     """The part of a file: rows fitted, errors of the rows held apart, what has a range, instructions."""
-    rows = float_rows(isa, "fit")
+    rows = float_rows(build, "fit")
     table = fit_float(rows)
     told, within = {}, {}
-    for kernel, pairs in float_errors(float_rows(isa, "apart"), table).items():
+    for kernel, pairs in float_errors(float_rows(build, "apart"), table).items():
         error = [value for value, _ in pairs]
         p95 = float(np.percentile(error, 95))
         told[kernel] = {
@@ -125,9 +128,9 @@ def float_costs(isa: Isa) -> dict[str, Any]:
 def main(argv: list[str]) -> int:
     """Write the parts, or say which are stale."""
     stale = []
-    for isa in ISAS:
-        file = FOLDER / f"{RELEASE}-{isa.value}.json"
-        data, fresh = json.loads(file.read_text(encoding="utf-8")), float_costs(isa)
+    for build in BUILDS:
+        file = FOLDER / f"{RELEASE}-{build}.json"
+        data, fresh = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}, float_costs(build)
         if "--check" in argv:
             stale += [file.name] * differs(data.get("float", {}), fresh)
         else:

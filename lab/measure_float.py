@@ -47,8 +47,8 @@ class Board(NamedTuple):
 _HALF = ("-mfloat-abi=hard", "-mfp16-format=ieee")
 BOARDS = {
     "cortex-m4": Board("mps2-an386", ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", *_HALF), 0, 0x21000000),
-    "cortex-m7": Board("mps2-an500", ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", *_HALF), 0, 0x21000000),
-    "cortex-m33": Board("mps2-an505", ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", *_HALF), 0x10000000, 0x38000000),
+    "cortex-m7": Board("mps2-an500", ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", *_HALF), 0, 0x60000000),
+    "cortex-m33": Board("mps2-an505", ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", *_HALF), 0x10000000, 0x80000000),
     "cortex-m55": Board("mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 0, 0x70000000),
 }
 DATA = {"": 0, "near": 1, "below": 2, "above": 3}

@@ -103,7 +103,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         _share(model, groups[Verdict.REFUSED]),
         _share(model, groups[Verdict.UNDECIDED]),
         costs.instructions,
-        measured_build(target),
+        measured_build(target, floats=any(record.call and record.call.floating for record in run)),
         costs.unknown,
         constants,
         scratch,

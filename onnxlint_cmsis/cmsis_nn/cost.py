@@ -205,7 +205,7 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
 
     A call stands for many where its channel counts are arrays of int64 of one length; no count may then be above 2^63.
     """
-    table = table_for(target, taken.effective)
+    table = table_for(target, taken.effective, floats=call.floating is not None)
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)

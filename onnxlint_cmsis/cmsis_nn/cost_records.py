@@ -22,8 +22,12 @@ CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
 """CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
 of Cortex-M3's instruction set; nothing was measured on them."""
 
+FLOAT_CPUS = {"cortex-m7": "cortex-m7", "cortex-m33": "cortex-m33", "cortex-m35p": "cortex-m33"}
+"""CPUs whose functions for f32 and f16 were compiled and measured by themselves, or that run the code of one that was:
+on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on Cortex-M4."""
+
 FOLDER = Path(__file__).parent / "instructions"
-"""One file `<release>-<isa>.json` for each measured build."""
+"""One file `<release>-<isa>.json` for each measured build, and `<release>-<cpu>.json` for one of FLOAT_CPUS."""
 
 
 @cache
@@ -38,10 +42,15 @@ def table_of(release: str, isa: Isa) -> dict[str, float] | None:
 
 
 @cache
-def _spreads(release: str, isa: Isa) -> dict[str, float]:
-    path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
-    spreads: dict[str, float] = json.loads(path.read_text(encoding="utf-8")).get("float", {}).get("within", {})
-    return spreads
+def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
+    """Functions for f32 and f16 of an instruction set or a CPU: `instructions`, and `within` of those with a range."""
+    path = FOLDER / f"{measured_on(release)}-{build}.json"
+    read: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")).get("float", {})
+    return read
+
+
+def _float_build(target: Target) -> str:
+    return FLOAT_CPUS[target.cpu] if target.isa is Isa.DSP and target.cpu in FLOAT_CPUS else target.isa.value
 
 
 def spread_of(call: KernelCall, target: Target, taken: Route) -> float:
@@ -49,10 +58,12 @@ def spread_of(call: KernelCall, target: Target, taken: Route) -> float:
 
     Functions for f32 and f16 whose shapes held apart were off by more than the limits of lab/fit_float.py.
     """
-    return _spreads(target.release, target.isa).get(taken.kernel, 0.0) if call.floating is not None else 0.0
+    if call.floating is None:
+        return 0.0
+    return _floats(target.release, _float_build(target)).get("within", {}).get(taken.kernel, 0.0)
 
 
-def table_for(target: Target, kernel: str) -> dict[str, float] | None:
+def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
     """Instructions by piece for a kernel of a build; None also where another compiler makes other code of it.
 
     Without a version gcc is taken for the measured one. A version that is known to have MVE code where the measured
@@ -61,13 +72,20 @@ def table_for(target: Target, kernel: str) -> dict[str, float] | None:
     scalar_when_measured = kernel in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target)
     if target.compiler != COMPILER or (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False):
         return None
-    return table_of(target.release, target.isa)
+    build = _float_build(target)
+    own = floats and build != target.isa.value
+    return _floats(target.release, build).get("instructions") if own else table_of(target.release, target.isa)
 
 
-def measured_build(target: Target) -> str:
-    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's."""
-    release = measured_on(target.release)
-    return CPUS[target.isa] if release == target.release else f"{CPUS[target.isa]} with CMSIS-NN {release}"
+def measured_build(target: Target, *, floats: bool = False) -> str:
+    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's.
+
+    With `floats`, those of functions for f32 and f16.
+    """
+    release, cpu = measured_on(target.release), CPUS[target.isa]
+    if floats and target.isa is Isa.DSP:
+        cpu = FLOAT_CPUS.get(target.cpu, cpu)
+    return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
 
 
 # Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.
@@ -85,7 +103,7 @@ ENDS = ("least", "most")
 
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
     """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
-    table = table_for(target, taken.effective)
+    table = table_for(target, taken.effective, floats=call.floating is not None)
     if call.floating is not None:
         return _float_range(call, target, taken, table or {})
     ends = ends_of(call, target.isa, taken)

@@ -11,9 +11,16 @@ import pytest
 
 import fit_float
 from measure_float import calls
-from onnxlint_cmsis.cmsis_nn.library import cost, cost_of_route, instructions_range, predicted, route
+from onnxlint_cmsis.cmsis_nn.library import (
+    cost,
+    cost_of_route,
+    instructions_range,
+    measured_build,
+    predicted,
+    route,
+)
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, Isa, KernelCall, Pair
+from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, KernelCall, Pair
 from support.float_vectors import VECTORS, call_of, rows, target_of
 
 CLOCK = 7
@@ -27,15 +34,15 @@ CONV = KernelCall(
 )
 
 
-def published(isa: Isa) -> dict[str, Any]:
-    parts: dict[str, Any] = json.loads((fit_float.FOLDER / f"main-{isa.value}.json").read_text())["float"]
+def published(build: str) -> dict[str, Any]:
+    parts: dict[str, Any] = json.loads((fit_float.FOLDER / f"main-{build}.json").read_text())["float"]
     return parts
 
 
-@pytest.mark.parametrize("isa", fit_float.ISAS)
-def test_functions_without_a_range_are_predicted_to_their_limit(isa: Isa) -> None:
-    part = published(isa)
-    limits = {row.kernel: row.limit for row in fit_float.float_rows(isa, "apart")[::3]}
+@pytest.mark.parametrize("build", fit_float.BUILDS)
+def test_functions_without_a_range_are_predicted_to_their_limit(build: str) -> None:
+    part = published(build)
+    limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")[::3]}
     assert len(limits) >= 40
     for kernel, error in part["apart_error_percent"].items():
         if kernel in limits:
@@ -43,10 +50,10 @@ def test_functions_without_a_range_are_predicted_to_their_limit(isa: Isa) -> Non
             assert error["max"] <= 100 * part["within"].get(kernel, 1), kernel
 
 
-@pytest.mark.parametrize("isa", fit_float.ISAS)
-def test_some_shapes_held_apart_are_predicted_as_published(isa: Isa) -> None:
-    errors = fit_float.float_errors(fit_float.float_rows(isa, "apart"), published(isa)["instructions"])
-    told = published(isa)["apart_error_percent"]
+@pytest.mark.parametrize("build", fit_float.BUILDS)
+def test_some_shapes_held_apart_are_predicted_as_published(build: str) -> None:
+    errors = fit_float.float_errors(fit_float.float_rows(build, "apart"), published(build)["instructions"])
+    told = published(build)["apart_error_percent"]
     assert {kernel: len(pairs) for kernel, pairs in errors.items()} == {
         kernel: error["rows"] for kernel, error in told.items()
     }
@@ -78,6 +85,15 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
             assert np.percentile(values, 95) <= limit, (function, cpu, len(values), max(values))
 
 
+@pytest.mark.parametrize("cpu", ["cortex-m7", "cortex-m33", "cortex-m35p"])
+def test_a_cpu_that_was_measured_by_itself_has_its_own_numbers(cpu: str) -> None:
+    numbers = [cost(CONV, parse_target(name, "main")) for name in (cpu, "cortex-m4")]
+    assert None not in numbers
+    assert numbers[0] != numbers[1]
+    assert measured_build(parse_target(cpu, "main"), floats=True) == fit_float.FLOAT_CPUS[cpu]
+    assert measured_build(parse_target(cpu, "main")) == "cortex-m4"
+
+
 def test_a_call_without_measurements_has_no_cost() -> None:
     assert cost(CONV, parse_target("cortex-m4", "main"))
     assert cost(CONV, parse_target("cortex-m3", "main")) is None  # numbers of software have their own cost
@@ -103,7 +119,7 @@ def test_a_function_that_is_off_by_more_has_its_largest_error_as_range() -> None
     for measured in calls("apart")[:3000:7]:
         target = parse_target("cortex-m55", "main")
         taken = route(measured.call, target)
-        spread = published(Isa.MVE)["within"].get(taken.kernel)
+        spread = published("mve")["within"].get(taken.kernel)
         if spread:
             least, most = instructions_range(measured.call, target, taken) or (0, 0)
             assert least == pytest.approx(most * (1 - spread) / (1 + spread), rel=0.02)

@@ -43,7 +43,7 @@ def test_every_published_error_is_small() -> None:
     errors = [
         (file.stem, kernel, error)
         for file in FOLDER.glob("*.json")
-        for kernel, error in json.loads(file.read_text())["later"]["apart_error_percent"].items()
+        for kernel, error in json.loads(file.read_text()).get("later", {}).get("apart_error_percent", {}).items()
     ]
     assert len(errors) > 150
     for name, kernel, error in errors:
