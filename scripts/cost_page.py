@@ -51,7 +51,7 @@ Functions for f32 and f16 (main) were counted on 9,060 shapes and held against 9
 C takes 5 instructions in place of 6 for a product on Cortex-M4). 95 of 100 shapes of each function are within 2 %
 (convolution, depthwise, fully connected, matrix product) or 5 % (others), single shapes within 10 % (layers with
 weights) and 21 % (others); functions beyond have a range. On stranger shapes of 1,000 instructions and more the 95 are
-within 2 % (convolution), 4 % (depthwise; single ones dilated along one axis 23 %), 1.5 % (dense layers, matrix
+within 2 % (convolution), 4 % (depthwise), 1.5 % (dense layers, matrix
 products) and 5.3 % (others; pads on Cortex-M55 8 %).
 
 ## Where is it a range?

@@ -104,6 +104,16 @@ def test_a_call_without_measurements_has_no_cost() -> None:
     assert cost(recurrent, parse_target("cortex-m4", "main")) is None
 
 
+@pytest.mark.parametrize(("dilation", "known"), [(2, False), (1, True)])
+def test_windows_that_step_over_all_of_the_input_have_no_cost(dilation: int, known: bool) -> None:
+    """Two taps on rows -1 and 1 of an input with one row."""
+    call = KernelCall(
+        "depthwise_f16", Dims(1, 1, 9, 4), Dims(1, 2, 1, 4), Dims(1, 1, 9, 4), padding=Pair(1, 0),
+        dilation=Pair(dilation, dilation), ch_mult=1, floating=FloatCall(),
+    )  # fmt: skip
+    assert (cost(call, parse_target("cortex-m4", "main")) is not None) == known
+
+
 def test_data_decide_what_a_softmax_takes_where_it_skips_exponentials() -> None:
     call = KernelCall("softmax_f32", Dims(4, 1, 1, 50), Dims(1, 1, 1, 1), Dims(4, 1, 1, 50), floating=FloatCall())
     scalar, vectors = parse_target("cortex-m4", "main"), parse_target("cortex-m55", "main")

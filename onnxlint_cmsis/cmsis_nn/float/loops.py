@@ -554,9 +554,29 @@ def _measured(call: KernelCall, size: LoopSizes) -> bool:
         return plane and size.pad_h == size.pad_w == 0
     if call.function not in (Function.CONVOLVE, Function.DEPTHWISE):
         return True
-    first = size.pad_h <= (size.filter_h - 1) * size.dilation_h and size.pad_w <= (size.filter_w - 1) * size.dilation_w
-    below, beside = (size.out_h - 1) * size.stride_h - size.pad_h, (size.out_w - 1) * size.stride_w - size.pad_w
-    return first and below < size.in_h and beside < size.in_w
+    return _touching(size.in_h, size.out_h, (size.filter_h, size.stride_h, size.pad_h, size.dilation_h)) and _touching(
+        size.in_w, size.out_w, (size.filter_w, size.stride_w, size.pad_w, size.dilation_w)
+    )
+
+
+MOST_WINDOWS = 1 << 12
+"""Windows that begin in the padding of an axis and are looked at."""
+
+
+def _touching(size: int, windows: int, window: tuple[int, int, int, int]) -> bool:
+    """Whether each window along an axis has a tap on the input: dilated ones can step over all of it.
+
+    `window` has the taps, the stride, the padding in front and the dilation.
+    """
+    taps, stride, pad, dilation = window
+    early = min(windows, -(-pad // stride))
+    if early > MOST_WINDOWS or (windows - 1) * stride - pad >= size:
+        return False
+    starts = [index * stride - pad for index in range(early)]
+    before = [-(start // dilation) for start in starts]
+    return all(
+        skipped < taps and start + skipped * dilation < size for start, skipped in zip(starts, before, strict=True)
+    )
 
 
 def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Counts | None:
