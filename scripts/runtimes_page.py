@@ -65,10 +65,12 @@ range of instructions, `aten::add` and the like no predicted cost. Delegates are
 operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans; the method
 allocator comes on top.
 
-Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]` and `CNN402[plan]` tell
-which one, and what happens on another core. Programs of 1.3 and older allocate scratch when they run. Operators are
-those of 1.0 to 1.5.1 (`--runtime executorch@1.2.0` judges for the CMSIS-NN of 1.2.0), and what kernels refuse is that
-of cff6f4dd. No run of ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
+Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]`, `CNN402[plan]` and
+`CNN402[overrun]` tell which one, and what happens on another core. The last overwrites other memory, so that the worst
+is not the numbers, though its verdict is WRONG RESULTS as well. Programs of 1.3 and older allocate scratch when they
+run. Operators are those of 1.0 to 1.5.1 (`--runtime executorch@1.2.0` judges for the CMSIS-NN of 1.2.0), and what
+kernels refuse is that of cff6f4dd. The C++ of 1.5.1 and CMSIS-NN 8.0.0 were not to be had: cff6f4dd and `main` are
+judged in their place. No run of ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
 
 No program is fixed: change the model, and export it again for the core, since 1.3 with
 `CortexMPassManager(program, target_config=CortexMTargetConfig(CortexM.M4)).transform()`. Of a `.bpte` file the program

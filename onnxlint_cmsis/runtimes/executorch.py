@@ -432,8 +432,8 @@ COLUMNS = 4
 """Results of one pass of the kernels for MVE, each with its inputs in scratch."""
 
 
-PLANS = ("plan", "short-plan")
-"""Causes of findings about a plan: what comes of it, and where that is not known."""
+PLANS = ("plan", "overrun", "short-plan")
+"""Causes of findings about a plan: what comes of it, where other memory is overwritten, and where that is not known."""
 
 
 class Plan(NamedTuple):
@@ -455,7 +455,10 @@ class Plan(NamedTuple):
     @property
     def cause(self) -> str:
         """Cause of the finding."""
-        return PLANS[self.verdict is RuntimeVerdict.UNDECIDED]
+        if self.verdict is RuntimeVerdict.UNDECIDED:
+            return "short-plan"
+        writes = self.behind > 0 or self.low[1] > self.low[0]
+        return "overrun" if self.verdict is RuntimeVerdict.WRONG and writes else "plan"
 
 
 def planned(call: ProgramCall) -> tuple[int, ...]:

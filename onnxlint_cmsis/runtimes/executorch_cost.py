@@ -80,8 +80,6 @@ SINCE = {
     f"{BACKEND}quantized_activation": "1.4.0",
 }
 """Operators and the first release whose source is that of cff6f4dd (git diff); that of 1.5.1 was not read."""
-UNREAD = EXECUTORCH_RELEASES["1.5.1"]
-"""The first revision whose kernels were not read."""
 WIDTHS = {("table", Isa.DSP): 4, ("table", Isa.MVE): 16, ("int8", Isa.MVE): 16, ("int16", Isa.MVE): 8}
 """Elements that a loop takes at once, by what it reads or makes (backends/cortex_m/ops, of the same names)."""
 COPIED = ("int8", "int16", "int32", "float32")
@@ -96,7 +94,7 @@ def own_range(
     None for an operator, a revision, a compiler, a CPU or types that were not measured, and for sizes that are decided
     when it runs.
     """
-    if op not in SINCE or not EXECUTORCH_RELEASES[SINCE[op]].since <= runtime.since < UNREAD.since:
+    if op not in SINCE or runtime.unread or runtime.since < EXECUTORCH_RELEASES[SINCE[op]].since:
         return None
     if target.compiler != COMPILER or target.cpu in WITHOUT_LONG_PRODUCTS or source.dynamic or result.dynamic:
         return None

@@ -52,6 +52,8 @@ class Runtime(NamedTuple):
     """Entry points with the kernels of an older release, and that release."""
     ran: bool = True
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
+    unread: bool = False
+    """Whether its kernels and its CMSIS-NN were not read: those of the revision that was read answer for them."""
     reads_tflite: bool = True
     """Whether what it makes of a `.tflite` file was reviewed."""
     brings: bool = True
@@ -102,7 +104,7 @@ TVM = Runtime(
 )
 """The parent of f717c565, which removed the CMSIS-NN partitioner; TVM 0.18.0 is the last release that has it."""
 EXECUTORCH_RELEASES = {
-    "1.5.1": EXECUTORCH._replace(commit="3b606839", since="2026-09-18", cmsis_nn="8.0.0", older=()),
+    "1.5.1": EXECUTORCH._replace(commit="3b606839", since="2026-09-18", cmsis_nn="8.0.0", older=(), unread=True),
     "1.4.1": EXECUTORCH._replace(commit="e4d02f41", since="2026-08-14"),
     "1.4.0": EXECUTORCH._replace(commit="3dd7ccd1", since="2026-08-06"),
     "1.3.1": EXECUTORCH._replace(commit="e2f18eb2", since="2026-05-28", cmsis_nn="d933672e"),
@@ -187,6 +189,10 @@ def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str 
     if form and own and own.name != form.name:
         between = f" What the converter writes decides{which}: lint the {own.suffix} file to be certain."
     how = "" if runtime.ran else f" {runtime.title}'s source was read, not run: findings say what it may do."
+    if runtime.unread:
+        which = "Its kernels and that CMSIS-NN" if runtime.brings else "Its kernels"
+        read = f"{EXECUTORCH.commit}{f' and {runtime.release}' if runtime.brings else ''}"
+        how = f" {which} were not read: those of {read} are judged in their place, and findings say what may happen."
     judged = f"Judged for {runtime.title} {runtime.commit[:8]} (since {runtime.since}) with {library}.{how}{between}"
     if not runtime.asked or own is None:
         return (judged,)

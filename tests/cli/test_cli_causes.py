@@ -14,6 +14,7 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.settings import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
+from onnxlint_cmsis.runtimes.executorch import PLANS
 from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS
 from support.models import text
@@ -186,6 +187,6 @@ def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
         for cause in rule.causes:
             sources = known.get((rule.code, cause.key))
             if sources is None or cause.key == "not-reviewed":
-                assert cause.key in {"unpredictable", "operator-version", "plan", "short-plan", "not-reviewed"}
+                assert cause.key in {"unpredictable", "operator-version", *PLANS, "not-reviewed"}
             else:
                 assert any(source.startswith(cause.source) for source in sources), (rule.code, cause.key, sources)

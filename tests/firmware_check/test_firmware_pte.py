@@ -227,7 +227,7 @@ def test_calls_equal_the_reference_bit_for_bit_and_show_what_a_plan_does(tmp_pat
     assert all(check["agrees"] for check in report["checks"])
     assert [check["verdict"] == "agrees" for check in report["checks"]] == [False, True]
     ((defect,),) = [layer["defects"] for layer in on_mve["layers"]]
-    assert defect["code"] == "CNN402[plan]"
+    assert defect["code"] == "CNN402[overrun]"
     told(defect["text"])
     (layer,) = on_dsp["layers"]
     assert (layer["differences"]["count"], layer["observed"]["scratch"]) == (0, [128, 0])

@@ -310,7 +310,8 @@ def test_the_line_to_export_again_names_what_an_exporter_knows(target: str, conf
 def test_the_rule_tells_each_core_what_happens(told: Told) -> None:
     report = api.lint(depthwise(1, 64, 128).data(), targets=["cortex-m55", "cortex-m4"])
     (finding,) = [finding for finding in report.findings if finding.code == "CNN402"]
-    assert finding.cause == "plan"
+    assert finding.cause == "overrun"
+    assert [verdict.codes for verdict in report.verdicts] == [("CNN402[overrun]",), ()]
     assert [target.split(", ") for target in finding.targets] == [["cortex-m55", "CMSIS-NN main", "gcc"]]
     told(finding.text)
     told(finding.text)
@@ -384,6 +385,13 @@ def test_a_program_is_judged_for_executorch(told: Told) -> None:
     notes = " ".join(report.notes)
     assert "Judged for ExecuTorch" in notes
     told(notes)
+
+
+def test_a_release_that_was_not_read_says_what_is_judged_in_its_place(told: Told) -> None:
+    for release in ("", "main"):
+        settings = {"release": release} if release else {}
+        report = api.lint(depthwise(3, 64, None).data(), targets=["cortex-m4"], runtime="executorch@1.5.1", **settings)
+        told(" ".join(report.notes))
 
 
 def test_a_release_is_asked_for_by_its_number() -> None:

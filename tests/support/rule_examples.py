@@ -54,6 +54,13 @@ def _planned_dense_layer() -> bytes:
     return _finished(program, source, program.linear(source, 4, 2, sums=[4 * 128 + 7, 4 * 128 - 7]))
 
 
+def _planned_depthwise_layer() -> bytes:
+    program = PteWriter()
+    sizes = (1, 64, 25, 5)
+    source = program.image(*sizes)
+    return _finished(program, source, program.depthwise(source, sizes, sizes, 1, 128))
+
+
 def _planned_convolution() -> bytes:
     program = PteWriter()
     source, weights = program.image(1, 4, 1, 8), program.constant([[[[1] * 4] * 3]] * 4)
@@ -86,6 +93,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 2": lambda: _max_pool(2),
     "one average pool, planned for MVE": _planned_average_pool,
     "one dense layer, planned for MVE": _planned_dense_layer,
+    "one depthwise layer of 1x1x64, planned for DSP": _planned_depthwise_layer,
     "one convolution over a row, planned for MVE": _planned_convolution,
     "a program that hands all to the delegate EthosUBackend": _delegated,
 }

@@ -148,13 +148,21 @@ CAUSES = (
     ),
     RuleCause(
         "plan",
-        "A program is planned for another core. A dense layer loses its bias, which lies in sums that MVE alone reads, "
-        "or a kernel writes behind its scratch. Builds with CORTEX_M_ENABLE_RUNTIME_CHECKS return an error where the "
-        "size of scratch differs at all.",
+        "A program is planned for another core: a dense layer loses its bias, which lies in sums that MVE alone reads.",
         "Export the program again with the target_config of this core.",
         "backends/cortex_m/passes/aten_to_cortex_m_pass.py:396-425",
         Example(None, "--target cortex-m4", name="model.pte", shown="one dense layer, planned for MVE"),
         Example(None, "--target cortex-m55", name="model.pte", shown="one dense layer, planned for MVE"),
+    ),
+    RuleCause(
+        "overrun",
+        "A program is planned for another core: a kernel writes behind its scratch, or near address 0 where it has "
+        "none. Other memory is overwritten, so that results are not all that can be wrong. Builds with "
+        "CORTEX_M_ENABLE_RUNTIME_CHECKS return an error where the size of scratch differs at all.",
+        "Export the program again with the target_config of this core.",
+        "backends/cortex_m/CMakeLists.txt:33",
+        Example(None, "--target cortex-m55", name="model.pte", shown="one depthwise layer of 1x1x64, planned for DSP"),
+        Example(None, "--target cortex-m4", name="model.pte", shown="one depthwise layer of 1x1x64, planned for DSP"),
     ),
     RuleCause(
         "short-plan",
