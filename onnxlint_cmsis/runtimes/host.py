@@ -243,11 +243,15 @@ def _sums(layer: HostLayer) -> tuple[Array, Array] | None:
     bias = layer.read(layer.node.inputs[at]) if layer.node.has(at) else np.int64(0)
     if weights is None or weights.ndim < 2 or bias is None or layer.data.kind != "int8":
         return None
+    if weights.dtype.kind != "i" or bias.dtype.kind != "i":
+        return None
     axis = weights.ndim - 1 if layer.node.op_type == "DEPTHWISE_CONV_2D" else 0
     lanes = np.moveaxis(weights.astype(np.int64) - layer.steps(1).zero, axis, 0).reshape(weights.shape[axis], -1)
     ends = [lanes * (end - layer.data.zero) for end in layer.data.ends]
+    if bias.shape not in ((), (len(lanes),)) or len(layer.factors) not in (1, len(lanes)):
+        return None
     low, high = (pick(*ends).sum(axis=1) + bias for pick in (np.minimum, np.maximum))
-    fits = len(layer.factors) in (1, len(lanes)) and low.shape == (len(lanes),) and max(layer.factors) < LARGEST_FACTOR
+    fits = max(layer.factors) < LARGEST_FACTOR
     return (low, high) if fits and low.min(initial=0) >= -(2**31) and high.max(initial=0) < 2**31 else None
 
 
@@ -392,8 +396,8 @@ def _added_wide(layer: HostLayer) -> Bound:
 
 def _added_in_vectors(layer: HostLayer) -> Bound:
     """The same, and vectors where both operands have one shape (add.cc, sub.cc)."""
-    first, other = (layer.graph.shape(name) for name in layer.node.inputs[:2])
-    return ONE if first == other or None in (first, other) else _added_wide(layer)
+    shapes = {layer.graph.shape(name) for name in layer.node.inputs[:2]}
+    return ONE if len(shapes) < 2 or None in shapes else _added_wide(layer)
 
 
 def _curve_wide(most: Mapping[int, int]) -> Rule:

@@ -114,6 +114,18 @@ def test_channels_whose_sums_are_all_clamped_are_equal(tmp_path: Path) -> None:
         assert not any(agreement.untold for agreement in agreements(file))
 
 
+@pytest.mark.parametrize("biases", [np.zeros(5, np.int32), np.zeros((2, 1), np.int32), np.zeros(2, np.float32)])
+def test_biases_that_do_not_fit_a_damaged_layer_are_no_error(tmp_path: Path, biases: np.ndarray) -> None:
+    chain = Chain(0)
+    source, result = chain.activation([1, 8], 0.1, 0), chain.activation([1, 2], 0.05, 0)
+    weights, bias = chain.constant(np.full((2, 8), 3, np.int8), [0.02]), chain.constant(biases, [0.002])
+    chain.add("FULLY_CONNECTED", [source, weights, bias], result, ("FullyConnectedOptions", {}))
+    file = tmp_path / "dense.tflite"
+    file.write_bytes(chain.converted(source, result))
+    (told,) = analysed(file).against_hosts[0].layers
+    assert told.bound.steps == 1
+
+
 def test_a_relu6_to_another_scale_is_wrong_on_the_device(tmp_path: Path, told: Told) -> None:
     layer = random_layer("RELU6 to another scale", 0, wide=False)
     file = tmp_path / "relu6.tflite"
