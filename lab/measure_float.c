@@ -64,6 +64,8 @@ __attribute__((noinline, used)) void mark(void)
         const cmsis_nn_bmm_params_##T product = {                                                                      \
             .adj_x = r->adj_x, .adj_y = r->adj_y, .activation = clamp, .rhs_format = r->packed};                       \
         const cmsis_nn_pool_params_##T pool = {.stride = stride, .padding = pad, .activation = clamp};                 \
+        const cmsis_nn_transpose_params_##T turn = {                                                                   \
+            r->ch_mult, {r->filter[0], r->filter[1], r->filter[2], r->filter[3]}, ARM_NN_LAYOUT_NHWC};                 \
         const cmsis_nn_dims behind = out;                                                                              \
         const int numbers = in.n * in.h * in.w * in.c;                                                                 \
         mark();                                                                                                        \
@@ -88,6 +90,7 @@ __attribute__((noinline, used)) void mark(void)
         case 12: arm_maximum_##T(&ctx, x, &in, w, &filter, y, &out); break;                                            \
         case 13: arm_minimum_##T(&ctx, x, &in, w, &filter, y, &out); break;                                            \
         case 14: arm_pad_##T(x, y, (NUMBER)0, &in, &filter, &behind); break;                                           \
+        case 15: arm_transpose_##T(&ctx, &turn, &in, x, &out, y); break;                                               \
         }                                                                                                              \
         mark();                                                                                                        \
     }

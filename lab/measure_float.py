@@ -1,8 +1,9 @@
 """Counts the instructions of functions for f32 and f16 under QEMU, for lab/fit_float.py.
 
-`python lab/measure_float.py CMSIS_NN CPU...` builds the library as CMSIS-NN's vectors were (gcc 12.2, -O3 -std=c99) and
-calls it for the shapes that `calls` draws. A plugin of QEMU counts each instruction outside of the caller. Whoever
-changes what is drawn measures all CPUs again. gcc 12.2 does not link code for MVE: two macros are typed by an include.
+`python lab/measure_float.py CMSIS_NN CPU...` builds the library as CMSIS-NN's vectors were (gcc 12.2, -O3 -std=c99 and
+SECTIONS) and calls it for the shapes that `calls` draws. A plugin of QEMU counts each instruction outside of the
+caller. Whoever changes what is drawn measures all CPUs again. gcc 12.2 does not link code for MVE: two macros are typed
+by an include.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ DATA = {"": 0, "near": 1, "below": 2, "above": 3}
 FUNCTIONS = (
     "convolve", "depthwise", "transpose_conv", "fully_connected", "batch_matmul", "max_pool", "avgpool",
     "elementwise_add", "elementwise_mul", "softmax", "activation", "batch_norm", "maximum", "minimum", "pad",
+    "transpose",
 )  # fmt: skip
 """Entry points by the number that measure_float.c gives them."""
 NO_DIMS = Dims(1, 1, 1, 1)
@@ -133,6 +135,27 @@ class Draw:
             floating=FloatCall(window.packed, window.scratch, clamped=self.pick([True, False])),
         )  # fmt: skip
 
+    def uneven(self, entry: str, multiplier: int, inputs: int, scratch: int = AS_ASKED, square: int = 0) -> KernelCall:
+        """A layer with windows whose axes differ in stride, dilation and padding, in front and behind.
+
+        `square`: taps of both axes, without dilation; 0 for any.
+        """
+        axes = []
+        for _ in range(2):
+            taps, stride = square or self.size(1, 5), self.pick([1, 1, 2, 3])
+            dilation = 1 if square else self.pick([1, 1, 2, 3])
+            reach = (taps - 1) * dilation + 1
+            size, pad, behind = self.size(1, 10), self.size(0, taps - 1), self.pick([0, self.size(0, reach - 1)])
+            axes.append((size, taps, max(1, (size + pad + behind - reach) // stride + 1), stride, pad, dilation))
+        (in_h, in_w), (high, wide), (out_h, out_w), strides, pads, dilations = zip(*axes, strict=True)
+        outputs, images = inputs * multiplier or self.channels(24), self.pick([1, 1, 2])
+        filters = Dims(1, high, wide, outputs) if multiplier else Dims(outputs, high, wide, inputs)
+        return KernelCall(
+            f"{entry}_{self.kind}", Dims(images, in_h, in_w, inputs), filters, Dims(images, out_h, out_w, outputs),
+            Pair(*strides), Pair(*pads), dilation=Pair(*dilations), ch_mult=multiplier, bias=self.pick([True, False]),
+            floating=FloatCall(scratch=scratch, clamped=self.pick([True, False])),
+        )  # fmt: skip
+
     def transposed(self) -> KernelCall:
         """A transposed convolution."""
         taps, sizes = (self.size(1, 4), self.size(1, 4)), (self.size(1, 6), self.size(1, 6))
@@ -171,13 +194,13 @@ class Draw:
             floating=FloatCall(packed, clamped=self.pick([True, False]), adj_x=x, adj_y=y),
         )  # fmt: skip
 
-    def pool(self, entry: str) -> KernelCall:
-        """A pool with windows of a plane."""
-        call = self.window(entry, Window((self.size(1, 4), self.size(1, 4)), pad=0))
+    def pool(self, entry: str, pad: int = -1) -> KernelCall:
+        """A pool with windows of a plane; -1 draws a padding."""
+        call = self.window(entry, Window((self.size(1, 4), self.size(1, 4)), pad=pad))
         channels = call.input_dims.c
         return call._replace(
             filter_dims=call.filter_dims._replace(n=1, c=1), output_dims=call.output_dims._replace(c=channels),
-            padding=Pair(0, 0), bias=False,
+            bias=False,
         )  # fmt: skip
 
     def row_pool(self) -> KernelCall:
@@ -186,12 +209,12 @@ class Draw:
         return KernelCall(
             f"max_pool_{self.kind}", Dims(images, 1, width * taps, channels), Dims(1, 1, taps, 1),
             Dims(images, 1, width, channels), Pair(1, taps), bias=False,
-            floating=FloatCall(clamped=taps == 2 and self.pick([True, False, False])),
+            floating=FloatCall(clamped=self.pick([True, False, False])),
         )  # fmt: skip
 
     def flat(self, entry: str, most: int = 3000, activation: int = 0) -> KernelCall:
         """A function of so many numbers."""
-        numbers = Dims(1, 1, 1, self.pick([self.size(1, 64), self.size(64, most)]))
+        numbers = Dims(1, 1, 1, self.pick([self.size(1, 9), self.size(1, 64), self.size(64, most)]))
         clamped = activation == 0 and self.pick([True, False])
         return KernelCall(
             f"{entry}_{self.kind}", numbers, numbers, numbers, bias=False,
@@ -229,6 +252,20 @@ class Draw:
         result = Dims(*((own or 0) + (before or 0) + (after or 0) for own, before, after in sums))
         return KernelCall(f"pad_{self.kind}", image, NO_DIMS, result, pad_front=front, bias=False, floating=FloatCall())
 
+    def turned(self) -> KernelCall:
+        """A transposition of one to four axes."""
+        order = list(range(self.pick([1, 2, 2, 3, 3, 4, 4, 4])))
+        self.chance.shuffle(order)
+        order = self.pick([order, order, [*order[:-2], *order[-2:][::-1]]])
+        most = {1: 300, 2: 30, 3: 12, 4: 8}[len(order)]
+        sizes = [self.pick([1, self.size(1, most), self.size(2, most)]) for _ in order]
+        rest = [1] * (4 - len(order))
+        result = Dims(*(sizes[axis] for axis in order), *rest)
+        return KernelCall(
+            f"transpose_{self.kind}", Dims(*sizes, *rest), NO_DIMS, result, permutation=tuple(order), bias=False,
+            floating=FloatCall(),
+        )  # fmt: skip
+
     def calls(self) -> Iterator[MeasuredCall]:
         """All calls of a type."""
         pick, size = self.pick, self.size
@@ -249,10 +286,10 @@ class Draw:
                               inputs=self.channels(20), outputs=self.channels(20))),
             (170, lambda: conv((1, pick([2, 3, 4, 5, 6, 7, 9])), flat=True, inputs=self.channels(20),
                                outputs=self.channels(32), images=pick([1, 2]))),
-            (140, lambda: conv((1, 3), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
-                               inputs=pick([self.channels(32), 4, 16]))),
-            (160, lambda: conv((1, 5), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
-                               inputs=pick([self.channels(32), 4, 16]))),
+            (170, lambda: conv((1, 3), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
+                               inputs=pick([self.channels(32), 4, 16]), scratch=pick([AS_ASKED, AS_ASKED, 0]))),
+            (200, lambda: conv((1, 5), flat=True, stride=1, pad=0, images=1, packed=pick([True, False]),
+                               inputs=pick([self.channels(32), 4, 16]), scratch=pick([AS_ASKED, AS_ASKED, 0]))),
             (180, lambda: dw((3, 3), multiplier=1)),
             (60, lambda: dw((3, 3), multiplier=1, stride=1, pad=0)),
             (100, lambda: dw((1, 3), multiplier=1, flat=True, stride=1, pad=0, images=1)),
@@ -265,20 +302,28 @@ class Draw:
                             scratch=0)),
             (300, lambda: dw((size(1, 4), size(1, 4)), multiplier=size(1, 40), dilation=pick([1, 1, 2]), inputs=1)),
             (120, self.transposed),
+            (120, lambda: self.uneven("depthwise", 1, self.channels(24), pick([AS_ASKED, 0]))),
+            (80, lambda: self.uneven("depthwise", 1, self.channels(24), square=3)),
+            (80, lambda: self.uneven("depthwise", size(2, 4), self.channels(8), pick([AS_ASKED, 0]))),
+            (80, lambda: self.uneven("depthwise", size(1, 20), 1)),
+            (100, lambda: self.uneven("convolve", 0, self.channels(20), pick([AS_ASKED, 0]))),
             (240, self.dense),
             (130, lambda: self.product(adjoint=False)),
             (100, lambda: self.product(adjoint=True)),
+            (60, lambda: self.pool("max_pool", 0)),
+            (60, lambda: self.pool("avgpool", 0)),
             (60, lambda: self.pool("max_pool")),
             (60, lambda: self.pool("avgpool")),
             (90, self.row_pool),
-            (60, lambda: self.flat("elementwise_add")),
-            (60, lambda: self.flat("elementwise_mul")),
+            (90, lambda: self.flat("elementwise_add")),
+            (90, lambda: self.flat("elementwise_mul")),
             (60, lambda: self.softmax(300)),
             (60, lambda: KernelCall(f"batch_norm_{self.kind}", image := self.image(40), NO_DIMS, image,
                                     floating=FloatCall())),
-            (130, lambda: self.extreme("maximum")),
-            (130, lambda: self.extreme("minimum")),
+            (260, lambda: self.extreme("maximum")),
+            (260, lambda: self.extreme("minimum")),
             (60, self.pad),
+            (240, self.turned),
         )  # fmt: skip
         for times, drawn in plan:
             yield from (MeasuredCall(drawn(), "") for _ in range(times))
@@ -314,11 +359,13 @@ def _in_c(measured: MeasuredCall, cpu: str) -> str:
         filters = Dims(*call.pad_front)
         sums = zip(result, image, filters, strict=True)
         result = Dims(*((out or 0) - (own or 0) - (front or 0) for out, own, front in sums))
+    if entry == "transpose":
+        filters = Dims(*call.permutation, *range(len(call.permutation), 4))
     groups = (image, filters, result, call.stride, call.padding, call.dilation)
     numbers = [f"{{{', '.join(map(str, group))}}}" for group in groups]
     flags = (floating.packed, call.bias, floating.clamped, floating.adj_x, floating.adj_y)
     head = (FUNCTIONS.index(entry), int(call.types == "f16"), DATA[measured.data])
-    rest = (call.ch_mult, *map(int, flags), floating.activation, scratch)
+    rest = (call.ch_mult or len(call.permutation), *map(int, flags), floating.activation, scratch)
     return f"{{{', '.join(map(str, (*head, *numbers, *rest)))}}},\n"
 
 
@@ -351,6 +398,8 @@ SECTIONS {{
  stack_top = ORIGIN(RAM) + LENGTH(RAM);
 }}
 """
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+"""As CMSIS-NN's vectors were built; without them code for f16 takes up to 6 instructions less for each channel."""
 SWITCHES = ("-DARM_NN_ENABLE_F32=1", "-DARM_NN_ENABLE_F16=1")
 
 
@@ -365,7 +414,17 @@ def instructions_of(library: Path, cpu: str, measured: list[MeasuredCall], folde
     sources = [path for end in ("f32", "f16", "flt") for path in sorted(library.glob(f"Source/*/*_{end}.c"))]
     for source in sources:
         if not (folder / f"{source.stem}.o").exists():
-            _run("arm-none-eabi-gcc", "-O3", "-std=c99", *flags, "-c", source, "-o", folder / f"{source.stem}.o")
+            _run(
+                "arm-none-eabi-gcc",
+                "-O3",
+                "-std=c99",
+                *SECTIONS,
+                *flags,
+                "-c",
+                source,
+                "-o",
+                folder / f"{source.stem}.o",
+            )
     _run("gcc", "-O2", "-shared", "-fPIC", LAB / "count_instructions.c", "-o", folder / "count.so")
     for begin in range(0, len(measured), PART):
         # gas 2.40 encodes vcvtb for MVE wrongly: softmax for f16 stops with a fault

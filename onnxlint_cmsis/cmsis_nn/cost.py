@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import ceil, prod
 
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, spread_of, table_for
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, table_for
 from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
@@ -209,7 +209,7 @@ def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)
-    total, known = 0.0, counted.covered & (not spread_of(call, target, taken))
+    total, known = 0.0, counted.covered
     for name, times in counted.counts.items():
         instructions = table.get(name)
         if instructions is None:

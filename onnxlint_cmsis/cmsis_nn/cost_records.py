@@ -43,7 +43,7 @@ def table_of(release: str, isa: Isa) -> dict[str, float] | None:
 
 @cache
 def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
-    """Functions for f32 and f16 of an instruction set or a CPU: `instructions`, and `within` of those with a range."""
+    """Functions for f32 and f16 of an instruction set or a CPU: `instructions`, and errors of shapes held apart."""
     path = FOLDER / f"{measured_on(release)}-{build}.json"
     read: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")).get("float", {})
     return read
@@ -51,16 +51,6 @@ def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
 
 def _float_build(target: Target) -> str:
     return FLOAT_CPUS[target.cpu] if target.isa is Isa.DSP and target.cpu in FLOAT_CPUS else target.isa.value
-
-
-def spread_of(call: KernelCall, target: Target, taken: Route) -> float:
-    """By what share a call's number may be off where its function has no one number; 0 for others.
-
-    Functions for f32 and f16 whose shapes held apart were off by more than the limits of lab/fit_float.py.
-    """
-    if call.floating is None:
-        return 0.0
-    return _floats(target.release, _float_build(target)).get("within", {}).get(taken.kernel, 0.0)
 
 
 def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
@@ -114,17 +104,15 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
-    """Least and most of a call for f32 or f16: by its data, or by how far off its number may be."""
-    spread = spread_of(call, target, taken)
-    decided = data_decide(call, target.isa)
-    if not spread and not decided:
+    """Least and most of a call for f32 or f16 whose data decide."""
+    if not data_decide(call, target.isa):
         return None
-    kinds = [float_counts(call, target.isa, taken, data) for data in (DATA if decided else ("",))]
+    kinds = [float_counts(call, target.isa, taken, data) for data in DATA]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
     if len(known) < len(kinds):
         return None
     numbers = [sum(times * table[name] for name, times in counts.items()) for counts in known]
-    return round(min(numbers) * (1 - spread)), round(max(numbers) * (1 + spread))
+    return round(min(numbers)), round(max(numbers))
 
 
 def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:

@@ -27,7 +27,7 @@ CLOCK = 7
 """Instructions of a vector's row that read its clock."""
 SHORT = 1000
 """Instructions below which the clock of the vectors, of 40 instructions, makes more than 1 %."""
-STRANGE = {"arm_convolve": 2.0, "arm_depthwise": 4.0, "arm_fully_connected": 2.0, "arm_batch_matmul": 2.0}
+LIMITS = {"arm_convolve": 2.0, "arm_depthwise": 2.0, "arm_fully_connected": 2.0, "arm_batch_matmul": 2.0}
 """Percent: the vectors have shapes with one output, and windows that are dilated along one axis, which no fit saw."""
 CONV = KernelCall(
     "convolve_f32", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1), floating=FloatCall()
@@ -40,14 +40,11 @@ def published(build: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("build", fit_float.BUILDS)
-def test_functions_without_a_range_are_predicted_to_their_limit(build: str) -> None:
-    part = published(build)
+def test_functions_are_predicted_to_their_limit(build: str) -> None:
     limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")[::3]}
     assert len(limits) >= 40
-    for kernel, error in part["apart_error_percent"].items():
-        if kernel in limits:
-            assert (error["p95"] > limits[kernel]) == (kernel in part["within"]), (kernel, error)
-            assert error["max"] <= 100 * part["within"].get(kernel, 1), kernel
+    for kernel, error in published(build)["apart_error_percent"].items():
+        assert error["p95"] <= limits.get(kernel, 5.0), (kernel, error)
 
 
 @pytest.mark.parametrize("build", fit_float.BUILDS)
@@ -81,7 +78,7 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
     assert sum(map(len, errors.values())) > 100
     for (function, cpu), values in errors.items():
         if len(values) >= 20:
-            limit = next((limit for name, limit in STRANGE.items() if function.startswith(name)), 5.0)
+            limit = next((limit for name, limit in LIMITS.items() if function.startswith(name)), 5.0)
             assert np.percentile(values, 95) <= limit, (function, cpu, len(values), max(values))
 
 
@@ -122,20 +119,6 @@ def test_data_decide_what_a_softmax_takes_where_it_skips_exponentials() -> None:
     assert cost(call, scalar) is None
     assert instructions_range(call, vectors, route(call, vectors)) is None
     assert cost(call, vectors)
-
-
-def test_a_function_that_is_off_by_more_has_its_largest_error_as_range() -> None:
-    checked = 0
-    for measured in calls("apart")[:3000:7]:
-        target = parse_target("cortex-m55", "main")
-        taken = route(measured.call, target)
-        spread = published("mve")["within"].get(taken.kernel)
-        if spread:
-            least, most = instructions_range(measured.call, target, taken) or (0, 0)
-            assert least == pytest.approx(most * (1 - spread) / (1 + spread), rel=0.02)
-            assert cost(measured.call, target) is None
-            checked += 1
-    assert checked > 20
 
 
 def resized(call: KernelCall, inputs: Any, outputs: Any) -> KernelCall:

@@ -12,7 +12,7 @@ from math import prod
 from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, library_block, sizes_of, up
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Function, Isa, KernelCall
+from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, Function, Isa, KernelCall
 
 WIDEST = 65535
 """Largest distance of the lanes of a gather for f16 (arm_nn_math_types.h:104-108)."""
@@ -53,12 +53,19 @@ class FloatLoops:
         self.add(piece, times, enter=times * (turns > 0), turn=times * turns)
 
     def moved(self, piece: str, times: int, numbers: int) -> None:
-        """Memcpy or memset of so many numbers."""
+        """CMSIS-NN's memcpy or memset of so many numbers."""
         if self.mve:
-            self.loop(piece, times, up(numbers, self.lanes))
-            return
-        for name, count in library_block(f"{piece}_{self.kind.name}", times, numbers * self.kind.bytes).items():
+            self.elements(piece, times, numbers)
+            self.add(piece, 0, whole=times * (numbers >= self.lanes))
+        else:
+            self.blocks(piece, times, numbers)
+
+    def blocks(self, piece: str, times: int, numbers: int) -> None:
+        """Memcpy or memset of the C library, of so many numbers."""
+        size = numbers * self.kind.bytes
+        for name, count in library_block(f"{piece}_{self.kind.name}", times, size).items():
             self.counts[name] = self.counts.get(name, 0) + count
+        self.add(piece, 0, by_64=times * (size // 64))
 
     def elements(self, piece: str, times: int, numbers: int) -> None:
         """A loop over numbers, one or a register full at a time."""
@@ -71,11 +78,19 @@ class FloatLoops:
         self.add(f"{piece}.{'biased' if self.call.bias else 'unbiased'}", times)
 
     def begun(self, piece: str, times: int, numbers: int) -> None:
-        """Numbers that start as the bias, or as 0 without one; gcc makes calls of memcpy and memset of some loops."""
-        name = f"{piece}.{'biased' if self.call.bias else 'unbiased'}"
+        """Numbers that start as the bias, or as 0 without one."""
+        self.assigned(f"{piece}.{'biased' if self.call.bias else 'unbiased'}", times, numbers)
+
+    def assigned(self, name: str, times: int, numbers: int, least: int = 0) -> None:
+        """A loop that assigns; gcc makes calls of memcpy and memset of some, and with MVE vectors with a rest.
+
+        `least`: numbers from which gcc takes vectors, 0 for as many as fill one.
+        """
         self.elements(name, times, numbers)
-        if not self.mve:
-            self.moved(f"{name}.block", times, numbers)
+        self.blocks(f"{name}.block", times, numbers)
+        if self.mve:
+            many = 1 * (numbers >= (least or self.lanes))
+            self.add(name, 0, single=times * (1 - many) * numbers, rest=times * many * (numbers % self.lanes))
 
     def product(self, calls: int, rows: int, columns: int, depth: int) -> None:
         """Calls of one of the two functions that multiply matrices."""
@@ -170,7 +185,7 @@ def _conv1d(loops: FloatLoops) -> None:
     packed = loops.taken.kernel.rpartition("_")[0].endswith("packed")
     name = f"conv1d_k{taps}{'_packed' if packed else ''}"
     columns, outputs, depth = size.out_w, size.out_c, size.in_c
-    loops.add(name, 1)
+    loops.add(name, 1, no_buffer=1 * (loops.buffer == 0))
     if not loops.mve:
         every = columns * outputs
         loops.add(name, 0, column=columns, k=every * depth)
@@ -181,12 +196,14 @@ def _conv1d(loops: FloatLoops) -> None:
         tail = 1 * (some > 0)
         loops.loop(f"{name}.pairs", 1, pairs)
         loops.add(f"{name}.pairs", 0, none=pairs * (whole == 0), k=pairs * whole * depth)
+        loops.add(f"{name}.pairs", 0, whole=1 * (pairs > 0) * (whole > 0))
         loops.started(f"{name}.pairs", pairs * whole)
         if loops.kind.bytes == 2:
             loops.add(f"{name}.part", 0, k=pairs * tail * depth)
             loops.started(f"{name}.part", pairs * tail)
-        loops.add(f"{name}.odd", odd, k=odd * (whole + tail) * depth)
-        loops.started(f"{name}.odd", odd * (whole + tail))
+        for word, blocks in (("whole", whole), ("part", tail)):
+            loops.add(f"{name}.odd.{word}", odd, k=odd * blocks * depth)
+            loops.started(f"{name}.odd.{word}", odd * blocks)
     else:
         step = 2 if loops.kind.bytes == 4 else 4
         loops.add(name, 0, column=columns)
@@ -256,6 +273,8 @@ def _direct(loops: FloatLoops) -> None:
     loops.add("direct", 1, image=size.n, row=size.n * size.out_h, pixel=size.n * size.pixels)
     loops.add("direct", 0, output=outputs, filter_row=outputs * size.filter_h)
     loops.add("direct", 0, row_inside=rows, tap=rows * size.filter_w, inside=taps)
+    loops.add("direct", 0, row_before=size.n * size.out_c * plane.h.before * size.out_w)
+    loops.add("direct", 0, tap_before=size.n * size.out_c * plane.h.inside * plane.w.before)
     loops.add("direct", 0, k=taps * loops.vectors(size.in_c))
 
 
@@ -309,37 +328,43 @@ def _channels_tiled(loops: FloatLoops) -> None:
         for word, blocks in (("whole", whole_blocks), ("part", part)):
             loops.started(f"{name}.{word}", times * blocks)
             loops.add(f"{name}.{word}", 0, k=times * blocks * size.taps, single=times * blocks * (size.taps == 1))
+            loops.add(f"{name}.{word}", 0, enter=times * (blocks > 0))
 
 
 def _channels_fast(loops: FloatLoops) -> None:
-    """Windows that lie wholly on the input have a loop of their own, on rows of which some do."""
+    """Code for f32 has a loop for windows that lie wholly on the input, and copies for rows above and columns left."""
     size, plane = loops.sizes, loops.sizes.plane
-    pixels, columns = size.n * size.pixels, plane.w.whole
+    height = size.in_h, size.out_h, size.filter_h, size.stride_h, size.pad_h
+    width = size.in_w, size.out_w, size.filter_w, size.stride_w, size.pad_w
+    split = 1 * (loops.kind.bytes == 4)
+    (above, taps_above), (left, taps_left) = _early(*height), _early(*width)
+    above, taps_above, columns = split * above, split * taps_above, split * plane.w.whole
     rows = plane.h.whole * (columns > 0)
-    whole = size.n * rows * columns
-    first = min(size.out_w, up(max(size.pad_w, 0), size.stride_w))
-    left = size.n * rows * first
-    taps_left = sum(
-        min(size.filter_w, size.in_w - start) + min(start, 0)
-        for start in range(-size.pad_w, first * size.stride_w - size.pad_w, size.stride_w)
-    )
     loops.add("dw_fast", 1, image=size.n, row=size.n * size.out_h, split=size.n * rows)
-    loops.add("dw_fast", 0, searched=size.out_h - plane.h.whole + size.out_w - columns)
-    filter_rows = size.n * plane.h.inside * size.out_w
-    for word, number, filter_row, taps in (
-        ("inner", whole, whole * size.filter_h, whole * size.taps),
-        ("left", left, left * size.filter_h, size.n * rows * size.filter_h * taps_left),
-        (
-            "other",
-            pixels - whole - left,
-            filter_rows - (whole + left) * size.filter_h,
-            size.n * plane.inside - whole * size.taps - size.n * rows * size.filter_h * taps_left,
-        ),
-    ):
-        loops.add(f"dw_fast.{word}", number, filter_row=filter_row)
-        loops.begun(f"dw_fast.{word}", number, size.in_c)
+    loops.add("dw_fast", 0, searched=split * (size.out_h - plane.h.whole + size.out_w - columns))
+    whole_rows = rows * size.filter_h
+    rest = size.out_h - above - rows * (left + columns == size.out_w)
+    filter_rows, taps = plane.h.inside * size.out_w, plane.inside
+    parts = {
+        "above": (above, above * size.out_w, taps_above * size.out_w, taps_above * plane.w.inside),
+        "left": (rows * (left > 0), rows * left, whole_rows * left, whole_rows * taps_left),
+        "inner": (rows, rows * columns, whole_rows * columns, whole_rows * columns * size.filter_w),
+    }
+    sums = [sum(numbers) for numbers in zip(*parts.values(), strict=True)]
+    parts["rest"] = rest, size.pixels - sums[1], filter_rows - sums[2], taps - sums[3]
+    for word, numbers in parts.items():
+        entered, pixels, filter_rows, taps = (size.n * number for number in numbers)
+        loops.add(f"dw_fast.{word}", pixels, row=entered, filter_row=filter_rows)
+        loops.begun(f"dw_fast.{word}", pixels, size.in_c)
         loops.elements(f"dw_fast.{word}.tap", taps, size.in_c)
-        loops.elements(f"dw_fast.{word}.clamp", number, size.in_c)
+        loops.elements(f"dw_fast.{word}.clamp", pixels, size.in_c)
+
+
+def _early(inputs: int, outputs: int, taps: int, stride: int, pad: int) -> tuple[int, int]:
+    """Windows along an axis that begin in the padding, and how many of their taps lie on the input."""
+    windows = min(outputs, up(pad, stride))
+    starts = (index * stride - pad for index in range(windows))
+    return windows, sum(min(taps, inputs - start) + start for start in starts)
 
 
 def _channels_generic(loops: FloatLoops) -> None:
@@ -361,13 +386,10 @@ def _channels_as_convolution(loops: FloatLoops) -> None:
     loops.add("to_conv", 1, image=size.n, block=whole, block_tap=whole * size.taps)
     for some in range(1, block):
         loops.add(f"to_conv.rest_{some}", 1 * (rest == some), tap=(rest == some) * size.taps)
-    loops.add("to_conv.window", pixels, row=pixels * size.filter_h, tap=pixels * size.taps)
-    loops.add("to_conv.window", 0, row_inside=size.n * size.plane.h.inside * size.out_w * size.filter_w)
-    loops.add("to_conv.window", 0, inside=size.n * size.plane.inside)
-    fours, single = divmod(size.filter_w, 4)
-    rows_of = pixels * size.filter_h
-    loops.loop("to_conv.window.four", rows_of, fours)
-    loops.add(f"to_conv.window.rest_{single}", rows_of)
+    name = "to_conv.dilated" if size.dilation_w > 1 else "to_conv.window"
+    inside_rows = size.n * size.plane.h.inside * size.out_w
+    loops.add(name, pixels, row_inside=inside_rows, tap=inside_rows * size.filter_w, inside=size.n * size.plane.inside)
+    loops.blocks(f"{name}.fill", pixels * size.filter_h - inside_rows, size.filter_w)
     for times, tile in ((size.pixels // rows, rows), (1, size.pixels % rows)):
         if times and tile:
             loops.add("to_conv.tile", size.n * times)
@@ -379,18 +401,20 @@ def _transposed(loops: FloatLoops) -> None:
     size = loops.sizes
     pixels, inputs = size.n * size.pixels, size.n * size.in_h * size.in_w * size.in_c
 
-    def hits(outputs: int, axis: tuple[tuple[int, int, int, int], int]) -> int:
+    def hits(outputs: int, axis: tuple[tuple[int, int, int, int], int]) -> tuple[int, int]:
+        """Taps on the output, and taps before it."""
         (stride, pad, taps, dilation), inputs = axis
-        places = (at * stride - pad + tap * dilation for at in range(inputs) for tap in range(taps))
-        return sum(0 <= position < outputs for position in places)
+        places = [at * stride - pad + tap * dilation for at in range(inputs) for tap in range(taps)]
+        return sum(0 <= position < outputs for position in places), sum(position < 0 for position in places)
 
-    high = hits(size.out_h, ((size.stride_h, size.pad_h, size.filter_h, size.dilation_h), size.in_h))
-    wide = hits(size.out_w, ((size.stride_w, size.pad_w, size.filter_w, size.dilation_w), size.in_w))
+    high, above = hits(size.out_h, ((size.stride_h, size.pad_h, size.filter_h, size.dilation_h), size.in_h))
+    wide, left = hits(size.out_w, ((size.stride_w, size.pad_w, size.filter_w, size.dilation_w), size.in_w))
     images = size.n * size.in_c
     loops.add("tconv", 1, image=size.n, row=size.n * size.out_h, pixel=pixels, input=inputs)
     loops.add("tconv", 0, input_row=size.n * size.in_h, input_pixel=size.n * size.in_h * size.in_w)
     loops.add("tconv", 0, filter_row=inputs * size.filter_h, row_inside=images * high * size.in_w)
     loops.add("tconv", 0, tap=images * high * size.in_w * size.filter_w)
+    loops.add("tconv", 0, row_above=images * above * size.in_w, tap_left=images * high * left)
     loops.elements("tconv.inside", images * high * wide, size.out_c)
     loops.begun("tconv", pixels, size.out_c)
     loops.elements("tconv.clamp", pixels, size.out_c)
@@ -406,7 +430,7 @@ def _batch_product(loops: FloatLoops) -> None:
     left, right, result = loops.call.input_dims, loops.call.filter_dims, loops.call.output_dims
     rows, columns, depth = left.c or 0, right.c or 0, right.w or 0
     calls = (result.n or 0) * (result.h or 0)
-    loops.add("bmm", 1, matrix=calls)
+    loops.add("bmm", 1, image=result.n or 0, matrix=calls)
     if not loops.floating.adj_x and not loops.floating.adj_y:
         loops.product(calls, rows, columns, depth)
         return
@@ -428,13 +452,18 @@ def _pool(loops: FloatLoops) -> None:
         return
     turns = loops.vectors(size.in_c)
     every = size.n * size.pixels
-    loops.add(name, 1, image=size.n, row=size.n * size.out_h, pixel=every, channel=every * turns)
+    row = 1 * (size.in_h == size.filter_h == 1)
+    follow = row * (size.stride_w == size.filter_w)
+    loops.add(name, 0, row=row, follow_2=follow * (size.filter_w == 2), follow_3=follow * (size.filter_w == 3))
+    loops.add(name, 1, image=size.n, out_row=size.n * size.out_h, pixel=every, channel=every * turns)
     loops.add(name, 0, filter_row=size.n * plane.h.inside * size.out_w * turns, tap=size.n * plane.inside * turns)
 
 
 def _flat(name: str) -> Counter:
     def count(loops: FloatLoops) -> None:
-        loops.elements(name, 1, prod(loops.sizes.image))
+        numbers = prod(loops.sizes.image)
+        loops.elements(name, 1, numbers)
+        loops.add(name, 0, clamped=numbers * loops.floating.clamped * (not loops.mve))
 
     return count
 
@@ -479,6 +508,44 @@ def _pad(loops: FloatLoops) -> None:
     for times, numbers, before, both in fills:
         for amount in (before, both - before):
             loops.elements("pad.fill", times, numbers * amount)
+            loops.add("pad.fill", 0, whole=times * (numbers * amount >= loops.lanes))
+
+
+MANY_TURNED = 128
+"""Numbers from which MVE code of two axes takes a register full (arm_transpose_f32.c:46, arm_transpose_f16.c:47)."""
+
+
+LEAST_TURNED = 7
+"""Numbers that stay next to each other, from which gcc 12.2 takes vectors."""
+
+
+def _turned(loops: FloatLoops) -> None:
+    """The last two axes have a function; others move number by number, and an order that keeps all copies."""
+    order, sizes = loops.call.permutation, loops.sizes.image[: len(loops.call.permutation)]
+    rank, numbers = len(order), prod(sizes)
+    loops.add("turn", 1)
+    loops.add(f"turn.of_{rank}", 1)
+    if order == tuple(range(rank)):
+        loops.assigned("turn.kept", 1, numbers)
+    elif rank > 1 and order == (*range(rank - 2), rank - 1, rank - 2):
+        times, (rows, columns) = prod(sizes[:-2]), sizes[-2:]
+        name = f"turn.last_of_{rank}"
+        loops.add(name, times, outer=sizes[0])
+        if loops.mve and rows * columns >= MANY_TURNED and (loops.kind.bytes == 4 or columns <= WIDEST // 7):
+            loops.loop(f"{name}.many", times, columns)
+            loops.loop(f"{name}.many.vector", times * columns, up(rows, loops.lanes))
+        else:
+            loops.loop(f"{name}.row", times, rows)
+            loops.loop(f"{name}.number", times * rows, columns)
+    else:
+        adjacent = prod(sizes[axis] for axis in order[order.index(rank - 1) + 1 :]) == 1
+        name = f"turn.of_{rank}.{'adjacent' if adjacent else 'apart'}"
+        for axis in range(rank - 1):
+            loops.loop(f"{name}.axis_{axis}", prod(sizes[:axis]), sizes[axis])
+        if adjacent:
+            loops.assigned(f"{name}.number", prod(sizes[:-1]), sizes[-1], LEAST_TURNED)
+        else:
+            loops.loop(f"{name}.number", prod(sizes[:-1]), sizes[-1])
 
 
 def _larger_or_smaller(loops: FloatLoops) -> None:
@@ -523,12 +590,13 @@ COUNTERS: dict[str, Counter] = {
     **dict.fromkeys(("softmax", "nn_softmax_1x2"), _softmax),
     "nn_activation": _activation,
     "pad": _pad,
+    "transpose": _turned,
     **dict.fromkeys(("maximum", "minimum"), _larger_or_smaller),
 }
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
 
 
-OF_ONE_CALL = (Function.BATCH_MATMUL, Function.MAXIMUM, Function.MINIMUM, Function.PAD)
+OF_ONE_CALL = (Function.BATCH_MATMUL, Function.MAXIMUM, Function.MINIMUM, Function.PAD, Function.TRANSPOSE)
 """Functions whose loops are not counted for many calls at once."""
 SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
 """Numbers of arm_nn_activation_type_flt."""
@@ -537,22 +605,19 @@ DATA = (".near", ".below", ".above")
 
 
 def data_decide(call: KernelCall, isa: Isa) -> bool:
-    """Whether a call skips exponentials of numbers that are far off: C code does, and sigmoid on all cores."""
+    """Whether a call skips exponentials of numbers that are far off: C code does, with MVE sigmoid and a pair do."""
     if call.floating is None:
         return False
-    return call.floating.activation == SIGMOID or (
-        isa is not Isa.MVE and (call.floating.activation == TANH or call.function is Function.SOFTMAX)
-    )
+    scalar, curve = isa is not Isa.MVE, call.floating.activation
+    pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
+    return pair or curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
 
 
 def _measured(call: KernelCall, size: LoopSizes) -> bool:
-    """Whether a call is of the kind that was measured: each window touches the input, pools have no padding."""
+    """Whether a call is of the kind that was measured: each window touches the input."""
     if call.entry.rpartition("_")[0] in ("convolve_1x1", "convolve_1_x_n"):
         return False
-    if call.function in (Function.AVERAGE_POOL, Function.MAX_POOL):
-        plane = size.plane.inside == size.pixels * size.taps
-        return plane and size.pad_h == size.pad_w == 0
-    if call.function not in (Function.CONVOLVE, Function.DEPTHWISE):
+    if call.function not in (Function.CONVOLVE, Function.DEPTHWISE, Function.AVERAGE_POOL, Function.MAX_POOL):
         return True
     return _touching(size.in_h, size.out_h, (size.filter_h, size.stride_h, size.pad_h, size.dilation_h)) and _touching(
         size.in_w, size.out_w, (size.filter_w, size.stride_w, size.pad_w, size.dilation_w)
