@@ -34,7 +34,7 @@ from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_plans import case
 from support.tflite_steps import as_converted, random_chain
-from support.tflite_writer import write
+from support.tflite_writer import operator_code, write
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
 """Lies that are told."""
@@ -986,3 +986,24 @@ def test_options_of_operators_that_are_not_described_count(op: str, options: dic
     old, new = (write(one_operator(op, tensors, (kind, given))) for given in (options, other))
     assert not tflite_equal(old, new)
     assert tflite_equal(old, old)
+
+
+def test_a_kernel_that_would_read_integers_as_real_numbers_is_not_covered() -> None:
+    """Nothing but DEQUANTIZE makes real numbers of integers: LiteRT's NEG of int8 writes int8."""
+
+    def model(read: int) -> bytes:
+        tensors = [
+            tensor("x", [1, 4], scale=(0.05,)),
+            tensor("d", [1, 4], type="FLOAT32", scale=()),
+            tensor("y", [1, 4], type="FLOAT32", scale=()),
+        ]
+        steps = [
+            {"opcode_index": 0, "inputs": [0], "outputs": [1]},
+            {"opcode_index": 1, "inputs": [read], "outputs": [2]},
+        ]
+        subgraph = {"tensors": tensors, "inputs": [0], "outputs": [2], "operators": steps}
+        codes = [operator_code(op) for op in ("DEQUANTIZE", "NEG")]
+        return write({"version": 3, "operator_codes": codes, "subgraphs": [subgraph], "buffers": [{}]})
+
+    assert tflite_equal(model(1), model(1))
+    assert not tflite_equal(model(1), model(0))

@@ -169,8 +169,7 @@ class Numbers:
         for position in np.flatnonzero(stacks).tolist():
             rows[position] = np.frombuffer(self.told[self.rows[numbers[position], 0]][1], np.int64)
         others = ~(stacks | self.are(numbers, *UNIFORM))
-        lanes = numbers[others][:, None]
-        rows[others] = self.applied(self.name("at", count), lanes, np.arange(count))
+        rows[others] = self.applied(self.name("at", count), numbers[others][:, None], np.arange(count))
         return rows
 
     def stacked(self, rows: Ids) -> Ids:
@@ -282,6 +281,9 @@ class Model(NodeView):
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
         if function is None or node.graph or node.bodies or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
+        computed = {self.graph.elem_type(n) for n in (*node.inputs, *outputs) if n and n not in self.graph.constants}
+        if node.domain == TFLITE and len(computed) > 1 and function not in (quantized, dequantized):
+            raise NotCoveredError(f"its kernel takes one type, and it has {', '.join(sorted(computed))}")
         if function is not moved and OTHER_REALS & {self.graph.elem_type(name) for name in outputs}:
             raise NotCoveredError("its real numbers are not float32, and round otherwise")
         results = function(self, node)
@@ -408,8 +410,7 @@ class Model(NodeView):
             return value.scaled(scale, zero, axis)
         if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:
             raise NotCoveredError("a computed tensor has several scales")
-        zero_point = int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0)
-        return value._replace(scale=float(scale.item()), zero=zero_point)
+        return value._replace(scale=scale.item(), zero=int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0))
 
     def lanes(self, node: Node, position: int) -> Lanes:
         """An operand as lanes, be it a constant or not."""
@@ -513,8 +514,8 @@ class Model(NodeView):
             return value
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
-        ids = self.table.applied(self.table.name("real", value.scale, value.zero), value.ids)
-        return Lanes(ids, value.shape, value.plane)
+        name = self.table.name("real", value.scale, value.zero)
+        return Lanes(self.table.applied(name, value.ids), value.shape, value.plane)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
         """Real numbers between two bounds."""
@@ -905,8 +906,7 @@ def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> L
     x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
 
     ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
-    lanes = ids[others]
-    ids[others] = table.applied(table.name(*key), lanes)
+    ids[others] = table.applied(table.name(*key), ids[others])
     shape = (*x.shape[:2], *result_sizes)
     plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
     return x._replace(ids=ids, shape=shape, plane=plane)
