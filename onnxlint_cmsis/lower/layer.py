@@ -328,6 +328,8 @@ class Assumptions(NamedTuple):
     """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
     floating: FloatCall = FloatCall()
     """What calls for f32 and f16 are given: the form of their weights, and a buffer or none."""
+    island: bool = False
+    """Whether a layer of a quantized model is asked for that computes in float."""
 
     @property
     def stays_float(self) -> bool:

@@ -26,6 +26,7 @@ from onnxlint_cmsis.lower.elementwise import lower_concat, lower_transpose_axes
 from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
+    REALS,
     Epilogue,
     changes_weights,
     float_epilogue,
@@ -43,6 +44,7 @@ from onnxlint_cmsis.lower.layer import (
     Verdict,
     dims_of,
     in_reference_code,
+    operands_of,
     refused,
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
@@ -55,7 +57,7 @@ from onnxlint_cmsis.lower.quantization import (
     weights_behind,
 )
 from onnxlint_cmsis.lower.spatial import lower_convolution, lower_pad, lower_pool, lower_transpose
-from onnxlint_cmsis.lower.work import INTEGERS, is_shape_arithmetic, without_function
+from onnxlint_cmsis.lower.work import IN_FLOAT, INTEGERS, is_shape_arithmetic, without_function
 from onnxlint_cmsis.model.graph import Graph, Node
 
 # Lowering to the functions for q7 and q15 of CMSIS 5.
@@ -221,9 +223,9 @@ def lower(
     """Give the verdict on every node that depends on the input and has something to compute, in file order.
 
     `assume` is the data type of layers that compute in float: `s8`, `s16` or `s4`, or of all layers where the functions
-    of CMSIS 5 are called: `q7`, `q15` or `q7q15`. With `f32` or `f16` they stay float, and `floating` says what their
-    calls are given. `one_channel` is what a convolution with one group over one input channel becomes: `convolution` or
-    `depthwise`.
+    of CMSIS 5 are called: `q7`, `q15` or `q7q15`. With `f32` or `f16` they stay float, those of a quantized model too,
+    and `floating` says what their calls are given. `one_channel` is what a convolution with one group over one input
+    channel becomes: `convolution` or `depthwise`.
     """
     if assume in LEGACY.types:
         return Lowered(tuple(legacy_records(graph, assume)))
@@ -236,11 +238,12 @@ class _Lowering:
 
     def __init__(self, graph: Graph, assume: Assumptions) -> None:
         self._graph = graph
-        self._assume = assume
         self._derived: AbstractSet[str] = derived_values(graph)
         self._quantized = quantized_model(graph)
-        self._stays_float = assume.stays_float and not self._quantized
-        self._rules = FLOAT_LOWERINGS if self._stays_float else LOWERINGS
+        islands = self._quantized and assume.stays_float
+        self._islands = assume._replace(island=True) if islands else None
+        self._assume = assume._replace(data_type="s8") if islands else assume
+        self._rules = FLOAT_LOWERINGS if self._assume.stays_float else LOWERINGS
         self._unread = any(problem.kind == "external" for problem in graph.problems)
         self._absorbed: set[int] = set()
         self._clampable: set[str] = set()
@@ -253,6 +256,8 @@ class _Lowering:
             outcome = self._lowered(node)
             if outcome is not None:
                 record = self._record(node, outcome)
+                if self._islands and record.cause in IN_FLOAT:
+                    record = self._island(node, self._islands) or record
                 if self._unread and record.cause in COMPUTED:
                     record = LoweredLayer(node, UNDECIDED.verdict, UNDECIDED.cause, NOT_READ)
                 if record.epilogue:
@@ -281,16 +286,28 @@ class _Lowering:
             record = LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
             return self._in_integers(record) if outcome.verdict is Verdict.REFERENCE and self._quantized else record
         record = LoweredLayer(node, Verdict.CMSIS_NN, layer=outcome)
-        if self._quantized:
-            return self._in_integers(record)
-        ending = float_epilogue(self._graph, outcome, self._derived, stays_float=self._stays_float)
-        if self._stays_float:
-            outcome = outcome._replace(call=self._float_call(outcome, ending))
-        return record._replace(layer=outcome._replace(fused=ending.fused), epilogue=ending)
+        return self._in_integers(record) if self._quantized else self._in_float(record, outcome, self._assume)
 
-    def _float_call(self, layer: Layer, ending: Epilogue) -> KernelCall:
+    def _in_float(self, record: LoweredLayer, layer: Layer, assume: Assumptions) -> LoweredLayer:
+        """The record of a layer that is not quantized, with what its kernel computes along."""
+        ending = float_epilogue(self._graph, layer, self._derived, stays_float=assume.stays_float)
+        layer = layer._replace(call=self._float_call(layer, ending, assume)) if assume.stays_float else layer
+        return record._replace(layer=layer._replace(fused=ending.fused), epilogue=ending)
+
+    def _island(self, node: Node, assume: Assumptions) -> LoweredLayer | None:
+        """The record of a node of a quantized model that computes in float, from its function for floats."""
+        rule = FLOAT_LOWERINGS.get(canonical(node))
+        types = {self._graph.elem_type(name) for name in (*operands_of(node), *node.outputs[:1])}
+        if rule is None or not types <= {*REALS}:
+            return None
+        outcome = rule(self._graph, node, assume)
+        if isinstance(outcome, Decision):
+            return LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
+        return outcome and self._in_float(LoweredLayer(node, Verdict.CMSIS_NN), outcome, assume)
+
+    def _float_call(self, layer: Layer, ending: Epilogue, assume: Assumptions) -> KernelCall:
         """The call of a layer that stays float: weights that may be packed, its buffer, its bias and its clamp."""
-        call, floating = layer.call, layer.call.floating or self._assume.floating
+        call, floating = layer.call, layer.call.floating or assume.floating
         clamped = any(canonical(node) in CLAMPS for node in ending.fused)
         packed = floating.packed and call.function in (Function.CONVOLVE, Function.FULLY_CONNECTED)
         added = any(changes_weights(node) for node in ending.absorbed)

@@ -143,7 +143,7 @@ def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) 
 
     s4 kernels take s8 activations with 4-bit weights; s16 kernels take s16 activations with s8 weights.
     """
-    stored = stored_type(graph, activation)
+    stored = "" if assume.island else stored_type(graph, activation)
     behind = weights_behind(graph, weights) if weights else None
     four_bits = behind is not None and behind.elem_type in FOUR_BITS
     if stored in SIXTEEN_BITS:

@@ -345,3 +345,39 @@ def test_readers_without_operands_are_no_error(op_type: str) -> None:
     graph = read(model)
     assert lower(graph).records
     assert isinstance(risks(graph), list)
+
+
+ISLAND = """
+g (int8[1, 8, 6, 6] x) => (int8[1, 8, 6, 6] y)
+<float s = {0.1}, int8 z = {0}> {
+    a = DequantizeLinear(x, s, z)
+    v = DequantizeLinear(k, s, z)
+    c = Conv(a, v)
+    q = QuantizeLinear(c, s, z)
+    d = DequantizeLinear(q, s, z)
+    f = Conv(d, w)
+    r = Relu(f)
+    t = Tanh(r)
+    y = QuantizeLinear(t, s, z)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("assume", "entries"),
+    [("s8", ["convolve_s8"]), ("f32", ["convolve_s8", "convolve_f32", "activation_f32"]),
+     ("f16", ["convolve_s8", "convolve_f16", "activation_f16"])],
+)  # fmt: skip
+def test_what_stays_float_in_a_quantized_model_goes_to_functions_for_floats(assume: str, entries: list[str]) -> None:
+    model = text(f'<ir_version: 8, opset_import: ["" : 17]> {ISLAND}')
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((8, 8, 1, 1), np.int8), "k"))
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((8, 8, 1, 1), np.float32), "w"))
+    lowered = lower(read(model), assume)
+    called = [record for record in lowered.records if record.verdict is Verdict.CMSIS_NN]
+    assert [record.layer.call.entry for record in called if record.layer] == entries
+    refused = [record.cause for record in lowered.records if record.verdict is Verdict.REFUSED]
+    assert refused == ([Cause.FLOAT_RESULT, Cause.FLOAT, Cause.FLOAT] if assume == "s8" else [])
+    if assume != "s8":
+        floating = called[1].layer.call.floating if called[1].layer else None
+        assert floating is not None
+        assert floating.clamped
