@@ -66,6 +66,11 @@ __attribute__((noinline, used)) void mark(void)
         const cmsis_nn_pool_params_##T pool = {.stride = stride, .padding = pad, .activation = clamp};                 \
         const cmsis_nn_transpose_params_##T turn = {                                                                   \
             r->ch_mult, {r->filter[0], r->filter[1], r->filter[2], r->filter[3]}, ARM_NN_LAYOUT_NHWC};                 \
+        const cmsis_nn_lstm_gate_##T sigmoid = {w, w + 64, b, ARM_NN_FLT_ACT_SIGMOID};                                 \
+        const cmsis_nn_lstm_gate_##T tanh = {w, w + 64, b, ARM_NN_FLT_ACT_TANH};                                       \
+        const cmsis_nn_lstm_params_##T recurrent = {                                                                   \
+            r->packed, in.n, in.w, in.c, out.c, 0, sigmoid, sigmoid, tanh, sigmoid};                                   \
+        cmsis_nn_lstm_context_##T state = {NULL, NULL, (NUMBER *)scratch};                                             \
         const cmsis_nn_dims behind = out;                                                                              \
         const int numbers = in.n * in.h * in.w * in.c;                                                                 \
         mark();                                                                                                        \
@@ -91,13 +96,14 @@ __attribute__((noinline, used)) void mark(void)
         case 13: arm_minimum_##T(&ctx, x, &in, w, &filter, y, &out); break;                                            \
         case 14: arm_pad_##T(x, y, (NUMBER)0, &in, &filter, &behind); break;                                           \
         case 15: arm_transpose_##T(&ctx, &turn, &in, x, &out, y); break;                                               \
+        case 16: arm_lstm_unidirectional_##T(x, y, &recurrent, &state); break;                                         \
         }                                                                                                              \
         mark();                                                                                                        \
     }
 CALLER(f32, float32_t, 3.4028234e38f)
 CALLER(f16, float16_t, 65504.0f)
 
-// Data: random and never 0, all the same, far below one another, far above 0.
+// Data: random and never 0, all the same, far below one another, far above 0, small.
 static void fill(int half, int data)
 {
     uint32_t *const tensors[4] = {input, weights, output, scratch};
@@ -107,6 +113,7 @@ static void fill(int half, int data)
             state = state * 1664525u + 1013904223u;
             float value = ((int)(state >> 20) - 2048) / 1024.0f;
             value = data == 1 || value == 0.0f ? 0.5f : value;
+            value = data == 4 ? value / 100.0f : value;
             value = data == 2 ? -900.0f * (index % 61) - 100.0f : data == 3 ? 900.0f * (index % 61) + 100.0f : value;
             if (half)
                 ((float16_t *)tensors[tensor])[index] = (float16_t)value;
@@ -121,9 +128,9 @@ __attribute__((noinline)) static void call_all(void)
     int filled = -1;
     for (unsigned index = 0; index < sizeof ROWS / sizeof ROWS[0]; index++) {
         const row *r = ROWS + index;
-        if (filled != r->half * 4 + r->data)
+        if (filled != r->half * 8 + r->data)
             fill(r->half, r->data);
-        filled = r->half * 4 + r->data;
+        filled = r->half * 8 + r->data;
         if (r->half)
             call_f16(r);
         else

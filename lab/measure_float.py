@@ -52,12 +52,12 @@ BOARDS = {
     "cortex-m33": Board("mps2-an505", ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", *_HALF), 0x10000000, 0x80000000),
     "cortex-m55": Board("mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 0, 0x70000000),
 }
-DATA = {"": 0, "near": 1, "below": 2, "above": 3}
-"""Data of a call: random between -2 and 2; all the same; far below one another; far above 0."""
+DATA = {"": 0, "near": 1, "below": 2, "above": 3, "small": 4}
+"""Data of a call: random between -2 and 2; all the same; far below one another; far above 0; near 0."""
 FUNCTIONS = (
     "convolve", "depthwise", "transpose_conv", "fully_connected", "batch_matmul", "max_pool", "avgpool",
     "elementwise_add", "elementwise_mul", "softmax", "activation", "batch_norm", "maximum", "minimum", "pad",
-    "transpose",
+    "transpose", "lstm_unidirectional",
 )  # fmt: skip
 """Entry points by the number that measure_float.c gives them."""
 NO_DIMS = Dims(1, 1, 1, 1)
@@ -266,6 +266,16 @@ class Draw:
             floating=FloatCall(),
         )  # fmt: skip
 
+    def recurrent(self) -> KernelCall:
+        """An LSTM."""
+        sequences, steps = self.pick([1, 1, 2, 3]), self.size(1, 6)
+        inputs, units = self.size(1, 24), self.pick([self.size(1, 24), 4, 8, 16])
+        return KernelCall(
+            f"lstm_unidirectional_{self.kind}", Dims(sequences, 1, steps, inputs), NO_DIMS,
+            Dims(sequences, 1, steps, units), bias=self.pick([True, True, False]), initial_state=False,
+            time_major=self.pick([True, False]), floating=FloatCall(),
+        )  # fmt: skip
+
     def calls(self) -> Iterator[MeasuredCall]:
         """All calls of a type."""
         pick, size = self.pick, self.size
@@ -334,7 +344,9 @@ class Draw:
             yield from (MeasuredCall(self.flat("activation", 1500, number), "") for _ in range(20))
         decided = [self.softmax(60) for _ in range(120)]
         decided += [self.flat("activation", 1500, number) for number in (SIGMOID, TANH) for _ in range(40)]
-        yield from (MeasuredCall(call, data) for data in list(DATA)[1:] for call in decided)
+        yield from (MeasuredCall(call, data) for data in ("near", "below", "above") for call in decided)
+        recurrent = [self.recurrent() for _ in range(100)]
+        yield from (MeasuredCall(call, data) for data in ("small", "below", "above") for call in recurrent)
 
 
 def calls(part: str) -> list[MeasuredCall]:
@@ -363,7 +375,7 @@ def _in_c(measured: MeasuredCall, cpu: str) -> str:
         filters = Dims(*call.permutation, *range(len(call.permutation), 4))
     groups = (image, filters, result, call.stride, call.padding, call.dilation)
     numbers = [f"{{{', '.join(map(str, group))}}}" for group in groups]
-    flags = (floating.packed, call.bias, floating.clamped, floating.adj_x, floating.adj_y)
+    flags = (floating.packed or call.time_major, call.bias, floating.clamped, floating.adj_x, floating.adj_y)
     head = (FUNCTIONS.index(entry), int(call.types == "f16"), DATA[measured.data])
     rest = (call.ch_mult or len(call.permutation), *map(int, flags), floating.activation, scratch)
     return f"{{{', '.join(map(str, (*head, *numbers, *rest)))}}},\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from onnxlint_cmsis.cmsis_nn.float.loops import DATA, data_decide, float_counts
+from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -105,11 +105,9 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
     """Least and most of a call for f32 or f16 whose data decide."""
-    if not data_decide(call, target.isa):
-        return None
-    kinds = [float_counts(call, target.isa, taken, data) for data in DATA]
+    kinds = [float_counts(call, target.isa, taken, data) for data in deciding(call, target.isa)]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
-    if len(known) < len(kinds):
+    if not kinds or len(known) < len(kinds):
         return None
     numbers = [sum(times * table[name] for name, times in counts.items()) for counts in known]
     return round(min(numbers)), round(max(numbers))

@@ -111,6 +111,17 @@ def test_windows_that_step_over_all_of_the_input_have_no_cost(dilation: int, kno
     assert (cost(call, parse_target("cortex-m4", "main")) is not None) == known
 
 
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+def test_an_lstm_has_a_range_on_all_code(cpu: str) -> None:
+    call = KernelCall(
+        "lstm_unidirectional_f32", Dims(1, 1, 4, 8), Dims(1, 1, 1, 1), Dims(1, 1, 4, 8), initial_state=False,
+        floating=FloatCall(),
+    )  # fmt: skip
+    target = parse_target(cpu, "main")
+    least, most = instructions_range(call, target, route(call, target)) or (0, 0)
+    assert 0 < 1.1 * least < most < 1.5 * least
+
+
 def test_data_decide_what_a_softmax_takes_where_it_skips_exponentials() -> None:
     call = KernelCall("softmax_f32", Dims(4, 1, 1, 50), Dims(1, 1, 1, 1), Dims(4, 1, 1, 50), floating=FloatCall())
     scalar, vectors = parse_target("cortex-m4", "main"), parse_target("cortex-m55", "main")

@@ -484,6 +484,26 @@ def _softmax(loops: FloatLoops) -> None:
     loops.elements(f"softmax{loops.data}.row", rows, size.in_c)
 
 
+def _recurrent(loops: FloatLoops) -> None:
+    """An LSTM unit by unit; the first step has no hidden state. MVE code takes a register full of units at a time."""
+    size = loops.sizes
+    steps, units = size.n * size.in_w, size.out_c
+    behind = size.n * (size.in_w - 1)
+    loops.add("lstm", 1, step=size.in_w, sequence=steps, time_major=1 * size.time_major)
+    loops.add("lstm.clear", size.n * units)
+    blocks = units // loops.lanes * loops.mve
+    for word, count in (("many", blocks * loops.lanes), ("single", units - blocks * loops.lanes)):
+        loops.add(f"lstm.{word}", steps * (count > 0), k=GATES * steps * count * loops.vectors(size.in_c))
+        gates = GATES * behind * count
+        loops.add(f"lstm.{word}.hidden", gates, k=gates * loops.vectors(units))
+        loops.started(f"lstm.{word}", GATES * steps * count)
+        loops.add(f"lstm{loops.data}.{word}", steps * count)
+
+
+GATES = 4
+"""Input, forget, cell and output."""
+
+
 def _activation(loops: FloatLoops) -> None:
     """MVE code has four curves; sigmoid and leaky ReLU are computed one by one."""
     curve, numbers = loops.floating.activation, prod(loops.sizes.image)
@@ -591,26 +611,43 @@ COUNTERS: dict[str, Counter] = {
     "nn_activation": _activation,
     "pad": _pad,
     "transpose": _turned,
+    "lstm_unidirectional": _recurrent,
     **dict.fromkeys(("maximum", "minimum"), _larger_or_smaller),
 }
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
 
 
-OF_ONE_CALL = (Function.BATCH_MATMUL, Function.MAXIMUM, Function.MINIMUM, Function.PAD, Function.TRANSPOSE)
+OF_ONE_CALL = (
+    Function.BATCH_MATMUL,
+    Function.MAXIMUM,
+    Function.MINIMUM,
+    Function.PAD,
+    Function.TRANSPOSE,
+    Function.LSTM,
+)
 """Functions whose loops are not counted for many calls at once."""
 SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
 """Numbers of arm_nn_activation_type_flt."""
 DATA = (".near", ".below", ".above")
 """Data that decide: all the same, far below one another, far above 0."""
+SMALL = (".small", ".below", ".above")
+"""The same for an LSTM, whose sums are near 0 or far from it."""
+
+
+def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
+    """Kinds of data between which a call's instructions lie; nothing where the data decide nothing."""
+    kinds = SMALL if call.function is Function.LSTM else DATA
+    return kinds if data_decide(call, isa) else ()
 
 
 def data_decide(call: KernelCall, isa: Isa) -> bool:
-    """Whether a call skips exponentials of numbers that are far off: C code does, with MVE sigmoid and a pair do."""
+    """Whether a call skips exponentials of numbers that are far off: C code does, and sigmoid in all code."""
     if call.floating is None:
         return False
     scalar, curve = isa is not Isa.MVE, call.floating.activation
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
-    return pair or curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
+    recurrent = call.function is Function.LSTM
+    return pair or recurrent or curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
 
 
 def _measured(call: KernelCall, size: LoopSizes) -> bool:
@@ -647,7 +684,7 @@ def _touching(size: int, windows: int, window: tuple[int, int, int, int]) -> boo
 def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Counts | None:
     """How often each piece of a call runs; None where a size is unknown, or the loops are not known.
 
-    `data`: one of DATA for a call where they decide; for others empty.
+    `data`: one of `deciding` for a call where they decide; for others empty.
     """
     sizes = sizes_of(call)
     if sizes is None or call.floating is None or taken.status != 0:
