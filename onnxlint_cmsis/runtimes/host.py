@@ -241,7 +241,7 @@ def _sums(layer: HostLayer) -> tuple[Array, Array] | None:
     at = 3 if layer.position == 2 else 2
     weights = layer.read(layer.node.inputs[1]) if layer.node.has(1) else None
     bias = layer.read(layer.node.inputs[at]) if layer.node.has(at) else np.int64(0)
-    if weights is None or weights.ndim < 2 or bias is None or layer.data.kind != "int8":
+    if weights is None or weights.ndim < 2 or not weights.size or bias is None or layer.data.kind != "int8":
         return None
     if weights.dtype.kind != "i" or bias.dtype.kind != "i":
         return None

@@ -126,6 +126,18 @@ def test_biases_that_do_not_fit_a_damaged_layer_are_no_error(tmp_path: Path, bia
     assert told.bound.steps == 1
 
 
+def test_weights_without_outputs_in_a_damaged_layer_are_no_error(tmp_path: Path) -> None:
+    chain = Chain(0)
+    source, result = chain.activation([1, 2, 2, 8], 0.1, 0), chain.activation([1, 2, 2, 4], 0.05, 0)
+    weights = chain.constant(np.zeros((4, 1, 1, 8), np.int8), [0.02])
+    chain.tensors[weights]["shape"] = [0, 1, 1, 8]
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1}
+    chain.add("CONV_2D", [source, weights, -1], result, ("Conv2DOptions", options))
+    file = tmp_path / "conv.tflite"
+    file.write_bytes(chain.converted(source, result))
+    assert len(analysed(file).against_hosts[0].layers) == 1
+
+
 def test_a_relu6_to_another_scale_is_wrong_on_the_device(tmp_path: Path, told: Told) -> None:
     layer = random_layer("RELU6 to another scale", 0, wide=False)
     file = tmp_path / "relu6.tflite"
