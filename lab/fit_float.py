@@ -18,7 +18,7 @@ import numpy as np
 from fit_later_costs import differs
 from measure_float import FILE, MeasuredCall, calls
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER
-from onnxlint_cmsis.cmsis_nn.float.loops import data_decide, float_counts
+from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
@@ -66,7 +66,7 @@ def float_rows(build: str, part: str) -> list[FloatRow]:
 def _row(measured: MeasuredCall, number: int, isa: Isa, cpu: str) -> FloatRow | None:
     call, target = measured.call, parse_target(cpu, RELEASE)
     taken = route(call, target)
-    data = f".{measured.data}" if measured.data and data_decide(call, isa) else ""
+    data = f".{measured.data}" if measured.data and deciding(call, isa) else ""
     counts = float_counts(call, isa, taken, data)
     if counts is None:
         return None

@@ -424,19 +424,10 @@ def instructions_of(library: Path, cpu: str, measured: list[MeasuredCall], folde
     (folder / "linked.ld").write_text(LINKED.format(flash=board.flash, ram=board.ram))
     flags += ["-include", "typed.h"] * (cpu == "cortex-m55")
     sources = [path for end in ("f32", "f16", "flt") for path in sorted(library.glob(f"Source/*/*_{end}.c"))]
+    compiled = ("arm-none-eabi-gcc", "-O3", "-std=c99", *SECTIONS, *flags, "-c")
     for source in sources:
         if not (folder / f"{source.stem}.o").exists():
-            _run(
-                "arm-none-eabi-gcc",
-                "-O3",
-                "-std=c99",
-                *SECTIONS,
-                *flags,
-                "-c",
-                source,
-                "-o",
-                folder / f"{source.stem}.o",
-            )
+            _run(*compiled, source, "-o", folder / f"{source.stem}.o")
     _run("gcc", "-O2", "-shared", "-fPIC", LAB / "count_instructions.c", "-o", folder / "count.so")
     for begin in range(0, len(measured), PART):
         # gas 2.40 encodes vcvtb for MVE wrongly: softmax for f16 stops with a fault

@@ -7,6 +7,7 @@ may be wanted: a Softmax of ten numbers costs little.
 **What to do.** Quantize these layers as well. ONNX Runtime: leave nodes out of `nodes_to_exclude`, and operators in
 `op_types_to_quantize`. The operator format leaves ConvTranspose in float, `quant_format=QuantFormat.QDQ` does not. In
 place of ConvInteger and MatMulInteger, whose sums have no scale, quantize the float model with `quantize_static`.
+To keep them, judge them with `--assume f32` or `f16` by the float functions that CMSIS-NN has on main.
 """
 
 from __future__ import annotations

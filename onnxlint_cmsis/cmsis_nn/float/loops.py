@@ -635,19 +635,18 @@ SMALL = (".small", ".below", ".above")
 
 
 def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
-    """Kinds of data between which a call's instructions lie; nothing where the data decide nothing."""
-    kinds = SMALL if call.function is Function.LSTM else DATA
-    return kinds if data_decide(call, isa) else ()
+    """Kinds of data between which a call's instructions lie; nothing where the data decide nothing.
 
-
-def data_decide(call: KernelCall, isa: Isa) -> bool:
-    """Whether a call skips exponentials of numbers that are far off: C code does, and sigmoid in all code."""
+    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code.
+    """
     if call.floating is None:
-        return False
+        return ()
+    if call.function is Function.LSTM:
+        return SMALL
     scalar, curve = isa is not Isa.MVE, call.floating.activation
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
-    recurrent = call.function is Function.LSTM
-    return pair or recurrent or curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
+    skips = curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
+    return DATA if pair or skips else ()
 
 
 def _measured(call: KernelCall, size: LoopSizes) -> bool:
@@ -695,7 +694,7 @@ def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Co
     generic = f"arm_depthwise_conv_{call.types}_generic"
     name = taken.kernel.removeprefix("arm_").removesuffix(f"_{call.types}")
     counter = _channels_generic if taken.kernel == generic else COUNTERS.get(name)
-    if counter is None or bool(data) != data_decide(call, isa) or not _measured(call, sizes):
+    if counter is None or bool(data) != bool(deciding(call, isa)) or not _measured(call, sizes):
         return None
     loops = FloatLoops(call, sizes, taken, data)
     loops.mve = isa is Isa.MVE
