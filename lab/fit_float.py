@@ -1,4 +1,4 @@
-"""Fits the instructions of functions for f32 and f16 to tests/data/cost_float.json.gz, which measure_float.py writes.
+"""Fits the instructions of functions for f32 and f16 to tests/data/cost_float_*.json.gz, of measure_float.py.
 
 `python lab/fit_float.py [--check]` writes the part `float` of `instructions/main-*.json`, one file for each CPU. Counts
 are exact, so that a least-squares fit leaves what the loops do not tell: tests hold the shapes held apart to LIMITS.
@@ -6,7 +6,6 @@ are exact, so that a least-squares fit leaves what the loops do not tell: tests 
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from collections import Counter, defaultdict
@@ -16,23 +15,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fit_later_costs import differs
-from measure_float import FILE, MeasuredCall, calls
+from measure_float import MeasuredCall, calls, measured_numbers
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER
-from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
+from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.loops import Counts
+from onnxlint_cmsis.cmsis_nn.loops import Counts, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Function, Isa
 
 RELEASE = "main"
-BUILDS = {"dsp": Isa.DSP, "mve": Isa.MVE, **dict.fromkeys(sorted({*FLOAT_CPUS.values()}), Isa.DSP)}
+BUILDS = {**{isa.value: isa for isa in Isa}, **dict.fromkeys(sorted({*FLOAT_CPUS.values()}), Isa.DSP)}
 """Files, each of an instruction set as measured on its CPU, or of another CPU."""
-SCALE = {Isa.DSP: 1.0, Isa.MVE: 1.28}
+SCALE = {Isa.SCALAR: 1.0, Isa.DSP: 1.0, Isa.MVE: 1.28}
 """Numbers for MVE are 1.28 times the instructions, as the clock of the emulated board counts them for integers too."""
-CALLER = {Isa.DSP: 14, Isa.MVE: 20}
+CALLER = {Isa.SCALAR: 14, Isa.DSP: 14, Isa.MVE: 20}
 """Instructions that hand over the arguments: the median by which CMSIS-NN's vectors are above these counts, less 7 that
 reading their clock takes."""
 PRODUCTS = {Function.CONVOLVE, Function.DEPTHWISE, Function.FULLY_CONNECTED, Function.BATCH_MATMUL}
+READ_PADDING = tuple(
+    f"arm_{name}_{kind}"
+    for name in (
+        "convolve_nhwc_patch_gemm", "convolve_1_x_n_nhwc", "depthwise_conv_nhwc_fast_chmult1_kc_nt_t",
+        "depthwise_conv_nhwc_to_conv_packed", "avg_pool",
+    )
+    for kind in ("f32", "f16")
+)  # fmt: skip
+"""Kernels that multiply zeros of the padding, and average pools, which divide by another number there. Software takes
+less for zeros: the most that such a call takes is fitted to calls without padding."""
 FEWEST = 8
 """Rows that a piece has to be part of: of calls with a rarer one nothing is said."""
 LIMITS = {True: 2.0, False: 5.0}
@@ -52,35 +61,42 @@ class FloatRow(NamedTuple):
     """What it costs."""
     limit: float
     """Percent that it may be off."""
+    told: bool
+    """Whether its data are those that its pieces stand for: windows have no padding where no number is to be 0."""
 
 
 def float_rows(build: str, part: str) -> list[FloatRow]:
     """The measured calls of a part, `fit` or `apart`, whose loops are known."""
     isa = BUILDS[build]
     cpu = CPUS[isa] if build == isa.value else build
-    numbers = json.loads(gzip.decompress(FILE.read_bytes()))[cpu][part]
-    pairs = zip(calls(part), numbers, strict=True)
-    return [row for measured, number in pairs if number is not None and (row := _row(measured, number, isa, cpu))]
+    pairs = zip(calls(part, cpu), measured_numbers(cpu, part), strict=True)
+    return [row for measured, number in pairs if (row := _row(measured, number, isa, cpu))]
 
 
 def _row(measured: MeasuredCall, number: int, isa: Isa, cpu: str) -> FloatRow | None:
     call, target = measured.call, parse_target(cpu, RELEASE)
     taken = route(call, target)
-    data = f".{measured.data}" if measured.data and deciding(call, isa) else ""
+    data = f".{measured.data}" if measured.data else FULL
+    data = data if deciding(call, isa) else ""
     counts = float_counts(call, isa, taken, data)
     if counts is None:
         return None
-    multiplies = call.function in PRODUCTS
     entry, _, kind = call.entry.rpartition("_")
+    multiplies = call.function in PRODUCTS or entry in ALONE
     family = kind if multiplies or entry == "max_pool" else call.entry
-    return FloatRow(taken.kernel, family, counts, number * SCALE[isa] + CALLER[isa], LIMITS[multiplies])
+    named = f"{taken.kernel}{data}" if isa is Isa.SCALAR else taken.kernel
+    size = sizes_of(call)
+    padded = size is not None and taken.kernel in READ_PADDING and size.plane.inside < size.pixels * size.taps
+    told = not (padded and data == FULL)
+    return FloatRow(named, family, counts, number * SCALE[isa] + CALLER[isa], LIMITS[multiplies], told)
 
 
 def fit_float(rows: Iterable[FloatRow]) -> dict[str, float]:
     """Instructions of one turn of every piece."""
     families: dict[str, list[FloatRow]] = defaultdict(list)
     for row in rows:
-        families[row.family].append(row)
+        if row.told:
+            families[row.family].append(row)
     table: dict[str, float] = {}
     for every in families.values():
         seen = Counter(name for row in every for name in row.counts)
@@ -91,6 +107,12 @@ def fit_float(rows: Iterable[FloatRow]) -> dict[str, float]:
         norms = np.linalg.norm(columns, axis=0)
         solved = np.linalg.lstsq(columns / norms, np.ones(len(members)), rcond=1e-9)[0] / norms
         table |= {name: round(float(value), 4) for name, value in zip(names, solved, strict=True)}
+    # A piece that was seen in too few calls of a kind of data has the cost of zeros.
+    for name, value in sorted(table.items()):
+        stem = name.removesuffix(UNBIASED).removesuffix(ZERO)
+        if stem != name:
+            for data in (FULL, ZERO, ZERO + UNBIASED):
+                table.setdefault(f"{stem}{data}", value)
     return dict(sorted(table.items()))
 
 
@@ -98,7 +120,7 @@ def float_errors(rows: Iterable[FloatRow], table: Mapping[str, float]) -> dict[s
     """Absolute errors and limits in percent, by function; of calls that have a piece no fit saw nothing is said."""
     errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
-        if row.counts.keys() <= table.keys():
+        if row.told and row.counts.keys() <= table.keys():
             total = sum(times * table[name] for name, times in row.counts.items())
             errors[row.kernel].append((abs(total / row.instructions - 1) * 100, row.limit))
     return dict(sorted(errors.items()))

@@ -70,8 +70,11 @@ __attribute__((noinline, used)) void mark(void)
         const cmsis_nn_lstm_gate_##T tanh = {w, w + 64, b, ARM_NN_FLT_ACT_TANH};                                       \
         const cmsis_nn_lstm_params_##T recurrent = {                                                                   \
             r->packed, in.n, in.w, in.c, out.c, 0, sigmoid, sigmoid, tanh, sigmoid};                                   \
+        NUMBER *const memory = (NUMBER *)(scratch + BYTES / 8);                                                        \
         cmsis_nn_lstm_context_##T state = {NULL, NULL, (NUMBER *)scratch};                                             \
-        const cmsis_nn_dims behind = out;                                                                              \
+        const cmsis_nn_dims behind = out, deep = {in.n, in.c, 1, 1};                                                   \
+        const cmsis_nn_context second = {scratch + BYTES / 16, BYTES / 4};                                             \
+        const cmsis_nn_svdf_params_##T svdf = {out.c ? filter.n / out.c : 0, clamp, clamp};                            \
         const int numbers = in.n * in.h * in.w * in.c;                                                                 \
         mark();                                                                                                        \
         switch (r->function) {                                                                                         \
@@ -97,13 +100,23 @@ __attribute__((noinline, used)) void mark(void)
         case 14: arm_pad_##T(x, y, (NUMBER)0, &in, &filter, &behind); break;                                           \
         case 15: arm_transpose_##T(&ctx, &turn, &in, x, &out, y); break;                                               \
         case 16: arm_lstm_unidirectional_##T(x, y, &recurrent, &state); break;                                         \
+        case 17: arm_concatenation_##T##_x(x, in.c, in.w, in.h, in.n, y, out.c, 0); break;                             \
+        case 18: arm_reshape_##T(x, y, numbers); break;                                                                \
+        case 19:                                                                                                       \
+            arm_svdf_##T(                                                                                              \
+                &ctx, &ctx, &second, &svdf, &deep, x, &filter, memory, &filter, w, &filter, w + 8192, &bias, b,        \
+                &out, y);                                                                                              \
+            break;                                                                                                     \
+        case 20: arm_convolve_1x1_##T(&ctx, &conv, &in, x, &filter, w, &bias, b, &out, y, ARM_NN_LAYOUT_NHWC); break;  \
+        case 21: arm_convolve_1_x_n_##T(&ctx, &conv, &in, x, &filter, w, &bias, b, &out, y, ARM_NN_LAYOUT_NHWC); break;\
         }                                                                                                              \
         mark();                                                                                                        \
     }
 CALLER(f32, float32_t, 3.4028234e38f)
 CALLER(f16, float16_t, 65504.0f)
 
-// Data: random and never 0, all the same, far below one another, far above 0, small.
+// Data: random and never 0, all the same, far below one another, far above 0, small; input and memory of zeros, and weights too;
+// input without numbers below 0.
 static void fill(int half, int data)
 {
     uint32_t *const tensors[4] = {input, weights, output, scratch};
@@ -115,6 +128,9 @@ static void fill(int half, int data)
             value = data == 1 || value == 0.0f ? 0.5f : value;
             value = data == 4 ? value / 100.0f : value;
             value = data == 2 ? -900.0f * (index % 61) - 100.0f : data == 3 ? 900.0f * (index % 61) + 100.0f : value;
+            const int input_or_state = tensor == 0 || tensor == 3;
+            if ((data == 5 && input_or_state) || (data == 6 && tensor != 2) || (data == 7 && tensor == 0 && value < 0.0f))
+                value = 0.0f;
             if (half)
                 ((float16_t *)tensors[tensor])[index] = (float16_t)value;
             else

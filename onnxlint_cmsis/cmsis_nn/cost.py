@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import ceil, prod
 
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, table_for
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, float_build, table_for
 from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
@@ -242,8 +242,9 @@ class _Counted(NamedTuple):
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     """None where a size is unknown, or the loops of the last kernel of the route."""
     if call.floating is not None:
-        counted = float_counts(call, target.isa, taken)
-        return None if counted is None else _Counted(counted, True, 1, {})
+        build = float_build(target)
+        floats = float_counts(call, build.isa, taken) if build else None
+        return None if floats is None else _Counted(floats, True, 1, {})
     sizes = sizes_of(call)
     reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"
     kernel = kernel_of(REVERSED if reversed_ else taken.effective, target.isa, target.release)

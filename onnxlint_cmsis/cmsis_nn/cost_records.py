@@ -19,8 +19,8 @@ COMPILER = "gcc"
 """Compiler of the measured library, in version 12.2; nothing is said of another."""
 
 CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
-"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
-of Cortex-M3's instruction set; nothing was measured on them."""
+"""CPU that each instruction set was compiled for and measured on; on Cortex-M3 software computes f32 and f16.
+Cortex-M0, M0+ and M23 are scalar too, but lack much of Cortex-M3's instruction set; nothing was measured on them."""
 
 FLOAT_CPUS = {"cortex-m7": "cortex-m7", "cortex-m33": "cortex-m33", "cortex-m35p": "cortex-m33"}
 """CPUs whose functions for f32 and f16 were compiled and measured by themselves, or that run the code of one that was:
@@ -32,12 +32,12 @@ FOLDER = Path(__file__).parent / "instructions"
 
 @cache
 def table_of(release: str, isa: Isa) -> dict[str, float] | None:
-    """Instructions by piece; None where neither the build nor the one that its release names was measured."""
+    """Instructions by piece for integers; None where neither the build nor the one its release names was measured."""
     path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
     if not path.exists():
         return None
     read = json.loads(path.read_text(encoding="utf-8"))
-    parts = (read, read.get("later", {}), read.get("float", {}))
+    parts = (read, read.get("later", {}))
     return {name: number for part in parts for name, number in part.get("instructions", {}).items()}
 
 
@@ -49,8 +49,25 @@ def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
     return read
 
 
-def _float_build(target: Target) -> str:
-    return FLOAT_CPUS[target.cpu] if target.isa is Isa.DSP and target.cpu in FLOAT_CPUS else target.isa.value
+class FloatBuild(NamedTuple):
+    """How a target's functions for f32 and f16 are compiled."""
+
+    isa: Isa
+    """What computes: software, code for a floating-point unit, or MVE."""
+    name: str
+    """End of the name of its file in FOLDER."""
+
+
+def float_build(target: Target) -> FloatBuild | None:
+    """The build of a target's functions for f32 and f16; None where it was not measured.
+
+    Without DSP instructions a floating-point unit runs the same code.
+    """
+    cpu = target.cpu.removesuffix("+nodsp")
+    isa = Isa.DSP if target.isa is Isa.SCALAR and cpu != target.cpu else target.isa
+    if isa is Isa.SCALAR and cpu not in (isa.value, CPUS[isa]):
+        return None
+    return FloatBuild(isa, FLOAT_CPUS.get(cpu, isa.value) if isa is Isa.DSP else isa.value)
 
 
 def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
@@ -62,9 +79,10 @@ def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str,
     scalar_when_measured = kernel in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target)
     if target.compiler != COMPILER or (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False):
         return None
-    build = _float_build(target)
-    own = floats and build != target.isa.value
-    return _floats(target.release, build).get("instructions") if own else table_of(target.release, target.isa)
+    if not floats:
+        return table_of(target.release, target.isa)
+    build = float_build(target)
+    return _floats(target.release, build.name).get("instructions") if build else None
 
 
 def measured_build(target: Target, *, floats: bool = False) -> str:
@@ -73,8 +91,9 @@ def measured_build(target: Target, *, floats: bool = False) -> str:
     With `floats`, those of functions for f32 and f16.
     """
     release, cpu = measured_on(target.release), CPUS[target.isa]
-    if floats and target.isa is Isa.DSP:
-        cpu = FLOAT_CPUS.get(target.cpu, cpu)
+    build = float_build(target) if floats else None
+    if build:
+        cpu = build.name if build.name in FLOAT_CPUS else CPUS[build.isa]
     return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
 
 
@@ -105,7 +124,9 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
     """Least and most of a call for f32 or f16 whose data decide."""
-    kinds = [float_counts(call, target.isa, taken, data) for data in deciding(call, target.isa)]
+    build = float_build(target)
+    isa = build.isa if build else target.isa
+    kinds = [float_counts(call, isa, taken, data) for data in deciding(call, isa)]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
     if not kinds or len(known) < len(kinds):
         return None
@@ -173,16 +194,15 @@ KERNELS = {
     "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
-_FLOAT_ENDS = ("_f32", "_f16")
-_FLOAT_DATA = ("arm_softmax", "arm_nn_softmax", "arm_nn_activation")
+_FLOATS = ("_f32", "_f16")
 
 
 def range_reason(kernel: str) -> str:
     """What decides between the least and the most instructions of a kernel, as a clause; empty for one number."""
     row = KERNELS.get(kernel)
-    if row is None and kernel.endswith(_FLOAT_ENDS):
-        return _DATA if kernel.startswith(_FLOAT_DATA) else "which its shape alone does not tell closer"
-    return row.decides if row else ""
+    if row is None:
+        return _DATA if any(kind in kernel for kind in _FLOATS) else ""
+    return row.decides
 
 
 # Pairs of layers that were measured before and after a change of a channel count.

@@ -276,6 +276,9 @@ class KernelCall(NamedTuple):
     """Which axis of the input each axis of a transpose's output is; empty for other entry points, or where unknown."""
     pad_front: Dims = NO_FRONT
     """What a pad (`pad_s8`) adds in front of its input, NHWC; the output's size says what it adds behind."""
+    runs: tuple[int, ...] = ()
+    """Numbers of each operand of a concatenation that follow each other in the output; empty for other entry points, or
+    where unknown."""
     floating: FloatCall | None = None
     """What a call of a function for f32 or f16 says besides; None for other types."""
 

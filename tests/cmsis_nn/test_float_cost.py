@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fit_float
-from measure_float import calls
+from measure_float import calls, measured_numbers
 from onnxlint_cmsis.cmsis_nn.library import (
     cost,
     cost_of_route,
@@ -20,13 +20,15 @@ from onnxlint_cmsis.cmsis_nn.library import (
     route,
 )
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, KernelCall, Pair
+from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, Isa, KernelCall, Pair
 from support.float_vectors import VECTORS, call_of, rows, target_of
 
 CLOCK = 7
 """Instructions of a vector's row that read its clock."""
 SHORT = 1000
 """Instructions below which the clock of the vectors, of 40 instructions, makes more than 1 %."""
+OTHER_CODE = ("arm_softmax_f16", "m55")
+"""Function that the vectors have with other conversions than gcc's, which its assembler encodes wrongly."""
 PRODUCTS = ("arm_convolve", "arm_depthwise", "arm_fully_connected", "arm_batch_matmul")
 """Beginnings of the functions that multiply matrices."""
 CONV = KernelCall(
@@ -39,7 +41,7 @@ def published(build: str) -> dict[str, Any]:
     return parts
 
 
-@pytest.mark.parametrize("build", fit_float.BUILDS)
+@pytest.mark.parametrize("build", sorted({*fit_float.BUILDS} - {"scalar"}))
 def test_functions_are_predicted_to_their_limit(build: str) -> None:
     limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")}
     assert len(limits) >= 40
@@ -58,6 +60,24 @@ def test_some_shapes_held_apart_are_predicted_as_published(build: str) -> None:
         assert max(error for error, _ in pairs) == pytest.approx(told[kernel]["max"], abs=0.01), kernel
 
 
+def test_software_takes_what_its_range_says() -> None:
+    """Calls held apart with random numbers, some zeros, and zeros alone lie in their range, to 5 %."""
+    cpu = fit_float.CPUS[Isa.SCALAR]
+    target = parse_target(cpu, "main")
+    numbers = measured_numbers(cpu, "apart")
+    inside: dict[str, list[bool]] = defaultdict(list)
+    for measured, number in zip(calls("apart", cpu), numbers, strict=True):
+        taken = route(measured.call, target)
+        ends, took = instructions_range(measured.call, target, taken), number + fit_float.CALLER[Isa.SCALAR]
+        if ends:
+            inside[taken.kernel].append(0.95 * ends[0] <= took <= 1.05 * ends[1])
+    assert len(inside) >= 55
+    assert sum(map(len, inside.values())) >= 0.97 * len(numbers)
+    for kernel, answers in inside.items():
+        assert sum(answers) >= 0.93 * len(answers), kernel
+    assert sum(map(sum, inside.values())) >= 0.99 * sum(map(len, inside.values()))
+
+
 @pytest.mark.parametrize("path", VECTORS)
 def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
     errors: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -65,6 +85,8 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
     for row in rows(path):
         measured = float(row["instructions"] or 0) - CLOCK
         if row["status"] != "0" or row["specialization"] == "off" or measured < SHORT:
+            continue
+        if (row["function"], row["cpu"]) == OTHER_CODE:
             continue
         call, target = call_of(row), target_of(row)
         taken = route(call, target)
@@ -93,7 +115,7 @@ def test_a_cpu_that_was_measured_by_itself_has_its_own_numbers(cpu: str) -> None
 
 def test_a_call_without_measurements_has_no_cost() -> None:
     assert cost(CONV, parse_target("cortex-m4", "main"))
-    assert cost(CONV, parse_target("cortex-m3", "main")) is None  # numbers of software have their own cost
+    assert cost(CONV, parse_target("cortex-m3", "main")) is None  # the data decide: it has a range
     assert cost(CONV, parse_target("cortex-m4", "main")._replace(compiler="armclang")) is None
     recurrent = KernelCall(
         "lstm_unidirectional_f32", Dims(1, 1, 4, 8), Dims(8, 1, 1, 8), Dims(1, 1, 4, 8), floating=FloatCall()
@@ -101,14 +123,50 @@ def test_a_call_without_measurements_has_no_cost() -> None:
     assert cost(recurrent, parse_target("cortex-m4", "main")) is None
 
 
-@pytest.mark.parametrize(("dilation", "known"), [(2, False), (1, True)])
-def test_windows_that_step_over_all_of_the_input_have_no_cost(dilation: int, known: bool) -> None:
-    """Two taps on rows -1 and 1 of an input with one row."""
+def test_windows_that_step_over_all_of_the_input_take_less() -> None:
+    """Two taps on rows -1 and 1 of an input with one row, or on -1 and 0."""
     call = KernelCall(
         "depthwise_f16", Dims(1, 1, 9, 4), Dims(1, 2, 1, 4), Dims(1, 1, 9, 4), padding=Pair(1, 0),
-        dilation=Pair(dilation, dilation), ch_mult=1, floating=FloatCall(),
-    )  # fmt: skip
-    assert (cost(call, parse_target("cortex-m4", "main")) is not None) == known
+        ch_mult=2, floating=FloatCall(),
+    )._replace(filter_dims=Dims(1, 2, 1, 8), output_dims=Dims(1, 1, 9, 8))  # fmt: skip
+    target = parse_target("cortex-m4", "main")
+    near, apart = cost(call, target), cost(call._replace(dilation=Pair(2, 1)), target)
+    taps = cost(call._replace(input_dims=Dims(1, 3, 9, 4), dilation=Pair(2, 1)), target)
+    assert near and apart and taps
+    assert apart < taps
+
+
+def test_padding_that_no_device_has_is_not_counted_window_by_window() -> None:
+    wide = CONV._replace(padding=Pair(1 << 19, 1), output_dims=Dims(1, 1 << 19, 8, 8))
+    assert cost(wide, parse_target("cortex-m4", "main")) is None
+
+
+@pytest.mark.parametrize(
+    ("cpu", "same"),
+    [("cortex-m33+nodsp", "cortex-m33"), ("cortex-m4+nodsp", "cortex-m4"), ("cortex-m55+nomve", "cortex-m4")],
+)
+def test_a_floating_point_unit_needs_no_other_instructions(cpu: str, same: str) -> None:
+    assert cost(CONV, parse_target(cpu, "main")) == cost(CONV, parse_target(same, "main"))
+
+
+def test_software_has_a_range_on_the_cpu_that_was_measured() -> None:
+    ends = {cpu: parse_target(cpu, "main") for cpu in ("cortex-m3", "cortex-m0", "cortex-m0+", "cortex-m23")}
+    least, most = instructions_range(CONV, ends["cortex-m3"], route(CONV, ends["cortex-m3"])) or (0, 0)
+    assert 5 * (cost(CONV, parse_target("cortex-m4", "main")) or 0) < least < most < 2.5 * least
+    for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23"):
+        assert instructions_range(CONV, ends[cpu], route(CONV, ends[cpu])) is None
+
+
+def test_a_concatenation_costs_a_copy_for_each_run_of_each_operand() -> None:
+    joined = KernelCall(
+        "concatenation_f32", Dims(1, 5, 5, 8), Dims(1, 1, 1, 1), Dims(1, 5, 5, 24), runs=(8, 16), floating=FloatCall()
+    )
+    rows = joined._replace(output_dims=Dims(1, 15, 5, 8), runs=(200, 400))
+    target = parse_target("cortex-m55", "main")
+    by_pixel, by_image = cost(joined, target), cost(rows, target)
+    assert by_pixel and by_image
+    assert by_image < by_pixel
+    assert cost(joined._replace(runs=()), target) is None
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
@@ -151,7 +209,7 @@ def resized(call: KernelCall, inputs: Any, outputs: Any) -> KernelCall:
 def test_many_channel_counts_at_once_cost_what_each_costs(cpu: str) -> None:
     """Those that run the same functions are predicted together, as planning does."""
     target, channels = parse_target(cpu, "main"), np.random.default_rng(7)
-    weighted = [measured.call for measured in calls("apart") if measured.call.function in WEIGHTED]
+    weighted = [measured.call for measured in calls("apart", cpu) if measured.call.function in WEIGHTED]
     checked = 0
     for call in weighted[::97]:
         if call.floating is None or call.floating.scratch not in (0, AS_ASKED):

@@ -493,6 +493,24 @@ def test_other_transpositions_are_layers_in_the_order_of_their_axes() -> None:
     assert "5 axes" in no_kernel(graph_of("y = Transpose<perm = [0, 2, 1, 4, 3]>(x)", inputs="float[1,2,5,3,4] x"))
 
 
+@pytest.mark.parametrize(
+    ("axis", "first", "second", "runs"),
+    [
+        (1, "1,4", "1,2", (4, 2)),
+        (0, "3,4", "5,4", (12, 20)),
+        (1, "1,8,5,6", "1,16,5,6", (8, 16)),
+        (2, "1,8,5,6", "1,8,2,6", (240, 96)),
+        (3, "2,8,5,6", "2,8,5,1", (48, 8)),
+    ],
+)
+def test_runs_of_a_concatenation_follow_each_other_in_memory(
+    axis: int, first: str, second: str, runs: tuple[int, ...]
+) -> None:
+    """Channels are last in the memory of images."""
+    source = graph_of(f"y = Concat<axis = {axis}>(x, z)", inputs=f"float[{first}] x, float[{second}] z")
+    assert only(source).call.runs == runs
+
+
 def test_a_concatenation_whose_first_operand_is_constant_is_a_layer() -> None:
     source = graph_of("y = Concat<axis = 1>(k, x)", inputs="float[1,4] x", weights="float[1,2] k = {0}")
     assert only(source).call.entry == "concatenation_s8"

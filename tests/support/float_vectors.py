@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,11 @@ def call_of(row: Row) -> KernelCall:
     scratch = AS_ASKED if row["ctx_mode"] == "as_asked" else _number(row, "ctx_bytes")
     if entry.startswith("svdf"):  # its two buffers have no size function
         scratch = 0 if "no_buffer" in tags else 1
+        given, filter_dims = Dims(given.n, 1, 1, given.h), filter_dims._replace(h=extra["memory"], c=given.h)
+    runs = ()
+    if "axis" in extra:  # x, y, z, w: each copies more of the operand's last axes
+        sizes = [size or 0 for size in reversed(given)]
+        runs, result = (prod(sizes[: "xyzw".index(extra["axis"]) + 1]),), given
     return KernelCall(
         entry, given, filter_dims, result,
         _pair(row, "stride", 1), _pair(row, "pad", 0), _pair(row, "pad_after", 0), _pair(row, "dilation", 1),
@@ -91,6 +97,7 @@ def call_of(row: Row) -> KernelCall:
         initial_state="initial_cell_state" in tags,
         permutation=tuple(int(axis) for axis in extra["perm"].split()) if "perm" in extra else (),
         pad_front=pad_front,
+        runs=runs,
         floating=FloatCall(
             packed=row["weight_format"] == "packed",
             scratch=scratch,

@@ -25,7 +25,7 @@ class FloatLoops:
         self.kind: FloatType = next(kind for kind in FLOAT_TYPES if kind.name == call.types)
         self.call, self.floating, self.sizes = call, call.floating or FloatCall(), sizes
         self.taken, self.data = taken, data
-        self.mve = False
+        self.mve = self.software = False
         self.buffer, self.seen_c = taken.seen.get("ctx.size") or 0, taken.seen.get("input_dims.c") or 0
         self.counts: Counts = {}
 
@@ -149,6 +149,15 @@ class FloatLoops:
         self.moved("patch.fill", images * (taps - plane.inside), size.in_c)
         self.elements("patch.zero", images * (taps - plane.inside), size.in_c)
 
+    def missed(self, piece: str, numbers: int) -> None:
+        """Windows without a row on the input, and rows of windows on it without a tap on it, `numbers` for each."""
+        size = self.sizes
+        rows = sum(_beside(size.in_h, size.out_h, (size.filter_h, size.stride_h, size.pad_h, size.dilation_h)))
+        columns = sum(_beside(size.in_w, size.out_w, (size.filter_w, size.stride_w, size.pad_w, size.dilation_w)))
+        numbers = size.n * numbers
+        self.add(piece, 0, no_row=rows * size.out_w * numbers, no_tap=size.plane.h.inside * columns * numbers)
+        self.add(piece, 0, no_column=(size.out_h - rows) * columns * numbers)
+
     def windows(self, taps: int) -> int:
         """Windows of so many taps that the buffer holds: as many for all calls, as it is asked for by the window."""
         return self.buffer // (taps * self.seen_c * self.kind.bytes)
@@ -158,6 +167,20 @@ class FloatLoops:
         rows = min(8, self.windows(taps))
         whole, rest = divmod(self.sizes.pixels, rows)
         return tuple((times, size) for times, size in ((whole, rows), (1, rest)) if times and size)
+
+
+def _beside(size: int, windows: int, window: tuple[int, int, int, int]) -> tuple[int, int]:
+    """Windows along an axis that begin in front of the input, or behind it, and have no tap on it.
+
+    Dilated ones can step over all of it. `window` has the taps, the stride, the padding in front and the dilation.
+    """
+    taps, stride, pad, dilation = window
+    starts = range(-pad, min(0, windows * stride - pad), stride)
+    skipped = [-(start // dilation) for start in starts]
+    before = sum(
+        first >= taps or start + first * dilation >= size for start, first in zip(starts, skipped, strict=True)
+    )
+    return before, max(0, windows - up(size + pad, stride))
 
 
 Counter = Callable[[FloatLoops], None]
@@ -272,6 +295,7 @@ def _direct(loops: FloatLoops) -> None:
     taps = size.n * size.out_c * plane.inside
     loops.add("direct", 1, image=size.n, row=size.n * size.out_h, pixel=size.n * size.pixels)
     loops.add("direct", 0, output=outputs, filter_row=outputs * size.filter_h)
+    loops.add("direct", 0, first=outputs * (loops.software and not loops.call.bias))
     loops.add("direct", 0, row_inside=rows, tap=rows * size.filter_w, inside=taps)
     loops.add("direct", 0, row_before=size.n * size.out_c * plane.h.before * size.out_w)
     loops.add("direct", 0, tap_before=size.n * size.out_c * plane.h.inside * plane.w.before)
@@ -332,49 +356,62 @@ def _channels_tiled(loops: FloatLoops) -> None:
 
 
 def _channels_fast(loops: FloatLoops) -> None:
-    """Code for f32 has a loop for windows that lie wholly on the input, and copies for rows above and columns left."""
+    """Code for f32 has a loop for windows that lie wholly on the input, and copies for those around them."""
     size, plane = loops.sizes, loops.sizes.plane
     height = size.in_h, size.out_h, size.filter_h, size.stride_h, size.pad_h
     width = size.in_w, size.out_w, size.filter_w, size.stride_w, size.pad_w
     split = 1 * (loops.kind.bytes == 4)
     (above, taps_above), (left, taps_left) = _early(*height), _early(*width)
+    before, behind = _beside(size.in_w, size.out_w, (size.filter_w, size.stride_w, size.pad_w, 1))
+    before_h, behind_h = _beside(size.in_h, size.out_h, (size.filter_h, size.stride_h, size.pad_h, 1))
     above, taps_above, columns = split * above, split * taps_above, split * plane.w.whole
     rows = plane.h.whole * (columns > 0)
     loops.add("dw_fast", 1, image=size.n, row=size.n * size.out_h, split=size.n * rows)
-    loops.add("dw_fast", 0, searched=split * (size.out_h - plane.h.whole + size.out_w - columns))
-    whole_rows = rows * size.filter_h
-    rest = size.out_h - above - rows * (left + columns == size.out_w)
-    filter_rows, taps = plane.h.inside * size.out_w, plane.inside
+    for axis, (outputs, first, whole) in {
+        "h": (size.out_h, above, plane.h.whole),
+        "w": (size.out_w, left, plane.w.whole),
+    }.items():
+        last = outputs - first - whole
+        loops.add(f"dw_fast.{axis}", 0, first=split * first, last=split * last, rest=split * (last > 0))
+    loops.add("dw_fast", 0, above_first=size.n * (above > 0), from_first=size.n * split * (size.out_h > above))
+    inside, below = rows * size.filter_h, plane.h.inside - taps_above - rows * size.filter_h
+    right, taps_right = size.out_w - left - columns, plane.w.inside - taps_left - columns * size.filter_w
+    inner = columns * size.filter_w
     parts = {
-        "above": (above, above * size.out_w, taps_above * size.out_w, taps_above * plane.w.inside),
-        "left": (rows * (left > 0), rows * left, whole_rows * left, whole_rows * taps_left),
-        "inner": (rows, rows * columns, whole_rows * columns, whole_rows * columns * size.filter_w),
+        "above": (above, size.out_w, taps_above, plane.w.inside, before + behind),
+        "left": (rows, left, inside, taps_left, before),
+        "inner": (rows, columns, inside, inner, 0),
+        "right": (rows, right, inside, taps_right, behind),
+        "below": (size.out_h - above - rows, size.out_w, below, plane.w.inside, before + behind),
     }
-    sums = [sum(numbers) for numbers in zip(*parts.values(), strict=True)]
-    parts["rest"] = rest, size.pixels - sums[1], filter_rows - sums[2], taps - sums[3]
-    for word, numbers in parts.items():
-        entered, pixels, filter_rows, taps = (size.n * number for number in numbers)
-        loops.add(f"dw_fast.{word}", pixels, row=entered, filter_row=filter_rows)
-        loops.begun(f"dw_fast.{word}", pixels, size.in_c)
-        loops.elements(f"dw_fast.{word}.tap", taps, size.in_c)
-        loops.elements(f"dw_fast.{word}.clamp", pixels, size.in_c)
+    for word, (lines, pixels, filter_rows, taps, missed) in parts.items():
+        name, every = f"dw_fast.{word}", size.n * lines * pixels
+        loops.add(name, every, row=size.n * lines * (pixels > 0), filter_row=size.n * filter_rows * pixels)
+        loops.add(name, 0, no_tap=size.n * filter_rows * missed)
+        loops.begun(name, every, size.in_c)
+        loops.elements(f"{name}.tap", size.n * filter_rows * taps, size.in_c)
+        loops.elements(f"{name}.clamp", every, size.in_c)
+    for word, outside in (("above", split * before_h), ("below", (1 - split) * before_h + behind_h)):
+        loops.add(f"dw_fast.{word}", 0, no_row=size.n * outside * size.out_w)
 
 
 def _early(inputs: int, outputs: int, taps: int, stride: int, pad: int) -> tuple[int, int]:
     """Windows along an axis that begin in the padding, and how many of their taps lie on the input."""
     windows = min(outputs, up(pad, stride))
     starts = (index * stride - pad for index in range(windows))
-    return windows, sum(min(taps, inputs - start) + start for start in starts)
+    return windows, sum(max(0, min(taps, inputs - start) + start) for start in starts)
 
 
 def _channels_generic(loops: FloatLoops) -> None:
     size, plane = loops.sizes, loops.sizes.plane
     outputs = size.n * size.pixels * size.out_c
     loops.add("dw_generic", 1, row=size.n * size.out_h, pixel=size.n * size.pixels)
+    loops.add("dw_generic", 0, first=outputs * (loops.software and not loops.call.bias))
     loops.add("dw_generic", 0, channel=size.n * size.pixels * size.in_c, output=outputs)
     loops.add("dw_generic", 0, dilated_h=outputs * (size.dilation_h > 1), dilated_w=outputs * (size.dilation_w > 1))
     loops.add("dw_generic", 0, filter_row=size.n * plane.h.inside * size.out_w * size.out_c)
     loops.add("dw_generic", 0, tap=size.n * plane.inside * size.out_c)
+    loops.missed("dw_generic", size.out_c)
 
 
 def _channels_as_convolution(loops: FloatLoops) -> None:
@@ -456,6 +493,9 @@ def _pool(loops: FloatLoops) -> None:
     follow = row * (size.stride_w == size.filter_w)
     loops.add(name, 0, row=row, follow_2=follow * (size.filter_w == 2), follow_3=follow * (size.filter_w == 3))
     loops.add(name, 1, image=size.n, out_row=size.n * size.out_h, pixel=every, channel=every * turns)
+    loops.missed(name, turns)
+    whole = plane.inside == size.pixels * size.taps
+    loops.add(name, 0, power_of_2=every * turns * (whole and size.taps.bit_count() == 1) * loops.software)
     loops.add(name, 0, filter_row=size.n * plane.h.inside * size.out_w * turns, tap=size.n * plane.inside * turns)
 
 
@@ -568,6 +608,40 @@ def _turned(loops: FloatLoops) -> None:
             loops.loop(f"{name}.number", prod(sizes[:-1]), sizes[-1])
 
 
+def _joined(loops: FloatLoops) -> None:
+    """Each operand of a concatenation is a call, which copies run by run."""
+    runs = loops.call.runs
+    copies = prod(loops.sizes.output) // max(1, sum(runs))
+    for run in runs:
+        loops.add("join", 1, copy=copies)
+        loops.moved("join.run", copies, run)
+
+
+def _copied(loops: FloatLoops) -> None:
+    loops.add("copy", 1)
+    loops.moved("copy.numbers", 1, prod(loops.sizes.image))
+
+
+def _filtered(loops: FloatLoops) -> None:
+    """A singular value decomposition filter: the memory moves on, then products of features and of their memory."""
+    size, features, memory = loops.sizes, loops.call.filter_dims.n or 0, loops.sizes.filter_h
+    every, units = size.n * features, size.out_c
+    loops.add("svdf", 1, image=size.n)
+    loops.elements("svdf.shift", every, memory - 1)
+    loops.blocks("svdf.shift.block", every, memory - 1)
+    for word, depth in (("feature", size.in_c), ("memory", memory)):
+        name = f"svdf.{word}"
+        loops.loop(name, every, depth // 4 if loops.mve and loops.kind.bytes == 4 else loops.vectors(depth))
+        if loops.mve and loops.kind.bytes == 4:
+            loops.loop(f"{name}.tail", every, depth % 4)
+    single = 1 * (units == features and loops.call.bias)
+    name = f"svdf.{'biased' if loops.call.bias else 'unbiased'}"
+    loops.elements(f"{name}.single", size.n * single, units)
+    loops.loop(name, size.n * (1 - single), units)
+    loops.loop(f"{name}.rank", size.n * (1 - single) * units, features // units)
+    loops.elements("svdf.clamp", 1, size.n * units)
+
+
 def _larger_or_smaller(loops: FloatLoops) -> None:
     """Operands are compared flat as far as they agree; an axis in which they differ is a loop around that."""
     name = "max2" if loops.call.function is Function.MAXIMUM else "min2"
@@ -610,6 +684,9 @@ COUNTERS: dict[str, Counter] = {
     **dict.fromkeys(("softmax", "nn_softmax_1x2"), _softmax),
     "nn_activation": _activation,
     "pad": _pad,
+    **{f"concatenation_{kind.name}_[wxyz]": _joined for kind in FLOAT_TYPES},
+    "reshape": _copied,
+    "svdf": _filtered,
     "transpose": _turned,
     "lstm_unidirectional": _recurrent,
     **dict.fromkeys(("maximum", "minimum"), _larger_or_smaller),
@@ -617,6 +694,8 @@ COUNTERS: dict[str, Counter] = {
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
 
 
+MOST_PADDING = 1 << 12
+"""Padding in front of an axis whose windows are looked at one by one."""
 OF_ONE_CALL = (
     Function.BATCH_MATMUL,
     Function.MAXIMUM,
@@ -624,10 +703,18 @@ OF_ONE_CALL = (
     Function.PAD,
     Function.TRANSPOSE,
     Function.LSTM,
+    Function.CONCATENATION,
+    Function.SVDF,
 )
 """Functions whose loops are not counted for many calls at once."""
+ALONE = ("convolve_1x1", "convolve_1_x_n")
+"""Entry points for one kernel, whose functions the entry point for all convolutions calls too."""
 SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
 """Numbers of arm_nn_activation_type_flt."""
+UNBIASED = ".unbiased"
+"""Zeros are added faster to 0 than to a bias."""
+FULL, ZERO = ".full", ".zero"
+"""Data that decide where software computes: no number is 0; all of the input is."""
 DATA = (".near", ".below", ".above")
 """Data that decide: all the same, far below one another, far above 0."""
 SMALL = (".small", ".below", ".above")
@@ -637,47 +724,20 @@ SMALL = (".small", ".below", ".above")
 def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     """Kinds of data between which a call's instructions lie; nothing where the data decide nothing.
 
-    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code.
+    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code. Software, which
+    computes on Cortex-M3, multiplies and adds zeros faster than other numbers.
     """
     if call.floating is None:
         return ()
-    if call.function is Function.LSTM:
-        return SMALL
-    scalar, curve = isa is not Isa.MVE, call.floating.activation
+    code, curve = isa is not Isa.MVE, call.floating.activation
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
-    skips = curve == SIGMOID or (scalar and (curve == TANH or call.function is Function.SOFTMAX))
-    return DATA if pair or skips else ()
+    skips = curve == SIGMOID or (code and (curve == TANH or call.function is Function.SOFTMAX))
+    kinds = SMALL if call.function is Function.LSTM else DATA if pair or skips else ()
+    return kinds if isa is not Isa.SCALAR else (*kinds, FULL, ZERO)
 
 
-def _measured(call: KernelCall, size: LoopSizes) -> bool:
-    """Whether a call is of the kind that was measured: each window touches the input."""
-    if call.entry.rpartition("_")[0] in ("convolve_1x1", "convolve_1_x_n"):
-        return False
-    if call.function not in (Function.CONVOLVE, Function.DEPTHWISE, Function.AVERAGE_POOL, Function.MAX_POOL):
-        return True
-    return _touching(size.in_h, size.out_h, (size.filter_h, size.stride_h, size.pad_h, size.dilation_h)) and _touching(
-        size.in_w, size.out_w, (size.filter_w, size.stride_w, size.pad_w, size.dilation_w)
-    )
-
-
-MOST_WINDOWS = 1 << 12
-"""Windows that begin in the padding of an axis and are looked at."""
-
-
-def _touching(size: int, windows: int, window: tuple[int, int, int, int]) -> bool:
-    """Whether each window along an axis has a tap on the input: dilated ones can step over all of it.
-
-    `window` has the taps, the stride, the padding in front and the dilation.
-    """
-    taps, stride, pad, dilation = window
-    early = min(windows, -(-pad // stride))
-    if early > MOST_WINDOWS or (windows - 1) * stride - pad >= size:
-        return False
-    starts = [index * stride - pad for index in range(early)]
-    before = [-(start // dilation) for start in starts]
-    return all(
-        skipped < taps and start + skipped * dilation < size for start, skipped in zip(starts, before, strict=True)
-    )
+def _alone(call: KernelCall) -> bool:
+    return call.entry.rpartition("_")[0] in ALONE
 
 
 def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Counts | None:
@@ -693,10 +753,16 @@ def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Co
         return None
     generic = f"arm_depthwise_conv_{call.types}_generic"
     name = taken.kernel.removeprefix("arm_").removesuffix(f"_{call.types}")
+    if call.function is Function.CONCATENATION and not sum(call.runs):
+        return None
     counter = _channels_generic if taken.kernel == generic else COUNTERS.get(name)
-    if counter is None or bool(data) != bool(deciding(call, isa)) or not _measured(call, sizes):
+    kinds = deciding(call, isa)
+    if counter is None or (data not in kinds if kinds else data) or max(sizes.pad_h, sizes.pad_w) > MOST_PADDING:
         return None
     loops = FloatLoops(call, sizes, taken, data)
-    loops.mve = isa is Isa.MVE
+    loops.mve, loops.software = isa is Isa.MVE, isa is Isa.SCALAR
     counter(loops)
-    return {piece: times for piece, times in loops.counts.items() if not isinstance(times, int) or times}
+    if _alone(call):
+        loops.add(call.entry.rpartition("_")[0], 1)
+    told = data * (isa is Isa.SCALAR) + UNBIASED * (data == ZERO and not call.bias)
+    return {f"{piece}{told}": times for piece, times in loops.counts.items() if not isinstance(times, int) or times}
