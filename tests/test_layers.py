@@ -324,7 +324,7 @@ def test_nothing_is_told_of_float_where_a_layer_with_weights_has_no_cost(
 ) -> None:
     path = tmp_path / "float.onnx"
     path.write_bytes(text(STAYS_FLOAT).SerializeToString())
-    assert main(["layers", "--isolated", "--target", "cortex-m0", "--assume", "s8,f32", str(path)]) == 0
+    assert main([*CORTEX_M4, "--compiler", "armclang", "--assume", "s8,f32", str(path)]) == 0
     assert "the flash" not in capsys.readouterr().out
 
 

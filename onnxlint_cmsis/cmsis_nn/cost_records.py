@@ -19,12 +19,20 @@ COMPILER = "gcc"
 """Compiler of the measured library, in version 12.2; nothing is said of another."""
 
 CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
-"""CPU that each instruction set was compiled for and measured on; on Cortex-M3 software computes f32 and f16.
-Cortex-M0, M0+ and M23 are scalar too, but lack much of Cortex-M3's instruction set; nothing was measured on them."""
+"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
+of Cortex-M3's instruction set; integers were not measured on them."""
 
-FLOAT_CPUS = {"cortex-m7": "cortex-m7", "cortex-m33": "cortex-m33", "cortex-m35p": "cortex-m33"}
+FLOAT_CPUS = {
+    "cortex-m0": "cortex-m0",
+    "cortex-m0+": "cortex-m0",
+    "cortex-m23": "cortex-m23",
+    "cortex-m7": "cortex-m7",
+    "cortex-m33": "cortex-m33",
+    "cortex-m35p": "cortex-m33",
+}
 """CPUs whose functions for f32 and f16 were compiled and measured by themselves, or that run the code of one that was:
-on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on Cortex-M4."""
+on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on Cortex-M4. On scalar CPUs software
+computes; gcc makes the same code for Cortex-M0 and M0+."""
 
 FOLDER = Path(__file__).parent / "instructions"
 """One file `<release>-<isa>.json` for each measured build, and `<release>-<cpu>.json` for one of FLOAT_CPUS."""
@@ -58,16 +66,11 @@ class FloatBuild(NamedTuple):
     """End of the name of its file in FOLDER."""
 
 
-def float_build(target: Target) -> FloatBuild | None:
-    """The build of a target's functions for f32 and f16; None where it was not measured.
-
-    Without DSP instructions a floating-point unit runs the same code.
-    """
+def float_build(target: Target) -> FloatBuild:
+    """The build of a target's functions for f32 and f16. Without DSP a floating-point unit runs the same code."""
     cpu = target.cpu.removesuffix("+nodsp")
     isa = Isa.DSP if target.isa is Isa.SCALAR and cpu != target.cpu else target.isa
-    if isa is Isa.SCALAR and cpu not in (isa.value, CPUS[isa]):
-        return None
-    return FloatBuild(isa, FLOAT_CPUS.get(cpu, isa.value) if isa is Isa.DSP else isa.value)
+    return FloatBuild(isa, FLOAT_CPUS.get(cpu, isa.value))
 
 
 def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
@@ -81,8 +84,7 @@ def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str,
         return None
     if not floats:
         return table_of(target.release, target.isa)
-    build = float_build(target)
-    return _floats(target.release, build.name).get("instructions") if build else None
+    return _floats(target.release, float_build(target).name).get("instructions")
 
 
 def measured_build(target: Target, *, floats: bool = False) -> str:
@@ -91,8 +93,8 @@ def measured_build(target: Target, *, floats: bool = False) -> str:
     With `floats`, those of functions for f32 and f16.
     """
     release, cpu = measured_on(target.release), CPUS[target.isa]
-    build = float_build(target) if floats else None
-    if build:
+    if floats:
+        build = float_build(target)
         cpu = build.name if build.name in FLOAT_CPUS else CPUS[build.isa]
     return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
 
@@ -124,8 +126,7 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
     """Least and most of a call for f32 or f16 whose data decide."""
-    build = float_build(target)
-    isa = build.isa if build else target.isa
+    isa = float_build(target).isa
     kinds = [float_counts(call, isa, taken, data) for data in deciding(call, isa)]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
     if not kinds or len(known) < len(kinds):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fit_float
-from measure_float import calls, measured_numbers
+from measure_float import SOFTWARE, calls, measured_numbers
 from onnxlint_cmsis.cmsis_nn.library import (
     cost,
     cost_of_route,
@@ -41,7 +41,7 @@ def published(build: str) -> dict[str, Any]:
     return parts
 
 
-@pytest.mark.parametrize("build", sorted({*fit_float.BUILDS} - {"scalar"}))
+@pytest.mark.parametrize("build", [name for name, isa in fit_float.BUILDS.items() if isa is not Isa.SCALAR])
 def test_functions_are_predicted_to_their_limit(build: str) -> None:
     limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")}
     assert len(limits) >= 40
@@ -60,9 +60,9 @@ def test_some_shapes_held_apart_are_predicted_as_published(build: str) -> None:
         assert max(error for error, _ in pairs) == pytest.approx(told[kernel]["max"], abs=0.01), kernel
 
 
-def test_software_takes_what_its_range_says() -> None:
+@pytest.mark.parametrize("cpu", SOFTWARE)
+def test_software_takes_what_its_range_says(cpu: str) -> None:
     """Calls held apart with random numbers, some zeros, and zeros alone lie in their range, to 5 %."""
-    cpu = fit_float.CPUS[Isa.SCALAR]
     target = parse_target(cpu, "main")
     numbers = measured_numbers(cpu, "apart")
     inside: dict[str, list[bool]] = defaultdict(list)
@@ -71,8 +71,8 @@ def test_software_takes_what_its_range_says() -> None:
         ends, took = instructions_range(measured.call, target, taken), number + fit_float.CALLER[Isa.SCALAR]
         if ends:
             inside[taken.kernel].append(0.95 * ends[0] <= took <= 1.05 * ends[1])
-    assert len(inside) >= 55
-    assert sum(map(len, inside.values())) >= 0.97 * len(numbers)
+    assert len(inside) >= 50
+    assert sum(map(len, inside.values())) >= 0.93 * len(numbers)
     for kernel, answers in inside.items():
         assert sum(answers) >= 0.93 * len(answers), kernel
     assert sum(map(sum, inside.values())) >= 0.99 * sum(map(len, inside.values()))
@@ -149,12 +149,14 @@ def test_a_floating_point_unit_needs_no_other_instructions(cpu: str, same: str) 
     assert cost(CONV, parse_target(cpu, "main")) == cost(CONV, parse_target(same, "main"))
 
 
-def test_software_has_a_range_on_the_cpu_that_was_measured() -> None:
-    ends = {cpu: parse_target(cpu, "main") for cpu in ("cortex-m3", "cortex-m0", "cortex-m0+", "cortex-m23")}
-    least, most = instructions_range(CONV, ends["cortex-m3"], route(CONV, ends["cortex-m3"])) or (0, 0)
-    assert 5 * (cost(CONV, parse_target("cortex-m4", "main")) or 0) < least < most < 2.5 * least
-    for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23"):
-        assert instructions_range(CONV, ends[cpu], route(CONV, ends[cpu])) is None
+def test_software_has_a_range_on_each_cpu_without_a_floating_point_unit() -> None:
+    ends = {}
+    for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23", "cortex-m3"):
+        target = parse_target(cpu, "main")
+        least, most = ends[cpu] = instructions_range(CONV, target, route(CONV, target)) or (0, 0)
+        assert 5 * (cost(CONV, parse_target("cortex-m4", "main")) or 0) < least < most < 2.5 * least
+        assert measured_build(target, floats=True) == cpu.removesuffix("+")
+    assert ends["cortex-m0"] == ends["cortex-m0+"] > ends["cortex-m3"]
 
 
 def test_a_concatenation_costs_a_copy_for_each_run_of_each_operand() -> None:
