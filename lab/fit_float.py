@@ -25,6 +25,7 @@ from onnxlint_cmsis.ground.types import Function, Isa
 
 RELEASE = "main"
 OWN = sorted({*FLOAT_CPUS.values()})
+"""CPUs that have a file."""
 BUILDS = {isa.value: isa for isa in Isa} | {cpu: parse_target(cpu, RELEASE).isa for cpu in OWN}
 """Files, each of an instruction set as measured on its CPU, or of another CPU."""
 SCALE = {Isa.SCALAR: 1.0, Isa.DSP: 1.0, Isa.MVE: 1.28}

@@ -115,8 +115,8 @@ __attribute__((noinline, used)) void mark(void)
 CALLER(f32, float32_t, 3.4028234e38f)
 CALLER(f16, float16_t, 65504.0f)
 
-// Data: random and never 0, all the same, far below one another, far above 0, small; input and memory of zeros, and weights too;
-// input without numbers below 0.
+// Data: random and never 0, all the same, far below one another, far above 0, small; an input and a memory of zeros,
+// weights of zeros too; an input without numbers below 0.
 static void fill(int half, int data)
 {
     uint32_t *const tensors[4] = {input, weights, output, scratch};
@@ -128,8 +128,8 @@ static void fill(int half, int data)
             value = data == 1 || value == 0.0f ? 0.5f : value;
             value = data == 4 ? value / 100.0f : value;
             value = data == 2 ? -900.0f * (index % 61) - 100.0f : data == 3 ? 900.0f * (index % 61) + 100.0f : value;
-            const int input_or_state = tensor == 0 || tensor == 3;
-            if ((data == 5 && input_or_state) || (data == 6 && tensor != 2) || (data == 7 && tensor == 0 && value < 0.0f))
+            const int zero = tensor == 0 || tensor == 3 || (data == 6 && tensor == 1);
+            if ((zero && (data == 5 || data == 6)) || (data == 7 && tensor == 0 && value < 0.0f))
                 value = 0.0f;
             if (half)
                 ((float16_t *)tensors[tensor])[index] = (float16_t)value;

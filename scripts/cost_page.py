@@ -51,9 +51,10 @@ Functions for f32 and f16 (main) were counted on 17,200 shapes and held against 
 -ffunction-sections -fdata-sections; GNU C takes 5 instructions in place of 6 for a product on Cortex-M4). On Cortex-M4,
 M7, M33 and M55, 95 of 100 shapes of each function are within 1.1 % (convolution, depthwise, fully connected, matrix
 product) or 3.9 % (others), single shapes within 17 %. Of 1,712 other calls of 1,000 instructions and more, 95 of 100
-are within 0.9 % and 1.6 %. C code for f16 takes up to 3 instructions more for a result
-that lies between the limits of an activation than for one beyond: the numbers are those of random data. Transposed
-convolutions skip inputs that are 0: their number is that of inputs without zeros, and behind a ReLU they take less.
+are within 0.9 % and 1.6 %. Numbers of Cortex-M4, M7 and M33 are those with a floating-point unit. C code for f16 takes
+up to 3 instructions more for a result that lies between the limits of an activation than for one beyond: the numbers
+are those of random data. Transposed convolutions skip inputs that are 0: their number is that of inputs without zeros,
+and behind a ReLU they take less.
 
 ## Where is it a range?
 

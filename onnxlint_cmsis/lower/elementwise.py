@@ -103,30 +103,30 @@ def lower_concat(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     too_many = _too_many_axes(graph, node, f"arm_concatenation_{kind if assume.stays_float else 's8'}_[wxyz]")
     if too_many:
         return in_reference_code(kind, Function.CONCATENATION, too_many.cause, too_many.reason)
-    runs, copies = _runs(graph, node)
-    if not assume.stays_float and max(copies, sum(runs)) > LARGEST_U16:
+    runs, copies, row = _runs(graph, node)
+    if not assume.stays_float and max(copies, row) > LARGEST_U16:
         text = f"its rows have more than {LARGEST_U16} elements; arm_concatenation_s8_x counts in 16 bits"
         return in_reference_code(kind, Function.CONCATENATION, Cause.RANK, text)
     return layer._replace(call=layer.call._replace(runs=runs))
 
 
-def _runs(graph: Graph, node: Node) -> tuple[tuple[int, ...], int]:
-    """Numbers of each operand that follow each other in the memory of the result, and how often such a run is copied.
+def _runs(graph: Graph, node: Node) -> tuple[tuple[int, ...], int, int]:
+    """Numbers of each operand that follow each other in the result, how many rows that has, and the numbers of one.
 
-    No runs, and no copy, where a size is unknown.
+    No runs where a size of an operand is unknown; no rows and no numbers either where one of the result is.
     """
     shape = graph.shape(node.outputs[0])
+    if not shape or None in shape:
+        return (), 0, 0
     operands = [graph.shape(name) or () for name in node.inputs if name]
-    if not shape or any(size is None for sizes in (shape, *operands) for size in sizes):
-        return (), 0
-    if any(len(sizes) != len(shape) for sizes in operands):
-        return (), 0
     axis = node.int("axis", 1) % len(shape)
     image = len(shape) > 2 and is_image(graph, node.outputs[0]) is not False
     order = (0, *range(2, len(shape)), 1) if image else tuple(range(len(shape)))
     outer, inner = order[: order.index(axis)], order[order.index(axis) :]
-    runs = tuple(prod(sizes[position] or 0 for position in inner) for sizes in operands)
-    return runs, prod(shape[position] or 0 for position in outer)
+    rows, row = (prod(shape[position] or 0 for position in part) for part in (outer, inner))
+    known = all(len(sizes) == len(shape) and None not in sizes for sizes in operands)
+    runs = tuple(prod(sizes[position] or 0 for position in inner) for sizes in operands) if known else ()
+    return runs, rows, row
 
 
 def lower_transpose_axes(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:

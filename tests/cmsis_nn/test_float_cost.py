@@ -28,7 +28,8 @@ CLOCK = 7
 SHORT = 1000
 """Instructions below which the clock of the vectors, of 40 instructions, makes more than 1 %."""
 OTHER_CODE = ("arm_softmax_f16", "m55")
-"""Function that the vectors have with other conversions than gcc's, which its assembler encodes wrongly."""
+"""Function that the vectors have with other conversions than gcc's, which its assembler encodes wrongly: theirs take up
+to 16 instructions more for eight numbers."""
 PRODUCTS = ("arm_convolve", "arm_depthwise", "arm_fully_connected", "arm_batch_matmul")
 """Beginnings of the functions that multiply matrices."""
 CONV = KernelCall(
@@ -86,10 +87,12 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
         measured = float(row["instructions"] or 0) - CLOCK
         if row["status"] != "0" or row["specialization"] == "off" or measured < SHORT:
             continue
-        if (row["function"], row["cpu"]) == OTHER_CODE:
-            continue
         call, target = call_of(row), target_of(row)
         taken = route(call, target)
+        if (row["function"], row["cpu"]) == OTHER_CODE:
+            number = cost_of_route(call, target, taken)
+            assert number is None or 0.85 * measured < number < measured, row["id"]
+            continue
         number, ends = cost_of_route(call, target, taken), instructions_range(call, target, taken)
         if ends is not None and number is None:
             ranges.append(0.97 * ends[0] <= measured <= 1.03 * ends[1])
@@ -169,6 +172,17 @@ def test_a_concatenation_costs_a_copy_for_each_run_of_each_operand() -> None:
     assert by_pixel and by_image
     assert by_image < by_pixel
     assert cost(joined._replace(runs=()), target) is None
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+def test_images_that_are_joined_cost_a_copy_for_each_operand(cpu: str) -> None:
+    """The result has more images than an operand."""
+    target, size = parse_target(cpu, "main"), Dims(1, 1, 1, 1)
+    images = KernelCall(
+        "concatenation_f32", Dims(3, 1, 1, 40), size, Dims(8, 1, 1, 40), runs=(120, 200), floating=FloatCall()
+    )
+    numbers = images._replace(input_dims=Dims(1, 1, 1, 120), output_dims=Dims(1, 1, 1, 320))
+    assert cost(images, target) == cost(numbers, target) > 200 / (4 if cpu == "cortex-m55" else 16)
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])

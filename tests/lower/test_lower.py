@@ -511,6 +511,13 @@ def test_runs_of_a_concatenation_follow_each_other_in_memory(
     assert only(source).call.runs == runs
 
 
+def test_a_concatenation_of_an_unknown_operand_is_refused_by_the_size_of_its_result() -> None:
+    """arm_concatenation_s8_x counts the numbers of a row in 16 bits."""
+    inputs = "float[1,40000] x, float[1,N] z"
+    graph = f"g ({inputs}) => (float[1,70000] y) {{ y = Concat<axis = 1>(x, z) }}"
+    assert "16 bits" in no_kernel(text(f"""<ir_version: 9, opset_import: ["" : 19]> {graph}"""))
+
+
 def test_a_concatenation_whose_first_operand_is_constant_is_a_layer() -> None:
     source = graph_of("y = Concat<axis = 1>(k, x)", inputs="float[1,4] x", weights="float[1,2] k = {0}")
     assert only(source).call.entry == "concatenation_s8"

@@ -611,7 +611,7 @@ def _turned(loops: FloatLoops) -> None:
 def _joined(loops: FloatLoops) -> None:
     """Each operand of a concatenation is a call, which copies run by run."""
     runs = loops.call.runs
-    copies = prod(loops.sizes.output) // max(1, sum(runs))
+    copies = prod(size or 0 for size in loops.call.output_dims) // sum(runs)
     for run in runs:
         loops.add("join", 1, copy=copies)
         loops.moved("join.run", copies, run)
@@ -638,7 +638,7 @@ def _filtered(loops: FloatLoops) -> None:
     name = f"svdf.{'biased' if loops.call.bias else 'unbiased'}"
     loops.elements(f"{name}.single", size.n * single, units)
     loops.loop(name, size.n * (1 - single), units)
-    loops.loop(f"{name}.rank", size.n * (1 - single) * units, features // units)
+    loops.loop(f"{name}.rank", size.n * (1 - single) * units, features // max(1, units))
     loops.elements("svdf.clamp", 1, size.n * units)
 
 
@@ -724,8 +724,8 @@ SMALL = (".small", ".below", ".above")
 def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     """Kinds of data between which a call's instructions lie; nothing where the data decide nothing.
 
-    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code. Software, which
-    computes on Cortex-M3, multiplies and adds zeros faster than other numbers.
+    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code. Software
+    multiplies and adds zeros faster than other numbers.
     """
     if call.floating is None:
         return ()
