@@ -16,7 +16,7 @@ import numpy as np
 
 from fit_later_costs import differs
 from measure_float import MeasuredCall, calls, measured_numbers
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, float_build
 from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts, sizes_of
@@ -44,9 +44,6 @@ READ_PADDING = tuple(
 )  # fmt: skip
 """Kernels that multiply zeros of the padding, and average pools, which divide by another number there. Software takes
 less for zeros: the most that such a call takes is fitted to calls without padding."""
-ALIGNED = ("cortex-m0", "cortex-m23")
-"""CPUs that load aligned words alone: memcpy goes byte by byte where a copy is not aligned, which no count says."""
-COPIES = {Function.PAD, Function.RESHAPE, Function.CONCATENATION}
 FEWEST = 8
 """Rows that a piece has to be part of: of calls with a rarer one nothing is said."""
 LIMITS = {True: 2.0, False: 5.0}
@@ -83,8 +80,8 @@ def _row(measured: MeasuredCall, number: int, isa: Isa, cpu: str) -> FloatRow | 
     taken = route(call, target)
     data = f".{measured.data}" if measured.data else FULL
     data = data if deciding(call, isa) else ""
-    counts = float_counts(call, isa, taken, data)
-    if counts is None or (cpu in ALIGNED and call.function in COPIES):
+    counts = float_counts(call, float_build(target), taken, data)
+    if counts is None or (measured.data and isa is Isa.SCALAR and not data):  # a copy, once for each kind of data
         return None
     entry, _, kind = call.entry.rpartition("_")
     multiplies = call.function in PRODUCTS or entry in ALONE

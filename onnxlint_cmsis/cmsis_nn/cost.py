@@ -242,7 +242,7 @@ class _Counted(NamedTuple):
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     """None where a size is unknown, or the loops of the last kernel of the route."""
     if call.floating is not None:
-        floats = float_counts(call, float_build(target).isa, taken)
+        floats = float_counts(call, float_build(target), taken)
         return None if floats is None else _Counted(floats, True, 1, {})
     sizes = sizes_of(call)
     reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"

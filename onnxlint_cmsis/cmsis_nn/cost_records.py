@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
+from onnxlint_cmsis.cmsis_nn.float.loops import FloatBuild, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.cmsis_nn.route import Route
@@ -33,6 +33,8 @@ FLOAT_CPUS = {
 """CPUs whose functions for f32 and f16 were compiled and measured by themselves, or that run the code of one that was:
 on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on Cortex-M4. On scalar CPUs software
 computes; gcc makes the same code for Cortex-M0 and M0+."""
+ALIGNED = ("cortex-m0", "cortex-m23")
+"""Those of FLOAT_CPUS that load words at multiples of 4 alone (Armv6-M and Armv8-M Baseline)."""
 
 FOLDER = Path(__file__).parent / "instructions"
 """One file `<release>-<isa>.json` for each measured build, and `<release>-<cpu>.json` for one of FLOAT_CPUS."""
@@ -57,20 +59,12 @@ def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
     return read
 
 
-class FloatBuild(NamedTuple):
-    """How a target's functions for f32 and f16 are compiled."""
-
-    isa: Isa
-    """What computes: software, code for a floating-point unit, or MVE."""
-    name: str
-    """End of the name of its file in FOLDER."""
-
-
 def float_build(target: Target) -> FloatBuild:
     """The build of a target's functions for f32 and f16. Without DSP a floating-point unit runs the same code."""
     cpu = target.cpu.removesuffix("+nodsp")
     isa = Isa.DSP if target.isa is Isa.SCALAR and cpu != target.cpu else target.isa
-    return FloatBuild(isa, FLOAT_CPUS.get(cpu, isa.value))
+    name = FLOAT_CPUS.get(cpu, isa.value)
+    return FloatBuild(isa, name, name in ALIGNED)
 
 
 def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
@@ -126,8 +120,8 @@ def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
     """Least and most of a call for f32 or f16 whose data decide."""
-    isa = float_build(target).isa
-    kinds = [float_counts(call, isa, taken, data) for data in deciding(call, isa)]
+    build = float_build(target)
+    kinds = [float_counts(call, build, taken, data) for data in deciding(call, build.isa)]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]
     if not kinds or len(known) < len(kinds):
         return None

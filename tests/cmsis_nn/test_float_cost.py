@@ -69,14 +69,16 @@ def test_software_takes_what_its_range_says(cpu: str) -> None:
     inside: dict[str, list[bool]] = defaultdict(list)
     for measured, number in zip(calls("apart", cpu), numbers, strict=True):
         taken = route(measured.call, target)
-        ends, took = instructions_range(measured.call, target, taken), number + fit_float.CALLER[Isa.SCALAR]
+        known = cost_of_route(measured.call, target, taken)
+        ends = instructions_range(measured.call, target, taken) or (known and (known, known))
+        took = number + fit_float.CALLER[Isa.SCALAR]
         if ends:
             inside[taken.kernel].append(0.95 * ends[0] <= took <= 1.05 * ends[1])
-    assert len(inside) >= 50
-    assert sum(map(len, inside.values())) >= 0.93 * len(numbers)
+    assert len(inside) >= 55
+    assert sum(map(len, inside.values())) >= 0.99 * len(numbers)
     for kernel, answers in inside.items():
         assert sum(answers) >= 0.93 * len(answers), kernel
-    assert sum(map(sum, inside.values())) >= 0.99 * sum(map(len, inside.values()))
+    assert sum(map(sum, inside.values())) >= 0.994 * sum(map(len, inside.values()))
 
 
 @pytest.mark.parametrize("path", VECTORS)
@@ -183,6 +185,30 @@ def test_images_that_are_joined_cost_a_copy_for_each_operand(cpu: str) -> None:
     )
     numbers = images._replace(input_dims=Dims(1, 1, 1, 120), output_dims=Dims(1, 1, 1, 320))
     assert cost(images, target) == cost(numbers, target) > 200 / (4 if cpu == "cortex-m55" else 16)
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m23"])
+def test_a_copy_that_does_not_begin_on_a_word_goes_byte_by_byte(cpu: str) -> None:
+    """A pixel of f16 in front moves all others by half a word."""
+    took = {}
+    for kind in ("f16", "f32"):
+        image = KernelCall(
+            f"pad_{kind}", Dims(1, 1, 40, 1), Dims(1, 1, 1, 1), Dims(1, 1, 42, 1), floating=FloatCall()
+        )  # fmt: skip
+        for front in (1, 2):
+            took[kind, front] = cost(image._replace(pad_front=Dims(0, 0, front, 0)), parse_target(cpu, "main")) or 0
+    assert took["f16", 1] > 2 * took["f16", 2] > 200
+    assert took["f32", 1] == pytest.approx(took["f32", 2], rel=0.02)
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m23"])
+def test_an_operand_behind_an_odd_count_of_numbers_is_joined_byte_by_byte(cpu: str) -> None:
+    joined = KernelCall(
+        "concatenation_f16", Dims(1, 5, 5, 1), Dims(1, 1, 1, 1), Dims(1, 5, 5, 64), floating=FloatCall()
+    )
+    odd, even = (cost(joined._replace(runs=runs), parse_target(cpu, "main")) for runs in ((1, 63), (2, 62)))
+    assert odd and even
+    assert odd > 3 * even
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])

@@ -7,25 +7,39 @@ Cortex-M4, M7 and M33 run the same C code. Channel counts may be arrays, of many
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import prod
+from operator import mul
 
 from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, library_block, sizes_of, up
 from onnxlint_cmsis.cmsis_nn.route import Route
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, Function, Isa, KernelCall
 
 WIDEST = 65535
 """Largest distance of the lanes of a gather for f16 (arm_nn_math_types.h:104-108)."""
 
 
+class FloatBuild(NamedTuple):
+    """How a target's functions for f32 and f16 are compiled."""
+
+    isa: Isa
+    """What computes: software, code for a floating-point unit, or MVE."""
+    name: str
+    """The CPU that has costs for itself, or the instruction set."""
+    aligned: bool
+    """Whether the CPU loads words at multiples of 4 alone: memcpy then goes byte by byte where a block is elsewhere."""
+
+
 class FloatLoops:
     """The counts of one call, added up piece by piece."""
 
-    def __init__(self, call: KernelCall, sizes: LoopSizes, taken: Route, data: str) -> None:
+    def __init__(self, call: KernelCall, sizes: LoopSizes, build: FloatBuild, taken: Route, data: str) -> None:
         self.kind: FloatType = next(kind for kind in FLOAT_TYPES if kind.name == call.types)
         self.call, self.floating, self.sizes = call, call.floating or FloatCall(), sizes
         self.taken, self.data = taken, data
-        self.mve = self.software = False
+        self.mve, self.software, self.aligned = build.isa is Isa.MVE, build.isa is Isa.SCALAR, build.aligned
         self.buffer, self.seen_c = taken.seen.get("ctx.size") or 0, taken.seen.get("input_dims.c") or 0
         self.counts: Counts = {}
 
@@ -52,17 +66,26 @@ class FloatLoops:
         """A loop: how often it is reached, how often it is entered, and its turns."""
         self.add(piece, times, enter=times * (turns > 0), turn=times * turns)
 
-    def moved(self, piece: str, times: int, numbers: int) -> None:
-        """CMSIS-NN's memcpy or memset of so many numbers."""
+    def moved(self, piece: str, times: int, numbers: int, even: int | None = None) -> None:
+        """CMSIS-NN's memcpy or memset of so many numbers; `even` as for `blocks`."""
         if self.mve:
             self.elements(piece, times, numbers)
             self.add(piece, 0, whole=times * (numbers >= self.lanes))
         else:
-            self.blocks(piece, times, numbers)
+            self.blocks(piece, times, numbers, even)
 
-    def blocks(self, piece: str, times: int, numbers: int) -> None:
-        """Memcpy or memset of the C library, of so many numbers."""
+    def blocks(self, piece: str, times: int, numbers: int, even: int | None = None) -> None:
+        """Memcpy or memset of the C library, of so many numbers.
+
+        `even`: how many of the times both tensors have an even count of numbers in front of the block; None if unknown.
+        """
         size = numbers * self.kind.bytes
+        if self.aligned and even is not None:
+            words = (times if self.kind.bytes == 4 else even) * (size >= 16)
+            singles = words * (size % 4) + (times - words) * size
+            self.add(piece, times, words=words, by_16=words * (size // 16), by_4=words * (size % 16 // 4), by_1=singles)
+            self.add(piece, 0, from_4=words * (size % 16 >= 4), from_1=words * (size % 4 > 0) + times - words)
+            return
         for name, count in library_block(f"{piece}_{self.kind.name}", times, size).items():
             self.counts[name] = self.counts.get(name, 0) + count
         self.add(piece, 0, by_64=times * (size // 64))
@@ -559,11 +582,13 @@ def _pad(loops: FloatLoops) -> None:
     loops.add("pad", 1, image=n, row=n * h)
     fills = [(1, out_h * out_w * out_c, front.n, out_n - n), (n, out_w * out_c, front.h, out_h - h)]
     fills.append((n * h, out_c, front.w, out_w - w))
+    steps = out_h * out_w * out_c, out_w * out_c, out_c
+    start = front.n * steps[0] + front.h * steps[1] + front.w * steps[2] + front.c
     if c == out_c:
-        loops.moved("pad.row_copy", n * h, w * c)
+        loops.moved("pad.row_copy", n * h, w * c, _even((n, h), (0, h * w * c, w * c), (start, *steps[:2])))
     else:
         loops.add("pad.pixel", n * h * w)
-        loops.moved("pad.copy", n * h * w, c)
+        loops.moved("pad.copy", n * h * w, c, _even((n, h, w), (0, h * w * c, w * c, c), (start, *steps)))
         fills.append((n * h * w, 1, front.c, out_c - c))
     for times, numbers, before, both in fills:
         for amount in (before, both - before):
@@ -612,14 +637,27 @@ def _joined(loops: FloatLoops) -> None:
     """Each operand of a concatenation is a call, which copies run by run."""
     runs = loops.call.runs
     copies = prod(size or 0 for size in loops.call.output_dims) // sum(runs)
-    for run in runs:
+    for index, run in enumerate(runs):
         loops.add("join", 1, copy=copies)
-        loops.moved("join.run", copies, run)
+        loops.moved("join.run", copies, run, _even((copies,), (0, run), (sum(runs[:index]), sum(runs))))
+
+
+def _even(sizes: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> int:
+    """How many blocks, of an array of such sizes, have an even count of numbers in front of them in both tensors.
+
+    `source`, `target`: what lies in front of the first block, and the step along each axis.
+    """
+    count = 0
+    for corner in product((0, 1), repeat=len(sizes)):
+        odd = {(start + sum(map(mul, steps, corner))) % 2 for start, *steps in (source, target)}
+        if odd == {0}:
+            count += prod(up(size - index, 2) for size, index in zip(sizes, corner, strict=True))
+    return count
 
 
 def _copied(loops: FloatLoops) -> None:
     loops.add("copy", 1)
-    loops.moved("copy.numbers", 1, prod(loops.sizes.image))
+    loops.moved("copy.numbers", 1, prod(loops.sizes.image), 1)
 
 
 def _filtered(loops: FloatLoops) -> None:
@@ -707,6 +745,8 @@ OF_ONE_CALL = (
     Function.SVDF,
 )
 """Functions whose loops are not counted for many calls at once."""
+COPIES = (Function.PAD, Function.TRANSPOSE, Function.CONCATENATION, Function.RESHAPE)
+"""Functions that move numbers and compute nothing."""
 ALONE = ("convolve_1x1", "convolve_1_x_n")
 """Entry points for one kernel, whose functions the entry point for all convolutions calls too."""
 SIGMOID, TANH, LEAKY_RELU = 33, 34, 38
@@ -733,14 +773,15 @@ def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
     skips = curve == SIGMOID or (code and (curve == TANH or call.function is Function.SOFTMAX))
     kinds = SMALL if call.function is Function.LSTM else DATA if pair or skips else ()
-    return kinds if isa is not Isa.SCALAR else (*kinds, FULL, ZERO)
+    computes = isa is Isa.SCALAR and call.function not in COPIES
+    return (*kinds, FULL, ZERO) if computes else kinds
 
 
 def _alone(call: KernelCall) -> bool:
     return call.entry.rpartition("_")[0] in ALONE
 
 
-def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Counts | None:
+def float_counts(call: KernelCall, build: FloatBuild, taken: Route, data: str = "") -> Counts | None:
     """How often each piece of a call runs; None where a size is unknown, or the loops are not known.
 
     `data`: one of `deciding` for a call where they decide; for others empty.
@@ -756,13 +797,12 @@ def float_counts(call: KernelCall, isa: Isa, taken: Route, data: str = "") -> Co
     if call.function is Function.CONCATENATION and not sum(call.runs):
         return None
     counter = _channels_generic if taken.kernel == generic else COUNTERS.get(name)
-    kinds = deciding(call, isa)
+    kinds = deciding(call, build.isa)
     if counter is None or (data not in kinds if kinds else data) or max(sizes.pad_h, sizes.pad_w) > MOST_PADDING:
         return None
-    loops = FloatLoops(call, sizes, taken, data)
-    loops.mve, loops.software = isa is Isa.MVE, isa is Isa.SCALAR
+    loops = FloatLoops(call, sizes, build, taken, data)
     counter(loops)
     if _alone(call):
         loops.add(call.entry.rpartition("_")[0], 1)
-    told = data * (isa is Isa.SCALAR) + UNBIASED * (data == ZERO and not call.bias)
+    told = data * loops.software + UNBIASED * (data == ZERO and not call.bias)
     return {f"{piece}{told}": times for piece, times in loops.counts.items() if not isinstance(times, int) or times}
