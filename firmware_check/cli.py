@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
-from firmware_check.options import COULD_NOT, CheckParser, board_named, complain, count, in_one_line, say, seconds
+from firmware_check.options import COULD_NOT, CheckParser, boards_named, complain, count, in_one_line, say, seconds
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from firmware_check.session import CheckSession
 
 
-FIRST = "main"
-"""First release with functions for f32 and f16."""
 STDOUT = "-"
 AGREES, DISAGREES = 0, 1
 
@@ -96,8 +94,7 @@ def _run(args: argparse.Namespace) -> int:
         raise FirmwareError("--strict compares two models; give the other one: --against MODEL")
     if args.plot == STDOUT:
         raise FirmwareError("--plot draws into a file, not on standard output; name one: --plot FILE.svg")
-    names = [name for targets in args.target or ["cortex-m4"] for name in targets.split(",")]
-    boards = list(dict.fromkeys(map(board_named, names)))
+    boards = boards_named(args.target, ("cortex-m4",))
     paths = [path for path in (args.model, args.against) if path]
     rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)
@@ -107,10 +104,10 @@ def _run(args: argparse.Namespace) -> int:
         for board in boards
         for row in rows
     ]
-    if args.assume and not library.since(FIRST):
+    if args.assume and not library.since(FLOAT.release):
         raise FirmwareError(
-            f"{library.label} has no functions for {args.assume}; --cmsis-nn DIR names a checkout of {FIRST}, from "
-            "commit 91f84c80 on"
+            f"{library.label} has no functions for {args.assume}; --cmsis-nn DIR names a checkout of "
+            f"{FLOAT.release}, from commit 91f84c80 on"
         )
     kept = Kept.planned(args.keep, paths, benches) if args.keep else None
     reading = Reading(lenient=args.lenient, bias_of_zeros=args.bias == "zeros")

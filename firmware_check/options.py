@@ -132,6 +132,12 @@ class CheckParser(argparse.ArgumentParser):
         say(message)
 
 
+def boards_named(targets: list[str] | None, usual: tuple[str, ...]) -> list[Board]:
+    """The boards of `--target a,b --target c`, each once; those of `usual` where it is not given."""
+    names = [name for target in targets or usual for name in target.split(",")]
+    return list(dict.fromkeys(map(board_named, names)))
+
+
 def board_named(name: str) -> Board:
     """The board for a CPU as the user names it; FirmwareError where QEMU has none."""
     try:

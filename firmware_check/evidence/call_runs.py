@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firmware_check.compilers import Trouble
-from firmware_check.errors import FirmwareError, LayerEndedError, TooLargeError
+from firmware_check.errors import FirmwareError, LayerEndedError, RunEndedError, TooLargeError
 from firmware_check.evidence.exact_arithmetic import CallNumbers, computed
 from firmware_check.execution import execute
 from firmware_check.float_arithmetic import FloatOutput
@@ -229,6 +229,8 @@ class CallRun(NamedTuple):
     """What of kernels, status and scratch is not as predicted."""
     ended: str = ""
     """How the firmware ended in the call, if it did."""
+    failed: str = ""
+    """Why no firmware ran, if none did."""
     off: float = 0.0
     """Of floats: largest error as a part of the larger of the result and 0.5."""
 
@@ -259,11 +261,11 @@ def _group(steps: Sequence[CallStep], bench: Bench, folder: Path) -> dict[str, C
         ended = CallRun(Trouble(0, (), (str(error),)), None, ended=str(error))
         rest = [step for step in steps if step.step.label != error.label]
         return {error.label: ended, **_group(rest, bench, folder / "again")}
-    except TooLargeError:
+    except (TooLargeError, RunEndedError):
         raise
     except FirmwareError as error:
         if len(steps) == 1:
-            return {steps[0].step.label: CallRun(Trouble(0, (), (str(error),)), None, ended=str(error))}
+            return {steps[0].step.label: CallRun(Trouble(0, (), ()), None, failed=str(error))}
         middle = len(steps) // 2
         first = _group(steps[:middle], bench, folder / "first")
         return {**first, **_group(steps[middle:], bench, folder / "second")}

@@ -178,7 +178,7 @@ TWINS: Mapping[str, Twins] = {
     "fc-half-sum": Twins(_dense(9000), _dense(16), _ALIKE),
     "bmm-half-sum": Twins(_product(4, _STANDARD, 1, 9000), _product(4, _STANDARD, 1, 16), _ALIKE),
     "avgpool-half-sum": Twins(_square_pool(64), _square_pool(8), Data(0.0, 6.0)),
-    "softmax-least-exponential": Twins(_softmax(2000), _softmax(100), Data(-20.0, -15.0, first=0.0)),
+    "softmax-least-exponential": Twins(_softmax(2000), _softmax(32), Data(-20.0, -15.0, first=0.0)),
     "tanh-rational": Twins(
         _flat("activation", 64, _TANH), _flat("activation", 64, _TANH), Data(1.0, 3.0), Data(-0.3, 0.3)
     ),

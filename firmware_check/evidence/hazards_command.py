@@ -17,7 +17,7 @@ from firmware_check.evidence.call_pool import calls_of, entries_of, is_called, s
 from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_text, run_steps, without_buffer
 from firmware_check.evidence.float_calls import LARGE, TWINS, float_step
 from firmware_check.legacy.cmsis_5 import open_any
-from firmware_check.options import CheckParser, board_named, complain, count, say, seconds
+from firmware_check.options import CheckParser, boards_named, complain, count, say, seconds
 from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_for
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
@@ -195,6 +195,8 @@ def _seen(row: Hazard, steps: list[CallStep], runs: dict[str, CallRun], bench: B
         said = _shown(row, run)
         if said:
             return HazardSeen(row.id, CONFIRMED, said, _text(step))
+    if ran and ran[0][1].failed:
+        return HazardSeen(row.id, NOT_BUILT, ran[0][1].failed, _text(ran[0][0]))
     if ran and row.assembly and not bench.compiler.assembly:
         return HazardSeen(row.id, OTHER_CODE, C_INSTEAD, _text(ran[0][0]))
     if ran:
@@ -230,10 +232,15 @@ def _text(step: CallStep) -> str:
     return call_text(step.step.call) if step.step.call else f"{step.step.function} without a buffer"
 
 
+def float_hazards_on(target: Target, kind: str) -> list[Hazard]:
+    """The rows of a type and instruction set."""
+    return [row for row in hazards(FLOAT) if row.id.endswith(f"-{kind}") and row.on(target)]
+
+
 def float_hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
     """Each hazard of a type on one board: a call that meets it shows it, and its neighbour does not."""
     kind = bench.floating
-    rows = [row for row in hazards(FLOAT) if row.id.endswith(f"-{kind}") and row.on(bench.target)]
+    rows = float_hazards_on(bench.target, kind)
     steps = []
     for row in rows:
         twins = TWINS[row.id.removesuffix(f"-{kind}")]
@@ -251,6 +258,8 @@ def _twins_seen(row: Hazard, steps: list[CallStep], runs: dict[str, CallRun]) ->
     text = _text(steps[0])
     if ran[0] is None or ran[1] is None:
         return HazardSeen(row.id, NOT_BUILT, "its call does not fit the board", text)
+    if failed := ran[0].failed or ran[1].failed:
+        return HazardSeen(row.id, NOT_BUILT, failed, text)
     said = [_shown_by_float(row, run) for run in (ran[0], ran[1])]
     if said[0] and not said[1]:
         return HazardSeen(row.id, CONFIRMED, f"{said[0]}; its neighbour is right: {_text(steps[1])}", text)
@@ -279,7 +288,8 @@ def _unlike(side: Side, run: CallRun, bench: Bench) -> list[str]:
     """What a call did that is not as predicted; wrong values and damage only where no hazard explains them."""
     known = any(run.trouble.of(hazard) for hazard in route(side.call, bench.target).hazards)
     trouble = [] if known else [*run.trouble.wrong, *run.trouble.damage]
-    return [*run.unlike, *trouble, *([run.ended] if run.ended and not known else [])]
+    ended = run.failed or ("" if known else run.ended)
+    return [*run.unlike, *trouble, *([ended] if ended else [])]
 
 
 def _branch(name: str, ran: list[tuple[Side, CallRun | None]], bench: Bench) -> BranchSeen:
@@ -308,7 +318,7 @@ def main(argv: list[str]) -> int:
     parser = CheckParser(prog="firmware_check hazards", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("--cmsis-nn", required=True, metavar="DIR", help="checkout of CMSIS-NN, or of CMSIS 5")
-    add("--cpu", action="append", metavar="CPU", help=f"several times for several. Default: {', '.join(CPUS)}.")
+    add("--target", action="append", metavar="CPU", help=f"CPUs. Default: {','.join(CPUS)}.")
     add(
         "--compiler", default="gcc", metavar="NAME", help=f"{' or '.join(row.name for row in COMPILERS)}. Default: gcc."
     )
@@ -322,8 +332,8 @@ def main(argv: list[str]) -> int:
     if args.assume and not floats:
         raise FirmwareError(f"{library.label} has no functions for {args.assume}")
     worst = 0
-    for name in args.cpu or CPUS:
-        bench = Bench(board_named(name), library, args.timeout, row, args.jobs)
+    for board in boards_named(args.target, CPUS):
+        bench = Bench(board, library, args.timeout, row, args.jobs)
         rows: list[HazardSeen] = []
         branches: list[BranchSeen] = []
         with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
@@ -338,7 +348,7 @@ def main(argv: list[str]) -> int:
                 except FirmwareError as error:
                     if args.assume:
                         raise
-                    complain(f"firmware_check hazards: {name}: {error}")
+                    complain(f"firmware_check hazards: {board.cpu}: {error}")
                 else:
                     rows += float_hazards_seen(of_kind, Path(folder) / kind)
         run = Recorded(library.release, bench.board.cpu, label_of(row), today(), tuple(rows), tuple(branches))

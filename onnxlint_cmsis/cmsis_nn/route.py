@@ -94,7 +94,7 @@ def recorded() -> tuple[Recorded, ...]:
 
 def evidence(hazard: Hazard, release: str) -> str:
     """How a hazard is known for a release, in words: seen on a device there or elsewhere, read, reported upstream."""
-    here = _cpus(hazard.id, release) or [_named(cpu) for cpu in hazard.seen if release == hazard.origin.since]
+    here = _cpus(hazard.id, release)
     others = [name for name in dict.fromkeys(run.release for run in recorded()) if _cpus(hazard.id, name)]
     if here:
         known = f"seen on an emulated {_listed(here)} with CMSIS-NN {release}"
@@ -109,16 +109,12 @@ def evidence(hazard: Hazard, release: str) -> str:
 def _cpus(hazard: str, release: str) -> list[str]:
     """CPUs on which a hazard was seen in a release."""
     return [
-        _named(run.cpu)
+        run.cpu.replace("cortex-m", "Cortex-M")
         for run in recorded()
         if run.release == release
         for row in run.hazards
         if (row.hazard, row.outcome) == (hazard, CONFIRMED)
     ]
-
-
-def _named(cpu: str) -> str:
-    return cpu.replace("cortex-m", "Cortex-M")
 
 
 def _listed(words: list[str]) -> str:

@@ -315,8 +315,6 @@ class Hazard(NamedTuple):
 
     compiler: CompilerDefect | None = None
     """The compiler's defect that makes it, where the source is right."""
-    seen: tuple[str, ...] = ()
-    """CPUs on which emulated runs that the project does not repeat showed it, in the first release that has it."""
     bound: Bound | None = None
     """How far results are off at most, of a row of kind `inexact`."""
 

@@ -14,10 +14,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
-from firmware_check.compilers import CLANG
+from firmware_check.compilers import CLANG, GCC, CompilerRow
 from firmware_check.emit import model_source
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.float_calls import TWINS, float_step
+from firmware_check.evidence.hazards_command import float_hazards_on
 from firmware_check.execution import Traced, Way, _by_ways, ways_of
 from firmware_check.float_arithmetic import roundings
 from firmware_check.opening import Options, open_model
@@ -27,7 +28,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import hazards, hazards_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, parse_target
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall
-from support.firmware_runs import MISSING, check, data
+from support.firmware_runs import MISSING, check, data, lacking
 from support.firmware_signatures import EverythingLibrary
 from support.goldens import Told
 
@@ -246,9 +247,12 @@ def test_packed_weights_and_no_buffer_take_the_predicted_kernels(tmp_path: Path)
 
 
 @needs_tree
-def test_every_hazard_of_f32_is_seen_on_a_cortex_m4() -> None:
-    done = check("hazards", "--cmsis-nn", FOLDER, "--cpu", "cortex-m4", "--assume", "f32")
+@pytest.mark.parametrize("kind", FLOAT.types)
+@pytest.mark.parametrize(("cpu", "compiler"), [("cortex-m3", CLANG), ("cortex-m4", GCC), ("cortex-m55", CLANG)])
+def test_every_hazard_is_seen(cpu: str, compiler: CompilerRow, kind: str) -> None:
+    if lacking(compiler):
+        pytest.skip(lacking(compiler))
+    options = "--cmsis-nn", FOLDER, "--target", cpu, "--compiler", compiler.name, "--assume", kind
+    done = check("hazards", *options)
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count(": confirmed: ") == len(
-        [row for row in hazards(FLOAT) if row.id.endswith("-f32") and row.on(parse_target("cortex-m4", "main"))]
-    )
+    assert done.stdout.count(": confirmed: ") == len(float_hazards_on(parse_target(cpu, "main"), kind))

@@ -13,15 +13,14 @@ from onnx import TensorProto, helper
 import example_models as models
 import softmax_model
 from firmware_check.build import Bench
-from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, headers_of, label_of, program_of
-from firmware_check.errors import FirmwareError
+from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, label_of
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_models import every_form
-from support.firmware_runs import CORES, MISSING, data
+from support.firmware_runs import CORES, MISSING, data, lacking
 from support.goldens import Told
 from support.quantized_models import Qdq
 from support.tflite_models import one_operator
@@ -184,9 +183,9 @@ SIXTEEN_BITS = {
 @pytest.fixture
 def sixteen(library: Library) -> None:
     """Skips where the checkout is without a function for int16."""
-    lacking = sorted({name for name in SIXTEEN_BITS.values() if not library.has(name)})
-    if lacking:
-        pytest.skip(f"the checkout has no {', '.join(lacking)}")
+    absent = sorted({name for name in SIXTEEN_BITS.values() if not library.has(name)})
+    if absent:
+        pytest.skip(f"the checkout has no {', '.join(absent)}")
 
 
 @pytest.mark.usefixtures("sixteen")
@@ -253,16 +252,6 @@ def test_the_softmax_that_ran_on_mve_is_named(library: Library, tmp_path: Path, 
         assert remark.startswith("arm_nn_softmax_common_s8 ran: ")
 
 
-def clang() -> str:
-    """Why clang does not run here; empty where it does."""
-    try:
-        program_of(CLANG)
-        headers_of(CLANG)
-    except FirmwareError as error:
-        return str(error)
-    return ""
-
-
 def scalar_softmaxes(compiler: CompilerRow, library: Library) -> set[str]:
     """Functions in which arm_nn_softmax_common_s8 does the work on MVE: gcc 12.2 leaves the MVE code of one out."""
     left_out = compiler is GCC and label_of(GCC).startswith("gcc 12.2") and library.since("4.1.0")
@@ -271,8 +260,8 @@ def scalar_softmaxes(compiler: CompilerRow, library: Library) -> set[str]:
 
 @pytest.mark.parametrize("compiler", COMPILERS, ids=lambda row: row.name)
 def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library: Library, tmp_path: Path) -> None:
-    if compiler is CLANG and clang():
-        pytest.skip(clang())
+    if compiler is CLANG and lacking(CLANG):
+        pytest.skip(lacking(CLANG))
     path = tmp_path / "softmaxes.onnx"
     onnx.save(softmax_model.softmax_model(100), path)
     options = "--cmsis-nn", FOLDER, "--target", "cortex-m55", "--compiler", compiler.name
@@ -286,7 +275,7 @@ def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library
         assert ("arm_nn_softmax_common_s8" in calls) == (layer["function"] in scalar_softmaxes(compiler, library))
 
 
-@pytest.mark.skipif(bool(clang()), reason=clang())
+@pytest.mark.skipif(bool(lacking(CLANG)), reason=lacking(CLANG))
 def test_clang_compiles_every_form(tmp_path: Path) -> None:
     options = "--cmsis-nn", FOLDER, "--compiler", "clang", "--target", "cortex-m4", "--target", "cortex-m55"
     for check in data(every_form(tmp_path), *options)["checks"]:
@@ -295,7 +284,7 @@ def test_clang_compiles_every_form(tmp_path: Path) -> None:
         assert not any("arm_nn_softmax_common_s8 ran" in said for layer in check["layers"] for said in layer["remarks"])
 
 
-@pytest.mark.skipif(bool(clang()), reason=clang())
+@pytest.mark.skipif(bool(lacking(CLANG)), reason=lacking(CLANG))
 def test_4_bit_depthwise_layers_are_wrong_on_mve_with_gcc_12_alone(library: Library, tmp_path: Path) -> None:
     """gcc 12.2 makes 0xFFFF of constant predicates: every other channel is wrong, through no fault of CMSIS-NN."""
     if not library.since("6.0.0") or not label_of(GCC).startswith("gcc 12.2"):
@@ -321,7 +310,7 @@ def narrow(folder: Path) -> str:
     return path
 
 
-@pytest.mark.skipif(bool(clang()), reason=clang())
+@pytest.mark.skipif(bool(lacking(CLANG)), reason=lacking(CLANG))
 def test_a_layer_that_gcc_12_makes_wrong_is_reported_as_the_compilers(library: Library, tmp_path: Path) -> None:
     if not library.since("6.0.0") or not label_of(GCC).startswith("gcc 12.2"):
         pytest.skip(f"CMSIS-NN has MVE code for it from 6.0.0 on, and gcc 12.2 the defect: {label_of(GCC)}")

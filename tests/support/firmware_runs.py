@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from firmware_check.compilers import CompilerRow, headers_of, program_of
+from firmware_check.errors import FirmwareError
 from support import paths
 
 TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
@@ -23,6 +25,16 @@ needs_firmware = pytest.mark.skipif(
     bool(MISSING) and not REQUIRED, reason=f"scripts/test.sh did not install {', '.join(MISSING)} on this machine"
 )
 """Where the tools are missing, the tests are left out; scripts/test.sh sets ONNXLINT_FIRMWARE where it has them."""
+
+
+def lacking(row: CompilerRow) -> str:
+    """Why a compiler does not run here; empty where it does."""
+    try:
+        program_of(row)
+        headers_of(row)
+    except FirmwareError as error:
+        return str(error)
+    return ""
 
 
 def check(

@@ -74,8 +74,6 @@ SINCE = "main"
 SUPPORT = "Source/NNSupportFunctions/"
 Lines = tuple[int, int]
 """A line in the file for f32 and in that for f16."""
-BOTH_CPUS = ("cortex-m4", "cortex-m55")
-"""CPUs whose emulated runs showed a hazard of every build."""
 
 
 class FloatType(NamedTuple):
@@ -121,11 +119,8 @@ def at(path: str, function: str, **lines: int) -> Origin:
     return Origin(path, function, lines)
 
 
-def of_types(*rows: Hazard, seen: tuple[str, ...] = BOTH_CPUS) -> tuple[Hazard, ...]:
-    """The rows of f32, then those of f16. Ids, entry points and functions lack the type, places are those of `at`.
-
-    `seen`: CPUs that showed the rows that name none.
-    """
+def of_types(*rows: Hazard) -> tuple[Hazard, ...]:
+    """The rows of f32, then those of f16. Ids, entry points and functions lack the type, places are those of `at`."""
 
     def typed(row: Hazard, kind: FloatType) -> Hazard:
         def named_all(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,7 +137,6 @@ def of_types(*rows: Hazard, seen: tuple[str, ...] = BOTH_CPUS) -> tuple[Hazard, 
                 {SINCE: read.lines[kind.name]},
                 read.isas,
             ),
-            seen=row.seen or seen,
         )
 
     return tuple(typed(row, kind) for kind in FLOAT_TYPES for row in rows if kind.name in row.origin.lines)
@@ -349,137 +343,131 @@ _NEVER_COMPARED = (
 )
 _BEHIND = "reads past its input where there is padding behind"
 
-CONVOLUTION_HAZARDS = (
-    *of_types(
-        Hazard(
-            id="conv-packed-direct",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
-            when=all_of(equal(PACKED, 1), greater(COLS, 1)),
-            brief="takes packed weights for standard ones",
-            what="The loop without a buffer, which also computes windows of fewer than 16 elements, fewer than 8 "
-            "output channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
-            "weight_format says.",
-            way_round=_STANDARD,
-            breach=TRUE,
-        ),
-        Hazard(
-            id="conv-packed-1xn",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            origin=at(_ROW, "arm_convolve_1_x_n_nhwc", f32=296, f16=329),
-            when=equal(PACKED, 1),
-            brief="takes packed weights for standard ones",
-            what="The kernel for windows of one row multiplies by arm_nn_mat_mult_nt_t_* alone, whatever "
-            "weight_format says.",
-            way_round=_STANDARD,
-            breach=TRUE,
-        ),
-        Hazard(
-            id="conv1d-padding-after",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            of_kernels=_CONV1D,
-            origin=at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", f32=40, f16=40),
-            when=greater(OUT_W, IN_W - FILTER_W + 1),
-            brief=_BEHIND,
-            what=_NEVER_COMPARED,
-            way_round=_PAD_FIRST,
-        ),
-        *(
-            Hazard(
-                id="conv-1xn-padding-overrun",
-                kind="overrun",
-                entries=_ENTRIES,
-                of_kernels=("arm_convolve_1_x_n_nhwc",),
-                origin=at(_ROW, "arm_convolve_1_x_n_pack_rows", **{kind.name: line}),
-                when=_row_overrun(kind),
-                brief="writes zeros past its scratch buffer where padding is wider than the window",
-                what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
-                "than a window has.",
-                way_round=_PAD_FIRST,
-                breach=greater(PAD_W, FILTER_W),
-            )
-            for kind, line in ((F32, 214), (F16, 247))
-        ),
-        Hazard(
-            id="conv-grouped",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            of_kernels=(),
-            origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
-            when=unequal(FILTER_C, IN_C),
-            brief="knows no groups and computes a dense layer",
-            what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
-            "every input channel, and the reads run past the weights.",
-            way_round="Call it once for each group, or pad each group's weights with zeros to all input channels.",
-        ),
-        Hazard(
-            id="conv-1x1-past-input",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=252, f16=252),
-            when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
-            brief=_BEHIND,
-            what=_NEVER_COMPARED,
-            way_round=_PAD_FIRST,
-        ),
-        *(
-            Hazard(
-                id="conv-1xn-refused",
-                kind="returns-error",
-                entries=("convolve_1_x_n",),
-                origin=at(_ROW, "arm_convolve_1_x_n_nhwc", **{kind.name: line}),
-                when=any_of(
-                    not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
-                ),
-                brief="returns an error for other shapes and without its buffer",
-                what="The kernel for windows of one row takes no others, and needs room for one window.",
-                status=-1,
-            )
-            for kind, line in ((F32, 244), (F16, 277))
-        ),
-        Hazard(
-            id="conv1d-packed-channels-left",
-            kind="wrong-result",
-            entries=_ENTRIES,
-            of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
-            origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", f32=48)._replace(isas=MVE_ONLY),
-            when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
-            brief="leaves the last output channels of pairs of columns as they were",
-            what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
-            "channels that are left; the code for f16 has.",
-            way_round="Give this layer standard weights, or a multiple of 4 output channels.",
-            breach=unequal(OUT_C % 4, 0),
-            seen=("cortex-m55",),
-        ),
-        Hazard(
-            id="tconv-padding-offset",
-            kind="wrong-result",
-            entries=("transpose_conv",),
-            of_kernels=("arm_transpose_conv_wrapper",),
-            origin=at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", f32=149, f16=154),
-            when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
-            brief="moves its output by padding_offsets",
-            what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says how "
-            "large the output is. output_dims alone say so here.",
-            way_round="Leave padding_offsets 0.",
-            caller=True,
-        ),
+CONVOLUTION_HAZARDS = of_types(
+    Hazard(
+        id="conv-packed-direct",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
+        when=all_of(equal(PACKED, 1), greater(COLS, 1)),
+        brief="takes packed weights for standard ones",
+        what="The loop without a buffer, which also computes windows of fewer than 16 elements, fewer than 8 "
+        "output channels and fewer than 8 output positions, reads the weights in their standard order, whatever "
+        "weight_format says.",
+        way_round=_STANDARD,
+        breach=TRUE,
     ),
-    *of_types(
+    Hazard(
+        id="conv-packed-1xn",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        origin=at(_ROW, "arm_convolve_1_x_n_nhwc", f32=296, f16=329),
+        when=equal(PACKED, 1),
+        brief="takes packed weights for standard ones",
+        what="The kernel for windows of one row multiplies by arm_nn_mat_mult_nt_t_* alone, whatever "
+        "weight_format says.",
+        way_round=_STANDARD,
+        breach=TRUE,
+    ),
+    Hazard(
+        id="conv1d-padding-after",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        of_kernels=_CONV1D,
+        origin=at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", f32=40, f16=40),
+        when=greater(OUT_W, IN_W - FILTER_W + 1),
+        brief=_BEHIND,
+        what=_NEVER_COMPARED,
+        way_round=_PAD_FIRST,
+    ),
+    *(
         Hazard(
-            id="conv-1x1-refused",
+            id="conv-1xn-padding-overrun",
+            kind="overrun",
+            entries=_ENTRIES,
+            of_kernels=("arm_convolve_1_x_n_nhwc",),
+            origin=at(_ROW, "arm_convolve_1_x_n_pack_rows", **{kind.name: line}),
+            when=_row_overrun(kind),
+            brief="writes zeros past its scratch buffer where padding is wider than the window",
+            what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
+            "than a window has.",
+            way_round=_PAD_FIRST,
+            breach=greater(PAD_W, FILTER_W),
+        )
+        for kind, line in ((F32, 214), (F16, 247))
+    ),
+    Hazard(
+        id="conv-grouped",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        of_kernels=(),
+        origin=at(_CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
+        when=unequal(FILTER_C, IN_C),
+        brief="knows no groups and computes a dense layer",
+        what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
+        "every input channel, and the reads run past the weights.",
+        way_round="Call it once for each group, or pad each group's weights with zeros to all input channels.",
+    ),
+    Hazard(
+        id="conv-1x1-past-input",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=252, f16=252),
+        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        brief=_BEHIND,
+        what=_NEVER_COMPARED,
+        way_round=_PAD_FIRST,
+    ),
+    *(
+        Hazard(
+            id="conv-1xn-refused",
             kind="returns-error",
-            entries=("convolve_1x1",),
-            origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=199, f16=199),
-            when=not_(_1X1),
-            brief="returns an error for padding and other windows",
-            what="The kernel for 1x1 windows takes no other.",
+            entries=("convolve_1_x_n",),
+            origin=at(_ROW, "arm_convolve_1_x_n_nhwc", **{kind.name: line}),
+            when=any_of(
+                not_(all_of(_1XN, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
+            ),
+            brief="returns an error for other shapes and without its buffer",
+            what="The kernel for windows of one row takes no others, and needs room for one window.",
             status=-1,
-        ),
-        seen=(),
+        )
+        for kind, line in ((F32, 244), (F16, 277))
+    ),
+    Hazard(
+        id="conv1d-packed-channels-left",
+        kind="wrong-result",
+        entries=_ENTRIES,
+        of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
+        origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", f32=48)._replace(isas=MVE_ONLY),
+        when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
+        brief="leaves the last output channels of pairs of columns as they were",
+        what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
+        "channels that are left; the code for f16 has.",
+        way_round="Give this layer standard weights, or a multiple of 4 output channels.",
+        breach=unequal(OUT_C % 4, 0),
+    ),
+    Hazard(
+        id="tconv-padding-offset",
+        kind="wrong-result",
+        entries=("transpose_conv",),
+        of_kernels=("arm_transpose_conv_wrapper",),
+        origin=at(f"{CONVOLUTION}arm_transpose_conv", "arm_transpose_conv_nhwc", f32=149, f16=154),
+        when=any_of(unequal(OFFSET_H, 0), unequal(OFFSET_W, 0)),
+        brief="moves its output by padding_offsets",
+        what="The argument padding_offsets moves each output, where that of arm_transpose_conv_s8 only says how "
+        "large the output is. output_dims alone say so here.",
+        way_round="Leave padding_offsets 0.",
+        caller=True,
+    ),
+    Hazard(
+        id="conv-1x1-refused",
+        kind="returns-error",
+        entries=("convolve_1x1",),
+        origin=at(_POINTWISE, "arm_convolve_1x1_nhwc", f32=199, f16=199),
+        when=not_(_1X1),
+        brief="returns an error for padding and other windows",
+        what="The kernel for 1x1 windows takes no other.",
+        status=-1,
     ),
 )
 

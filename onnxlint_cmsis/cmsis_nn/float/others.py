@@ -43,7 +43,6 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
 )
 from onnxlint_cmsis.cmsis_nn.float.convolution import (
     ABSENT,
-    BOTH_CPUS,
     F16,
     F32,
     FLOAT_TYPES,
@@ -401,7 +400,6 @@ _INEXACT = of_types(
         "sum above 65,504 becomes infinite.",
         way_round=_ONLY_F32,
         bound=Bound(FILTER_H * FILTER_W + 1, _ROUNDING, "of the mean magnitude", share=True),
-        seen=("cortex-m55",),
     ),
     Hazard(
         id="softmax-least-exponential",
@@ -414,7 +412,6 @@ _INEXACT = of_types(
         "sum of a row. 2.8 % were seen at 1,000 logits.",
         way_round=_ONLY_F32,
         bound=Bound(IN_C + 7, 2.0**-13),  # 2^-13 for each of the others, and two roundings of 2^-11
-        seen=("cortex-m4",),
     ),
     *(
         Hazard(
@@ -429,18 +426,19 @@ _INEXACT = of_types(
             "over all arguments.",
             way_round=_ONLY_F32,
             bound=Bound(term(1), 0.025, within),
-            seen=seen,
         )
-        for name, entry, kernel, origin, when, within, seen in (
+        for name, entry, kernel, origin, when, within in (
             (
                 *("tanh-rational", "activation", "arm_nn_activation"),
                 at(_ACTIVATION, "arm_nn_activation", f16=114)._replace(isas=NOT_MVE),
-                *(equal(ACTIVATION, _TANH), "", ("cortex-m4",)),
+                equal(ACTIVATION, _TANH),
+                "",
             ),
             (
                 *("lstm-tanh-rational", "lstm_unidirectional", "arm_lstm_unidirectional"),
                 at(_LSTM_STEP, "arm_nn_lstm_activate_gate", f16=53),
-                *(TRUE, "in each", BOTH_CPUS),
+                TRUE,
+                "in each",
             ),
         )
     ),
