@@ -20,7 +20,7 @@ from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, boards_named, complain, count, say, seconds
 from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_for
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
-from onnxlint_cmsis.cmsis_nn.route import BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
+from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
 from onnxlint_cmsis.cmsis_nn.rows import INEXACT
 from onnxlint_cmsis.ground.files import write_text
 from onnxlint_cmsis.output.plain import printable
@@ -155,7 +155,7 @@ def _record_text(run: Recorded) -> str:
 # What the device showed of a release's hazards and branches, as plain data.
 
 
-CONFIRMED, NOT_CONFIRMED, NOT_BUILT, OTHER_CODE = "confirmed", "not confirmed", "cannot be built", "other code"
+NOT_CONFIRMED, NOT_BUILT, OTHER_CODE = "not confirmed", "cannot be built", "other code"
 C_INSTEAD = "this compiler is given C code instead of the inline assembly that has it (ARM_MATH_AUTOVECTORIZE)"
 """Why a hazard of inline assembly is not seen."""
 NO_PARAMETER = "the function has no parameter for an initial state: its signature says so, no call can show it"

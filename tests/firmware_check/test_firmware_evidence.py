@@ -13,6 +13,8 @@ from firmware_check.compilers import CLANG
 from firmware_check.evidence.call_runs import call_step, run_calls
 from firmware_check.evidence.hazards_command import (
     C_INSTEAD,
+    NOT_BUILT,
+    _seen,
     float_hazards_on,
     hazards_on,
     read,
@@ -30,7 +32,7 @@ from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from support.firmware_runs import check, lacking, needs_firmware
+from support.firmware_runs import broken_library, check, lacking, needs_firmware
 from support.goldens import Told
 from support.linter import target_of
 
@@ -151,8 +153,6 @@ def test_a_hazard_and_a_right_call_are_told_apart_on_the_device(tmp_path: Path) 
 
 @needs_firmware
 def test_a_call_that_faults_is_taken_out_and_the_others_run(tmp_path: Path) -> None:
-    from support.firmware_runs import broken_library
-
     body = 'if (input_dims->w == 3) { __asm__ volatile("udf #0"); }'
     library = open_library(str(broken_library(tmp_path, body)))
     calls = {
@@ -178,6 +178,19 @@ def test_static_kernels_are_seen_in_what_clang_compiles(tmp_path: Path) -> None:
     for name, run in runs.items():
         assert run.observed is not None
         assert (run.observed.effective, run.unlike) == (name, ())
+
+
+@needs_firmware
+def test_a_call_that_cannot_be_built_shows_no_hazard(tmp_path: Path) -> None:
+    """A linker's complaint is not what the firmware did."""
+    library = open_library(str(broken_library(tmp_path, "no statement;")))
+    call = KernelCall("convolve_s8", Dims(1, 3, 3, 4), Dims(4, 3, 3, 4), Dims(1, 1, 1, 4))
+    (run,) = run_calls({"call": call}, Bench(board_named("m4"), library), tmp_path).values()
+    assert "arm_convolve_s8.c" in run.failed
+    assert not run.ended
+    steps = [call_step("call", call, library)]
+    seen = _seen(hazard("conv-grouped-as-dense"), steps, {"call": run}, Bench(board_named("m4"), library))
+    assert (seen.outcome, seen.seen) == (NOT_BUILT, run.failed)
 
 
 NO_PARAMETER = "the function has no parameter for an initial state"
