@@ -74,6 +74,8 @@ class Bench:
     """`f32` or `f16` where functions for these are called; empty for those for integers."""
     specialized: bool = True
     """False for NN_DISABLE_SPECIALIZATION, which leaves out kernels of f32 and f16 for single shapes."""
+    fused: bool = False
+    """True for -ffp-contract=fast: one instruction multiplies and adds floats."""
     low: int = 0
     """Bytes left free behind the vectors, for layers that write to the start of the flash."""
 
@@ -81,14 +83,14 @@ class Bench:
     def target(self) -> Target:
         """What it is for the linter."""
         name, _, version = label_of(self.compiler).partition(" ")
-        return Target(self.board.cpu, self.board.isa, self.library.release, name, version, self.specialized)
+        return Target(self.board.cpu, self.board.isa, self.library.release, name, version, self.specialized, self.fused)
 
     @property
     def flags(self) -> tuple[str, ...]:
         """Flags of every file and of the linker: they choose the CPU, and the functions that the library has."""
         if not self.floating:
             return self.board.flags
-        switches = [f"-DARM_NN_ENABLE_{self.floating.upper()}=1"]
+        switches = [f"-DARM_NN_ENABLE_{self.floating.upper()}=1", f"-ffp-contract={'fast' if self.fused else 'off'}"]
         switches += [] if self.specialized else ["-DNN_DISABLE_SPECIALIZATION"]
         return (*(self.board.float_flags or self.board.flags), *switches)
 

@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, choices, what in (
         ("weights", ("standard", "packed"), "form of the weights of f32 and f16"),
         ("scratch", ("given", "none"), "whether calls for f32 and f16 get their buffer"),
+        ("contract", ("off", "fast"), "-ffp-contract for f32 and f16: whether one instruction multiplies and adds"),
         ("build", ("default", "no-specialization"), "build of CMSIS-NN for f32 and f16"),
     ):
         add(f"--float-{name}", default=choices[0], choices=choices, help=f"{what}. Default: {choices[0]}.")
@@ -98,9 +99,9 @@ def _run(args: argparse.Namespace) -> int:
     paths = [path for path in (args.model, args.against) if path]
     rows = [compiler_named(name) for name in dict.fromkeys(args.compiler or ["gcc"])]
     library = open_library(args.cmsis_nn)
-    specialized = args.float_build == "default"
+    built = {"specialized": args.float_build == "default", "fused": args.float_contract == "fast"}
     benches = [
-        Bench(board, library, args.timeout, row, args.jobs, floating=args.assume, specialized=specialized)
+        Bench(board, library, args.timeout, row, args.jobs, floating=args.assume, **built)
         for board in boards
         for row in rows
     ]

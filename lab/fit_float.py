@@ -16,18 +16,17 @@ import numpy as np
 
 from fit_later_costs import differs
 from measure_float import MeasuredCall, calls, measured_numbers
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, float_build
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, FUSED, float_build
 from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.ground.types import Function, Isa
+from onnxlint_cmsis.ground.types import Function, Isa, Target
 
 RELEASE = "main"
-OWN = sorted({*FLOAT_CPUS.values()})
-"""CPUs that have a file."""
-BUILDS = {isa.value: isa for isa in Isa} | {cpu: parse_target(cpu, RELEASE).isa for cpu in OWN}
-"""Files, each of an instruction set as measured on its CPU, or of another CPU."""
+TARGETS = [parse_target(cpu, RELEASE) for cpu in sorted({*CPUS.values(), *FLOAT_CPUS.values()})]
+BUILDS = {float_build(built).name: built for target in TARGETS for built in (target, target._replace(fused=True))}
+"""Files, each of an instruction set as measured on its CPU, or of another CPU, with and without -ffp-contract=fast."""
 SCALE = {Isa.SCALAR: 1.0, Isa.DSP: 1.0, Isa.MVE: 1.28}
 """Numbers for MVE are 1.28 times the instructions, as the clock of the emulated board counts them for integers too."""
 CALLER = {Isa.SCALAR: 14, Isa.DSP: 14, Isa.MVE: 20}
@@ -69,15 +68,14 @@ class FloatRow(NamedTuple):
 
 def float_rows(build: str, part: str) -> list[FloatRow]:
     """The measured calls of a part, `fit` or `apart`, whose loops are known."""
-    isa = BUILDS[build]
-    cpu = CPUS[isa] if build == isa.value else build
-    pairs = zip(calls(part, cpu), measured_numbers(cpu, part), strict=True)
-    return [row for measured, number in pairs if (row := _row(measured, number, isa, cpu))]
+    target = BUILDS[build]
+    numbers = measured_numbers(f"{target.cpu}{FUSED if build.endswith(FUSED) else ''}", part)
+    pairs = zip(calls(part, target.cpu), numbers, strict=True)
+    return [row for measured, number in pairs if (row := _row(measured, number, target))]
 
 
-def _row(measured: MeasuredCall, number: int, isa: Isa, cpu: str) -> FloatRow | None:
-    call, target = measured.call, parse_target(cpu, RELEASE)
-    taken = route(call, target)
+def _row(measured: MeasuredCall, number: int, target: Target) -> FloatRow | None:
+    call, isa, taken = measured.call, target.isa, route(measured.call, target)
     data = f".{measured.data}" if measured.data else FULL
     data = data if deciding(call, isa) else ""
     counts = float_counts(call, float_build(target), taken, data)

@@ -1,9 +1,9 @@
 """Counts the instructions of functions for f32 and f16 under QEMU, for lab/fit_float.py.
 
-`python lab/measure_float.py CMSIS_NN CPU...` builds the library as CMSIS-NN's vectors were (gcc 12.2, -O3 -std=c99 and
-SECTIONS) and calls it for the shapes that `calls` draws. A plugin of QEMU counts each instruction outside of the
-caller. Whoever changes what is drawn measures all CPUs again. gcc 12.2 does not link code for MVE: two macros are typed
-by an include.
+`python lab/measure_float.py CMSIS_NN BUILD...` builds the library as the vectors were (gcc 12.2, -O3 -std=c99 and
+SECTIONS) and calls it for the shapes that `calls` draws. A build is a CPU, or `cortex-m4-fused` for -ffp-contract=fast.
+A plugin of QEMU counts each instruction outside of the caller. Whoever changes what is drawn measures all builds again.
+gcc 12.2 does not link code for MVE: two macros are typed by an include.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.cost_records import FUSED
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair
@@ -466,13 +467,13 @@ def _in_c(measured: MeasuredCall, cpu: str) -> str:
     return f"{{{', '.join(map(str, (*head, *numbers, *rest)))}}},\n"
 
 
-def _file_of(cpu: str) -> Path:
-    return MEASURED / f"cost_float_{cpu}.json.gz"
+def _file_of(build: str) -> Path:
+    return MEASURED / f"cost_float_{build}.json.gz"
 
 
-def measured_numbers(cpu: str, part: str) -> list[int]:
-    """Instructions of each call of a part, as the CPU's file has them."""
-    numbers: list[int] = json.loads(gzip.decompress(_file_of(cpu).read_bytes()))[part]
+def measured_numbers(build: str, part: str) -> list[int]:
+    """Instructions of each call of a part, as the file of a build has them: a CPU, with or without FUSED."""
+    numbers: list[int] = json.loads(gzip.decompress(_file_of(build).read_bytes()))[part]
     return numbers
 
 
@@ -510,16 +511,18 @@ SECTIONS = ("-ffunction-sections", "-fdata-sections")
 SWITCHES = ("-DARM_NN_ENABLE_F32=1", "-DARM_NN_ENABLE_F16=1")
 
 
-def instructions_of(library: Path, cpu: str, measured: list[MeasuredCall], folder: Path) -> Iterator[int]:
+def instructions_of(library: Path, build: str, measured: list[MeasuredCall], folder: Path) -> Iterator[int]:
     """Instructions of each call. Compiles what `folder` lacks."""
-    board, folder = BOARDS[cpu], folder / cpu
+    cpu, folder = build.removesuffix(FUSED), folder / build
+    board = BOARDS[cpu]
     folder.mkdir(exist_ok=True)
     flags = [*board.flags, "-mthumb", "-w", *SWITCHES, f"-I{library / 'Include'}", f"-I{folder}"]
     (folder / "typed.h").write_text(TYPED)
     (folder / "linked.ld").write_text(LINKED.format(flash=board.flash, ram=board.ram))
     flags += ["-include", "typed.h"] * (cpu == "cortex-m55")
     sources = [path for end in ("f32", "f16", "flt") for path in sorted(library.glob(f"Source/*/*_{end}.c"))]
-    compiled = ("arm-none-eabi-gcc", "-O3", "-std=c99", *SECTIONS, *flags, "-c")
+    contracted = ["-ffp-contract=fast"] * (cpu != build)
+    compiled = ("arm-none-eabi-gcc", "-O3", "-std=c99", *contracted, *SECTIONS, *flags, "-c")
     for source in sources:
         assembly = folder / f"{source.stem}.s"
         if not assembly.exists():
@@ -563,12 +566,14 @@ def _run(*command: object) -> str:
 
 
 def main(argv: list[str]) -> None:
-    """Measure on the CPUs given, and write a file for each."""
-    library, *cpus = argv
+    """Measure the builds given, and write a file for each."""
+    library, *builds = argv
     with tempfile.TemporaryDirectory() as folder:
-        for cpu in cpus:
-            parts = {part: list(instructions_of(Path(library), cpu, calls(part, cpu), Path(folder))) for part in SEEDS}
-            _file_of(cpu).write_bytes(gzip.compress(json.dumps(parts, separators=(",", ":")).encode(), mtime=0))
+        for name in builds:
+            parts = {
+                part: list(instructions_of(Path(library), name, calls(part, name), Path(folder))) for part in SEEDS
+            }
+            _file_of(name).write_bytes(gzip.compress(json.dumps(parts, separators=(",", ":")).encode(), mtime=0))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ computes; gcc makes the same code for Cortex-M0 and M0+."""
 ALIGNED = ("cortex-m0", "cortex-m23")
 """Those of FLOAT_CPUS that load words at multiples of 4 alone (Armv6-M and Armv8-M Baseline)."""
 
+FUSED = "-fused"
+"""End of what was measured with -ffp-contract=fast."""
+
 FOLDER = Path(__file__).parent / "instructions"
 """One file `<release>-<isa>.json` for each measured build, and `<release>-<cpu>.json` for one of FLOAT_CPUS."""
 
@@ -63,8 +66,10 @@ def float_build(target: Target) -> FloatBuild:
     """The build of a target's functions for f32 and f16. Without DSP a floating-point unit runs the same code."""
     cpu = target.cpu.removesuffix("+nodsp")
     isa = Isa.DSP if target.isa is Isa.SCALAR and cpu != target.cpu else target.isa
-    name = FLOAT_CPUS.get(cpu, isa.value)
-    return FloatBuild(isa, name, name in ALIGNED)
+    measured = FLOAT_CPUS.get(cpu, CPUS[isa])
+    fused = FUSED if target.fused and isa is not Isa.SCALAR else ""
+    name = f"{measured if measured in FLOAT_CPUS else isa.value}{fused}"
+    return FloatBuild(isa, measured, name, measured in ALIGNED)
 
 
 def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
@@ -86,10 +91,7 @@ def measured_build(target: Target, *, floats: bool = False) -> str:
 
     With `floats`, those of functions for f32 and f16.
     """
-    release, cpu = measured_on(target.release), CPUS[target.isa]
-    if floats:
-        build = float_build(target)
-        cpu = build.name if build.name in FLOAT_CPUS else CPUS[build.isa]
+    release, cpu = measured_on(target.release), float_build(target).cpu if floats else CPUS[target.isa]
     return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
 
 

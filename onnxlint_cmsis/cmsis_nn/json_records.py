@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground.types import AS_ASKED, NO_FRONT, Dims, FloatCall, Ker
 # Fields that JSON records of different schemas share: texts, whole numbers, the target.
 
 
-TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler", "specialized")
+TARGET_FIELDS = ("release", "version", "isa", "target", "cpu", "compiler", "specialized", "fused")
 """Fields of a record that say for which target it is asked."""
 LARGEST = 2**31 - 1
 """Largest size; CMSIS-NN's are 32-bit."""
@@ -24,7 +24,8 @@ def target_of(record: Mapping[str, object], default: Target) -> Target:
     """The target of a record, the default's where missing or null.
 
     Its release is `release` or `version`, its CPU `target` or `cpu`, or there is `isa`; and `compiler`. `specialized`
-    is false for functions for f32 and f16 that were built with NN_DISABLE_SPECIALIZATION.
+    is false for functions for f32 and f16 that were built with NN_DISABLE_SPECIALIZATION, `fused` true with
+    -ffp-contract=fast.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -41,7 +42,10 @@ def target_of(record: Mapping[str, object], default: Target) -> Target:
         target = parse_target(text(record, cpu, ""), release, compiler)
     else:
         target = parse_isa(default.isa.value, release, compiler)._replace(cpu=default.cpu)
-    return target._replace(specialized=flag(record, "specialized", default=default.specialized))
+    return target._replace(
+        specialized=flag(record, "specialized", default=default.specialized),
+        fused=flag(record, "fused", default=default.fused),
+    )
 
 
 def _one_of(record: Mapping[str, object], name: str, other: str) -> str:

@@ -233,8 +233,9 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
         parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
     except ValueError as error:
         raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
-    specialized = value["float-build"] == "default"
-    value["targets"] = tuple(dict.fromkeys(target._replace(specialized=specialized) for target in parsed))
+    specialized, fused = value["float-build"] == "default", value["float-contract"] == "fast"
+    built = (target._replace(specialized=specialized, fused=fused) for target in parsed)
+    value["targets"] = tuple(dict.fromkeys(built))
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
     file = next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")

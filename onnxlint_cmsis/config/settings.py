@@ -392,6 +392,13 @@ class Settings:
         "single shapes.",
         allowed=("default", "no-specialization"),
     )
+    float_contract: str = setting(
+        "choice",
+        "off",
+        "How f32 and f16 functions multiply and add: off, as with -std=c99 to c17, or fast, in one instruction, as gcc "
+        "does with no -std or -std=gnu17 (-ffp-contract). Costs depend on it.",
+        allowed=("off", "fast"),
+    )
     one_channel: str = setting(
         "choice",
         ONE_CHANNEL[0],

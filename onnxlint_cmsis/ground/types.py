@@ -65,6 +65,8 @@ class Target(NamedTuple):
     """As the user wrote it, `12.2`; empty where it may be any."""
     specialized: bool = True
     """False for a build with NN_DISABLE_SPECIALIZATION, which leaves out kernels of f32 and f16 for single shapes."""
+    fused: bool = False
+    """True for -ffp-contract=fast: one instruction multiplies and adds, where a floating-point unit computes."""
 
     @property
     def built_with(self) -> str:

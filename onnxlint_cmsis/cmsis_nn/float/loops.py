@@ -26,8 +26,10 @@ class FloatBuild(NamedTuple):
 
     isa: Isa
     """What computes: software, code for a floating-point unit, or MVE."""
+    cpu: str
+    """CPU that it was measured on."""
     name: str
-    """The CPU that has costs for itself, or the instruction set."""
+    """End of the name of the file with its costs."""
     aligned: bool
     """Whether the CPU loads words at multiples of 4 alone: memcpy then goes byte by byte where a block is elsewhere."""
 
