@@ -75,7 +75,7 @@ CLANG = CompilerRow(
     (*(f"clang-{version}" for version in range(22, 13, -1)), "clang"),
     "clang-16",
     ("--target=arm-none-eabi", "-fshort-enums", "-DARM_MATH_AUTOVECTORIZE"),
-    ("-finstrument-functions-after-inlining", "-finline-hint-functions"),
+    ("-finstrument-functions-after-inlining", "-fno-inline"),
     assembly=False,
     float_flags=("--target=arm-none-eabi", "-fshort-enums"),
 )

@@ -55,9 +55,13 @@ def float_output(step: Step, sources: Sequence[Elements]) -> FloatOutput | None:
         exact, allowed = compute(step, [np.asarray(source, np.float64) for source in sources], numbers)
     low, high = cast("tuple[float, float]", step.numbers.get("limits", (-np.inf, np.inf)))
     values = np.clip(np.asarray(exact, np.float64).reshape(-1), low, high)
-    tiny = 2.0**-126 if numbers.bits == 32 else 2.0**-24
     bound = np.broadcast_to(np.asarray(allowed, np.float64), np.shape(exact)).reshape(-1)
-    return FloatOutput(values, np.where(bound > 0, bound + tiny, 0.0))
+    return FloatOutput(values, np.where(bound > 0, bound + _least(1, numbers), 0.0))
+
+
+def _least(operations: int, numbers: FloatNumbers) -> float:
+    """What results next to 0 are off by after so many operations: their distance is the same there, or they are 0."""
+    return min(operations, _STEPS * operations**0.5) * (2.0**-126 if numbers.bits == 32 else 2.0**-24)
 
 
 Computed = tuple["Elements", "Elements"]
@@ -82,7 +86,8 @@ def _weighted(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) ->
     depth = operands.weights.size // max(call.output_dims.c or 1, 1)
     bias = 0.0 if operands.bias is None else operands.bias
     spread = np.abs(bias) if operands.spread is None else operands.spread
-    return sums + bias, roundings(depth + 2, numbers.unit) * (sizes + spread) + numbers.unit * np.abs(sums + bias)
+    error = roundings(depth + 2, numbers.unit) * (sizes + spread) + numbers.unit * np.abs(sums + bias)
+    return sums + bias, error + _least(depth, numbers)
 
 
 def _product(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> Computed:
@@ -96,7 +101,7 @@ def _product(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> 
     first = first.swapaxes(-1, -2) if given.adj_x else first
     second = second if given.adj_y else second.swapaxes(-1, -2)
     sizes = np.abs(first) @ np.abs(second)
-    return first @ second, roundings(depth + 1, numbers.unit) * sizes
+    return first @ second, roundings(depth + 1, numbers.unit) * sizes + _least(depth, numbers)
 
 
 def _average(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> Computed:
@@ -105,7 +110,7 @@ def _average(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> 
     counts = np.maximum(windows(step.call, np.ones_like(data), 0).sum(axis=(3, 4)), 1)
     mean, size = (windows(step.call, part, 0).sum(axis=(3, 4)) / counts for part in (data, np.abs(data)))
     taps = (step.call.filter_dims.h or 1) * (step.call.filter_dims.w or 1)
-    return mean, roundings(taps + 2, numbers.unit) * size
+    return mean, roundings(taps + 2, numbers.unit) * size + _least(taps, numbers)
 
 
 def _largest(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> Computed:
@@ -142,8 +147,8 @@ _INTERPOLATED_POWER = (np.log(2) / 256) ** 2 / 8
 """Relative error of a linear interpolation in the table of 2^x, 256 steps to 1 (arm_nn_softmax_exp_lut_f32)."""
 _POLYNOMIAL = np.log(2) ** 8 / 40320
 """Relative error of a polynomial of degree 7 for exp between -ln 2 and 0 (arm_nn_vexpq_poly_mve_f32)."""
-_LEAST_POWER = 2.0**-14
-"""Least power that C code for f16 gives (arm_nn_softmax_exp2i_f16)."""
+_LEAST_POWER = 2.0**-13
+"""C code for f16 takes a power between 2^-14 and this for all smaller ones (arm_nn_softmax_exp2i_f16)."""
 _INTERPOLATED_TANH = 0.77 / 8 / 64**2
 """Error of a linear interpolation in the table of tanh, 64 steps to 1; 0.77 is the largest second derivative."""
 
@@ -167,7 +172,7 @@ def _softmax(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) -> 
     return values, allowed + 2.0**-116
 
 
-_FEW_LOGITS = 327
+_FEW_LOGITS = 164
 """Logits of a row up to which the least powers add no more than 2 % of the largest; more are a hazard of the tables."""
 _SIGMOID, _TANH, _RELU, _RELU6, _HARDSWISH, _LEAKY = range(33, 39)
 """Numbers of arm_nn_activation_type_flt."""

@@ -427,6 +427,8 @@ class Draw:
         yield from (MeasuredCall(call, data) for data in ("near", "below", "above") for call in decided)
         recurrent = [self.recurrent() for _ in range(100)]
         yield from (MeasuredCall(call, data) for data in ("", "small", "below", "above") for call in recurrent)
+        first = ((size(2, 6), size(3, 7)) for _ in range(120))  # a layer on an image of few channels
+        yield from (MeasuredCall(conv(taps, inputs=pick([1, 1, 2, 3]), outputs=size(8, 32)), "") for taps in first)
 
 
 def calls(part: str, cpu: str) -> list[MeasuredCall]:

@@ -14,7 +14,7 @@ from firmware_check.reading.forms import Unsupported, formed, refuse_out_of_rang
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.epilogue import CLAMPS
-from onnxlint_cmsis.lower.layer import channels_last, lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.lower.layer import channels_last, is_image, lies_in, moved_places, reshaped, row_major
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import RELU
 from onnxlint_cmsis.operators.movement import TRANSPOSE
@@ -194,8 +194,8 @@ class Workspace:
     def host_value(self, tensor: str, quantization: Quantization) -> Value:
         """A value that the host writes: an input, or what a node outside the firmware makes."""
         shape = self.shape(tensor)
-        order = channels_last(len(shape)) if self._inputs_channels_last else tuple(range(len(shape)))
-        value = self.new(tensor, shape, order, quantization)
+        last = self._inputs_channels_last and is_image(self.graph, tensor) is not False
+        value = self.new(tensor, shape, channels_last(len(shape)) if last else tuple(range(len(shape))), quantization)
         self.inputs.append(value)
         return value
 
