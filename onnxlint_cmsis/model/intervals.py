@@ -264,8 +264,14 @@ def _real(computed: Interval, elem_type: str) -> Interval:
         computed = computed.flawed(large, Fault("is infinite" if certain else "may be infinite"))
     if not small.any():
         return computed
-    low, high = np.where(small, np.minimum(low, 0), computed.low), np.where(small, np.maximum(high, 0), computed.high)
+    step = smallest * DISTANCE
+    low = np.where(small, np.minimum(low, 0) - step * (low < 0), computed.low)
+    high = np.where(small, np.maximum(high, 0) + step * (high > 0), computed.high)
     return interval_of(low, high, computed)
+
+
+DISTANCE = 2.0**-7
+"""Distance of numbers below a type's smallest normal one, as part of that: bfloat16's, all others' is less."""
 
 
 def _beyond(end: Floats, largest: float) -> Mask:

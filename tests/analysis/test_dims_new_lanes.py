@@ -257,6 +257,16 @@ def test_pairs_hold_what_the_runtime_computes(op_type: str, a: float, b: float, 
             assert stored.holds(result), (left, right, stored)
 
 
+@pytest.mark.parametrize(("elem_type", "least"), [("float32", 2.0**-149), ("float16", 2.0**-24)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_result_below_the_normal_numbers_may_be_rounded_to_its_neighbours(
+    elem_type: str, least: float, sign: int
+) -> None:
+    number = sign * 3.25 * least
+    stored = as_stored(between(number, number), elem_type)
+    assert all(stored.holds(np.array(sign * count * least)) for count in (0, 3, 4))
+
+
 def _single(op_type: str) -> bytes:
     build = Builder(opset=MODERN.get(op_type, 17))
     return build.model(build.op(op_type, build.input("x", 1))).SerializeToString()
