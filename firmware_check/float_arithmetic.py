@@ -61,7 +61,7 @@ def float_output(step: Step, sources: Sequence[Elements]) -> FloatOutput | None:
 
 def _least(operations: int, numbers: FloatNumbers) -> float:
     """What results next to 0 are off by after so many operations: their distance is the same there, or they are 0."""
-    return min(operations, _STEPS * operations**0.5) * (2.0**-126 if numbers.bits == 32 else 2.0**-24)
+    return float(min(operations, _STEPS * operations**0.5)) * (2.0**-126 if numbers.bits == 32 else 2.0**-24)
 
 
 Computed = tuple["Elements", "Elements"]

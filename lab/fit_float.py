@@ -66,11 +66,15 @@ class FloatRow(NamedTuple):
     """Whether its data are those that its pieces stand for: windows have no padding where no number is to be 0."""
 
 
+def measured_as(build: str) -> str:
+    """What measure_float.py calls a build."""
+    return f"{BUILDS[build].cpu}{FUSED if build.endswith(FUSED) else ''}"
+
+
 def float_rows(build: str, part: str) -> list[FloatRow]:
     """The measured calls of a part, `fit` or `apart`, whose loops are known."""
     target = BUILDS[build]
-    numbers = measured_numbers(f"{target.cpu}{FUSED if build.endswith(FUSED) else ''}", part)
-    pairs = zip(calls(part, target.cpu), numbers, strict=True)
+    pairs = zip(calls(part, target.cpu), measured_numbers(measured_as(build), part), strict=True)
     return [row for measured, number in pairs if (row := _row(measured, number, target))]
 
 
@@ -108,10 +112,11 @@ def fit_float(rows: Iterable[FloatRow]) -> dict[str, float]:
         solved = np.linalg.lstsq(columns / norms, np.ones(len(members)), rcond=1e-9)[0] / norms
         table |= {name: round(float(value), 4) for name, value in zip(names, solved, strict=True)}
     # A piece that was seen in too few calls of a kind of data has the cost of zeros.
+    told = [data for data in (FULL, ZERO, ZERO + UNBIASED) if any(name.endswith(data) for name in table)]
     for name, value in sorted(table.items()):
         stem = name.removesuffix(UNBIASED).removesuffix(ZERO)
         if stem != name:
-            for data in (FULL, ZERO, ZERO + UNBIASED):
+            for data in told:
                 table.setdefault(f"{stem}{data}", value)
     return dict(sorted(table.items()))
 

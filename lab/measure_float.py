@@ -434,12 +434,18 @@ class Draw:
 def calls(part: str, cpu: str) -> list[MeasuredCall]:
     """The calls that a fit sees, or those held apart. Depthwise windows of 2x5 stand on images of two rows.
 
-    Without a floating-point unit all data decide: calls come with zeros too, and those held apart with some zeros.
+    Without a floating-point unit all data decide, and in transposed convolutions always: calls come with zeros too, and
+    those held apart with some zeros.
     """
     drawn = [measured for kind in ("f32", "f16") for measured in Draw(kind, SEEDS[part]).calls()]
     once = [MeasuredCall(_two_rows(call), data) for call, data in drawn]
-    more = () if cpu not in SOFTWARE else ("zero",) if part == "fit" else ("zero", "positive")
-    return [*once, *(MeasuredCall(call, data) for data in more for call, usual in once if not usual)]
+    more = ("zero",) if part == "fit" else ("zero", "positive")
+    again = [call for call, usual in once if not usual and (cpu in SOFTWARE or call.entry.startswith("transpose_conv"))]
+    return [*once, *(MeasuredCall(_holding_zeros(call), data) for data in more for call in again)]
+
+
+def _holding_zeros(call: KernelCall) -> KernelCall:
+    return call._replace(floating=(call.floating or FloatCall())._replace(zeros=True))
 
 
 def _two_rows(call: KernelCall) -> KernelCall:

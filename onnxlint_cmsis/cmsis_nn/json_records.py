@@ -153,7 +153,7 @@ _ROUTE_KEYS = (
     "per_channel",
     "bias",
 )
-_FLOAT_KEYS = ("packed", "scratch", "clamped")
+_FLOAT_KEYS = ("packed", "scratch", "clamped", "zeros")
 _IGNORED = ("overrun",)
 _FUNCTIONS = {
     **{f"arm_convolve_wrapper_{kind}": f"convolve_{kind}" for kind in ("s8", "s16", "s4")},
@@ -180,7 +180,8 @@ def _wrapper_call(record: Mapping[str, object]) -> KernelCall:
     What else is missing or null is stride [1, 1], padding [0, 0], dilation [1, 1], ch_mult filter channels / input
     channels for depthwise and 0 else, per_channel false for fully_connected_s8, bias true, and pad_after as the output
     size implies. Calls for f32 and f16 also say whether weights are `packed` (false), how many bytes of `scratch` they
-    hand over (as many as the library asks for), and whether a bound of the activation is finite: `clamped` (false).
+    hand over (as many as the library asks for), whether a bound of the activation is finite: `clamped` (false), and
+    whether the input may hold `zeros` (false), which transposed convolutions skip.
     """
     entry = text(record, "wrapper", "")
     entry = _FUNCTIONS.get(entry, entry)
@@ -216,6 +217,7 @@ def _floating(record: Mapping[str, object], entry: str) -> FloatCall | None:
         packed=flag(record, "packed", default=False),
         scratch=AS_ASKED if scratch is None else number(scratch, "scratch", 0),
         clamped=flag(record, "clamped", default=False),
+        zeros=flag(record, "zeros", default=False),
     )
 
 

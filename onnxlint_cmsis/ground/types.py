@@ -218,6 +218,8 @@ class FloatCall(NamedTuple):
     """Whether activation.min and .max leave anything out."""
     activation: int = 0
     """Number of what arm_nn_activation_* computes (arm_nn_activation_type_flt); 0 for other functions."""
+    zeros: bool = False
+    """Whether its input may hold zeros, as behind a ReLU: a transposed convolution skips them."""
     adj_x: bool = False
     """Whether the left side of a product is stored [length][rows]."""
     adj_y: bool = False

@@ -233,6 +233,27 @@ def lower(
     return Lowered(tuple(_Lowering(graph, assumptions).records()))
 
 
+MAKE_ZEROS = (*CLAMPS, "HardSwish", "HardSigmoid", "ThresholdedRelu", "Shrink", "Pad", "DequantizeLinear")
+"""Operators whose results hold zeros for many inputs."""
+
+
+def _may_be_zero(graph: Graph, tensor: str) -> bool:
+    """Whether numbers of a tensor come from an operator that makes zeros, through others that keep zeros."""
+    waiting, seen = [tensor], set[int]()
+    while waiting:
+        node = graph.producers.get(waiting.pop())
+        if node is None or node.index in seen:
+            continue
+        if canonical(node) in MAKE_ZEROS:
+            return True
+        seen.add(node.index)
+        record = operator_of(node)
+        if record.moves or record.keeps_scale:
+            waiting += operands_of(node)
+        waiting += [node.inputs[position] for position in record.zero if node.has(position)]
+    return False
+
+
 class _Lowering:
     """One pass over a graph."""
 
@@ -312,7 +333,8 @@ class _Lowering:
         packed = floating.packed and call.function in (Function.CONVOLVE, Function.FULLY_CONNECTED)
         added = any(changes_weights(node) for node in ending.absorbed)
         biased = call.function not in WEIGHTED or added or has_bias(layer.node, ending)
-        return call._replace(bias=biased, floating=floating._replace(packed=packed, clamped=clamped))
+        zeros = call.function is Function.TRANSPOSE_CONV and _may_be_zero(self._graph, layer.node.inputs[0])
+        return call._replace(bias=biased, floating=floating._replace(packed=packed, clamped=clamped, zeros=zeros))
 
     def _in_integers(self, record: LoweredLayer) -> LoweredLayer:
         """The record of a node in a quantized model, decided by its quantization."""

@@ -207,6 +207,49 @@ def test_weights_are_better_in_the_form_that_ran_fewer_instructions(
     assert faster(POINTWISE, assume=kind, targets=[cpu], float_weights=option) == []
 
 
+SPREAD = """g (float[1, 8, 6, 6] x) => (y) <float[8, 8, 3, 3] w = {1}, float[8, 4, 2, 2] t = {1}>
+{ c = Conv(x, w) BEHIND y = ConvTranspose<strides = [2, 2]>(r, t) }"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "zeros"),
+    [
+        ("r = Relu(c)", True),
+        ("q = Relu(c) p = MaxPool<kernel_shape = [2, 2]>(q) r = Sqrt(p)", True),
+        ("r = Sigmoid(c)", False),
+        ("q = Relu(c) r = Exp(q)", False),
+    ],
+)
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+def test_a_transposed_convolution_that_may_skip_zeros_has_a_range(cpu: str, behind: str, zeros: bool) -> None:
+    source = SPREAD.replace("BEHIND", behind)
+    layer = layered(model(source), assume="f32", targets=[cpu]).layers[-1]
+    assert layer.entry == "transpose_conv_f32"
+    ends = layer.instructions_range
+    if zeros:
+        assert layer.instructions is None
+        assert ends and 1.5 * ends[0] < ends[1]
+    else:
+        assert layer.instructions and not ends
+
+
+@pytest.mark.parametrize(
+    ("cpu", "least", "most"), [("cortex-m4", 0.8, 0.95), ("cortex-m55", 1, 1), ("cortex-m3", 1, 1)]
+)
+def test_one_instruction_that_multiplies_and_adds_saves_what_was_measured(cpu: str, least: float, most: float) -> None:
+    apart, fused = (
+        layered(model(POINTWISE), assume="f32", targets=[cpu], float_contract=contract).layers[0]
+        for contract in ("off", "fast")
+    )
+    pairs = [(fused.instructions, apart.instructions)]
+    if cpu == "cortex-m3":  # software computes: a range, and the same code
+        pairs = list(zip(fused.instructions_range or (), apart.instructions_range or (), strict=True))
+    assert pairs
+    for number, usual in pairs:
+        assert number and usual
+        assert least <= number / usual <= most
+
+
 TALL = "g (float[1, 4, 16, 5] x) => (y) <float[4, 1, 3, 5] w = {1}> { y = Conv<group = 4>(x, w) }"
 WIDE = (
     "g (float[1, 16, 12, 12] x) => (y) <float[16, 1, 5, 5] w = {1}> { y = Conv<group = 16, pads = [2, 2, 2, 2]>(x, w) }"

@@ -42,7 +42,7 @@ def published(build: str) -> dict[str, Any]:
     return parts
 
 
-@pytest.mark.parametrize("build", [name for name, isa in fit_float.BUILDS.items() if isa is not Isa.SCALAR])
+@pytest.mark.parametrize("build", [name for name, target in fit_float.BUILDS.items() if target.isa is not Isa.SCALAR])
 def test_functions_are_predicted_to_their_limit(build: str) -> None:
     limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")}
     assert len(limits) >= 40
@@ -79,6 +79,21 @@ def test_software_takes_what_its_range_says(cpu: str) -> None:
     for kernel, answers in inside.items():
         assert sum(answers) >= 0.93 * len(answers), kernel
     assert sum(map(sum, inside.values())) >= 0.994 * sum(map(len, inside.values()))
+
+
+@pytest.mark.parametrize("build", [name for name, target in fit_float.BUILDS.items() if target.isa is not Isa.SCALAR])
+def test_transposed_convolutions_of_inputs_with_zeros_take_what_their_range_says(build: str) -> None:
+    target = fit_float.BUILDS[build]
+    numbers = measured_numbers(fit_float.measured_as(build), "apart")
+    inside = []
+    for measured, number in zip(calls("apart", target.cpu), numbers, strict=True):
+        if measured.call.floating is None or not measured.call.floating.zeros:
+            continue
+        took = number * fit_float.SCALE[target.isa] + fit_float.CALLER[target.isa]
+        if ends := instructions_range(measured.call, target, route(measured.call, target)):
+            inside.append(0.95 * ends[0] <= took <= 1.05 * ends[1])
+    assert len(inside) > 800
+    assert all(inside)
 
 
 @pytest.mark.parametrize("path", VECTORS)

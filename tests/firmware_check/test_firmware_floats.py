@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+import example_models
 from firmware_check.arena import plan
 from firmware_check.boards import BOARDS
 from firmware_check.compilers import CLANG, GCC, CompilerRow
@@ -28,6 +29,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import hazards, hazards_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, parse_target
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall
+from support import paths
 from support.firmware_runs import MISSING, check, data, lacking
 from support.firmware_signatures import EverythingLibrary
 from support.goldens import Told
@@ -38,6 +40,10 @@ needs_tree = pytest.mark.skipif(
     not (FOLDER and HAS_FLOATS) or bool(MISSING),
     reason="ONNXLINT_CMSIS_NN names no checkout with functions for f32, or gcc or QEMU are missing",
 )
+
+
+LONG = 5000
+"""Instructions from which on the clock of the firmware makes less than 1 %."""
 
 
 def network(folder: Path, factor: float = 1.0) -> str:
@@ -231,6 +237,38 @@ def test_a_float_network_agrees_on_the_device(tmp_path: Path, assume: str) -> No
         assert layer["differences"]["share_of_allowed"] <= 1
         assert layer["differences_from_plain_integers"]["share_of_allowed"] <= 1
         assert layer["observed"]["scratch_written"] <= max(layer["observed"]["scratch"][0], 0)
+
+
+TRAINED = paths.SHARED / "cases" / "torch"
+needs_trained = pytest.mark.skipif(not TRAINED.is_dir(), reason="the models of PyTorch are not beside the project")
+
+
+@needs_tree
+@pytest.mark.parametrize("assume", FLOAT.types)
+@pytest.mark.parametrize(("cpu", "compiler"), [("cortex-m4", GCC), ("cortex-m55", CLANG)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mobilenet",
+        pytest.param("dscnn_leg", marks=needs_trained),
+        pytest.param("unet_leg", marks=needs_trained),
+        pytest.param("cnn1d_leg", marks=needs_trained),
+    ],
+)
+def test_known_networks_agree_and_cost_what_is_predicted(
+    tmp_path: Path, name: str, cpu: str, compiler: CompilerRow, assume: str
+) -> None:
+    if lacking(compiler):
+        pytest.skip(lacking(compiler))
+    path = example_models.mobilenet(tmp_path) if name == "mobilenet" else str(TRAINED / f"{name}.onnx")
+    options = "--assume", assume, "--cmsis-nn", FOLDER, "--target", cpu, "--compiler", compiler.name
+    (run,) = data(path, *options)["checks"]
+    assert run["verdict"] == "agrees"
+    told = [(layer["predicted"]["instructions"], layer["observed"]["instructions"]) for layer in run["layers"]]
+    known = [(number, seen) for number, seen in told if number and seen > LONG]
+    assert len(known) >= (4 if compiler is GCC else 0)
+    for number, seen in known:
+        assert number == pytest.approx(seen, rel=0.03)
 
 
 @needs_tree

@@ -766,8 +766,8 @@ SMALL = (".small", ".below", ".above")
 def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     """Kinds of data between which a call's instructions lie; nothing where the data decide nothing.
 
-    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code. Software
-    multiplies and adds zeros faster than other numbers.
+    Exponentials of numbers that are far off are skipped: by C code, and by sigmoid in all code. Transposed convolutions
+    skip inputs that are 0. Software multiplies and adds zeros faster than other numbers.
     """
     if call.floating is None:
         return ()
@@ -775,7 +775,8 @@ def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
     skips = curve == SIGMOID or (code and (curve == TANH or call.function is Function.SOFTMAX))
     kinds = SMALL if call.function is Function.LSTM else DATA if pair or skips else ()
-    computes = isa is Isa.SCALAR and call.function not in COPIES
+    skips_zeros = call.function is Function.TRANSPOSE_CONV and call.floating.zeros
+    computes = skips_zeros or (isa is Isa.SCALAR and call.function not in COPIES)
     return (*kinds, FULL, ZERO) if computes else kinds
 
 
@@ -806,5 +807,5 @@ def float_counts(call: KernelCall, build: FloatBuild, taken: Route, data: str = 
     counter(loops)
     if _alone(call):
         loops.add(call.entry.rpartition("_")[0], 1)
-    told = data * loops.software + UNBIASED * (data == ZERO and not call.bias)
+    told = data * (loops.software or data == ZERO) + UNBIASED * (data == ZERO and not call.bias)
     return {f"{piece}{told}": times for piece, times in loops.counts.items() if not isinstance(times, int) or times}
