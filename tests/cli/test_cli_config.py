@@ -47,6 +47,7 @@ assume = "s16"
 float-weights = "packed"
 float-scratch = "none"
 float-build = "no-specialization"
+float-contract = "fast"
 one-channel = "depthwise"
 select = ["CNN1", "wrong-result"]
 ignore = ["CNN102"]
@@ -159,6 +160,7 @@ def test_every_key_is_read(tmp_path):
         "no-specialization",
     )
     assert not any(target.specialized for target in configured.targets)
+    assert all(target.fused for target in configured.targets)
     assert (configured.release, configured.compiler, configured.assume, configured.output_format) == (
         "6.0.0",
         "armclang",
