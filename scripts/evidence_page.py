@@ -42,8 +42,8 @@ In the last model no layer differs by more than 1 for the same input; ten layers
 """
 
 FLOATS = """
-Of main that includes functions for f32 and f16, but on Cortex-M55 with gcc, as gcc 12.2 does not link them: there
-clang's are run. Firmware also called each with 16,000 random shapes on emulated Cortex-M4 and M55;
+Main's numbers include functions for f32 and f16. gcc 12.2 does not link these for Cortex-M55, where those of clang are
+run. Firmware also called each with 16,000 random shapes on emulated Cortex-M4 and M55;
 `tests/cmsis_nn/test_float_vectors.py` holds the rows against 2,982 of these calls.
 """
 
