@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fit_cost
+import fit_float
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, table_of
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of, shape_answer
 from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, route
 from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, odd_places, plane, whole_fours
@@ -129,7 +130,7 @@ def test_a_changed_table_is_stale(tmp_path: Path) -> None:
 
 
 def test_every_measured_build_has_a_table_with_its_provenance() -> None:
-    floats = {f"main-{cpu}" for cpu in FLOAT_CPUS.values()}
+    floats = {f"main-{build}" for build in fit_float.BUILDS}
     assert {path.stem for path in FOLDER.glob("*.json")} == {
         f"{release}-{isa.value}" for release, isa in BUILDS
     } | floats
