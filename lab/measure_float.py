@@ -281,9 +281,9 @@ class Draw:
             result = Dims(*(max(a or 0, b or 0) for a, b in zip(first, second, strict=True)))
         return KernelCall(f"{entry}_{self.kind}", first, second, result, bias=False, floating=FloatCall())
 
-    def pad(self) -> KernelCall:
+    def pad(self, channels: int = 30) -> KernelCall:
         """Zeros around an image."""
-        image = self.image()
+        image = self.image(channels)
         front, behind = (Dims(*(self.pick([0, 0, self.size(0, 3)]) for _ in range(4))) for _ in range(2))
         sums = zip(image, front, behind, strict=True)
         result = Dims(*((own or 0) + (before or 0) + (after or 0) for own, before, after in sums))
@@ -429,6 +429,21 @@ class Draw:
         yield from (MeasuredCall(call, data) for data in ("", "small", "below", "above") for call in recurrent)
         first = ((size(2, 6), size(3, 7)) for _ in range(120))  # a layer on an image of few channels
         yield from (MeasuredCall(conv(taps, inputs=pick([1, 1, 2, 3]), outputs=size(8, 32)), "") for taps in first)
+        inner = ((size(1, 3), size(2, 3)) for _ in range(80))  # a layer on many channels
+        yield from (
+            MeasuredCall(conv(taps, stride=1, inputs=size(32, 80), outputs=size(8, 24), packed=pick([True, False])), "")
+            for taps in inner
+        )
+        rows = (size(1, 33) for _ in range(40))  # few inputs, no bias, and outputs that no group takes
+        yield from (
+            MeasuredCall(conv((1, 3), flat=True, stride=1, pad=0, images=1, inputs=inputs)._replace(bias=False), "")
+            for inputs in rows
+        )
+        yield from (MeasuredCall(self.pad(80), "") for _ in range(80))
+        yield from (MeasuredCall(self.pad(4), "") for _ in range(60))
+        pair = Dims(1, 1, 1, 2)
+        two = KernelCall(f"softmax_{self.kind}", pair, NO_DIMS, pair, bias=False, floating=FloatCall())
+        yield from (MeasuredCall(two, data) for data in ("", "near", "below", "above") for _ in range(10))
 
 
 def calls(part: str, cpu: str) -> list[MeasuredCall]:

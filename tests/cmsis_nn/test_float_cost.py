@@ -124,6 +124,37 @@ def test_the_rows_of_the_real_kernels_are_predicted(path) -> None:
             assert np.percentile(values, 95) <= limit, (function, cpu, len(values), max(values))
 
 
+@pytest.mark.parametrize("build", fit_float.BUILDS)
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+def test_layers_of_usual_sizes_have_a_cost(build: str, kind: str) -> None:
+    """What nobody drew has no number, or a wrong one: first layers of 1 to 3 channels, f16 on 32 channels and more."""
+    target, bare = fit_float.BUILDS[build], FloatCall()
+    for inputs in (1, 3, 8, 16, 31, 32, 64, 128):
+        image, row = Dims(1, 16, 16, inputs), Dims(1, 1, 40, inputs)
+        usual = [
+            KernelCall(
+                f"{entry}_{kind}", source, Dims(outputs, rows, taps, inputs) if entry == "convolve" else
+                Dims(1, rows, taps, inputs), source._replace(c=outputs if entry == "convolve" else inputs),
+                padding=Pair(rows // 2, taps // 2), ch_mult=entry == "depthwise", bias=bias, floating=given,
+            )
+            for given in (bare, bare._replace(packed=True), bare._replace(scratch=0))
+            for bias in (True, False)
+            for source, rows in ((image, 3), (image, 1), (row, 1))
+            for taps in (1, 3, 5)
+            for entry, outputs in (("convolve", 8), ("convolve", 33), ("depthwise", 0))
+        ]  # fmt: skip
+        pads = [
+            KernelCall(
+                f"pad_{kind}", image, Dims(1, 1, 1, 1), Dims(1, 17, 17, inputs + more),
+                pad_front=Dims(0, 1, 1, more), bias=False, floating=bare,
+            )
+            for more in (0, 1)
+        ]  # fmt: skip
+        for call in (*usual, *pads):
+            taken = route(call, target)
+            assert cost_of_route(call, target, taken) or instructions_range(call, target, taken), call
+
+
 @pytest.mark.parametrize("cpu", ["cortex-m7", "cortex-m33", "cortex-m35p"])
 def test_a_cpu_that_was_measured_by_itself_has_its_own_numbers(cpu: str) -> None:
     numbers = [cost(CONV, parse_target(name, "main")) for name in (cpu, "cortex-m4")]
