@@ -51,13 +51,22 @@ def emulate(image: Path, board: Board, seconds: float, processes: Processes, hea
     """
     if os.name == "nt":
         raise FirmwareError("firmware runs in QEMU on Linux and macOS: QEMU for Windows keeps no RAM in a file")
-    setpriv = shutil.which("setpriv")  # ends QEMU when this process dies, even killed; none outside Linux
-    leash = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-    with processes.started([*leash, *command_line(image, board)], image.parent) as process:
+    with processes.started([*leash(os.getpid()), *command_line(image, board)], image.parent) as process:
         said = _followed(process, seconds, heard)
     if "unsupported machine type" in said:
         raise FirmwareError(f"this QEMU has no board {board.machine}; qemu-system-arm 7.2 or newer has it")
     return said.strip()
+
+
+def leash(parent: int) -> list[str]:
+    """Words in front of a command that end it when its parent, a process of this number, dies, even killed.
+
+    A parent that died before the leash was on is no parent any more, and the command does not begin. No words where
+    there is no setpriv: outside of Linux.
+    """
+    setpriv = shutil.which("setpriv")
+    begin = 'test "$PPID" = "$0" && exec "$@"'
+    return [setpriv, "--pdeathsig", "KILL", "sh", "-c", begin, str(parent)] if setpriv else []
 
 
 def _followed(process: subprocess.Popen[bytes], seconds: float, heard: Callable[[str], None]) -> str:

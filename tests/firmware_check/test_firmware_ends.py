@@ -16,6 +16,7 @@ import onnx
 import pytest
 
 import example_models as models
+from firmware_check.emulator import leash
 from support import paths
 from support.firmware_models import one_layer
 from support.firmware_runs import broken_library, check, needs_firmware, running
@@ -90,6 +91,16 @@ def test_mnist_leaves_nothing_behind_after_a_signal(name: str, tmp_path: Path) -
     assert (process.returncode, said.split()[-3:]) == (2, ["ended", "by", name])
     assert waited(lambda: not emulators(folder))
     assert not list(folder.iterdir())
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not on the PATH")
+def test_a_command_whose_parent_died_before_it_began_does_not_run() -> None:
+    """Two emulators begin at a time; one ran on whose parent was killed between its fork and its leash."""
+    ran = [
+        subprocess.run([*leash(parent), "echo", "one $two"], capture_output=True, text=True, check=False).stdout
+        for parent in (os.getpid(), os.getpid() + 1)
+    ]
+    assert ran == ["one $two\n", ""]
 
 
 def emulators(folder: Path) -> list[str]:
