@@ -441,7 +441,7 @@ class Draw:
         )
         yield from (MeasuredCall(self.pad(80), "") for _ in range(80))
         yield from (MeasuredCall(self.pad(4), "") for _ in range(60))
-        pair = Dims(1, 1, 1, 2)
+        pair = Dims(1, 1, 1, 2)  # the one shape that a kernel takes: as often as a fit asks for
         two = KernelCall(f"softmax_{self.kind}", pair, NO_DIMS, pair, bias=False, floating=FloatCall())
         yield from (MeasuredCall(two, data) for data in ("", "near", "below", "above") for _ in range(10))
 
