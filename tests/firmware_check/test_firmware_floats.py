@@ -21,8 +21,9 @@ from firmware_check.errors import FirmwareError
 from firmware_check.evidence.float_calls import TWINS, float_step
 from firmware_check.evidence.hazards_command import float_hazards_on
 from firmware_check.execution import Traced, Way, _by_ways, ways_of
-from firmware_check.float_arithmetic import roundings
+from firmware_check.float_arithmetic import _least, roundings
 from firmware_check.opening import Options, open_model
+from firmware_check.program import FLOAT_NUMBERS
 from firmware_check.reading.floats import BLOCK, packed_blocks
 from firmware_check.verdict import compare_floats
 from onnxlint_cmsis.cmsis_nn.entry_points import hazards, hazards_of
@@ -174,6 +175,19 @@ def test_no_sum_of_rounded_products_exceeds_its_bound(count: int, kind: type, se
     exact, size = (np.dot(part(x).astype(float), part(w).astype(float)) for part in (np.asarray, np.abs))
     unit = 2.0**-24 if kind is np.float32 else 2.0**-11
     assert abs(float(total) - exact) <= roundings(count + 1, unit) * size + 2.0**-24
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sum_next_to_0_is_off_by_more_than_one_distance_but_not_more_than_is_allowed(seed: int) -> None:
+    """Numbers of f16 below 2^-14 are 2^-24 apart, however small they are."""
+    count, half = 1000, FLOAT_NUMBERS["f16"]
+    first, second = (np.random.default_rng(seed + 9 * side).uniform(0, 1, count) / 16000 for side in (0, 1))
+    total = np.float16(0)
+    for product in (first * second).astype(np.float16):
+        total = np.float16(total + product)
+    off = abs(float(total) - float(first @ second))
+    allowed = roundings(count, half.unit) * float(np.abs(first) @ np.abs(second))
+    assert allowed + _least(1, half) < off <= allowed + _least(count, half)
 
 
 def test_a_wrong_number_exceeds_the_bound() -> None:
