@@ -562,6 +562,10 @@ WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES))
 
 
 _LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)
+_SEVERAL_ROWS = any_of(unequal(OUT_H, 1), unequal(PAD_H, 0))
+_DEF_1_X_N = {V5_8: 50, V5_9: 50, "4.0.0": 50, "4.1.0": 50, "5.0.0": 50}
+_DEF_1_X_N_6 = {"6.0.0": 48, "7.0.0": 48, "main": 48}
+_DEF_1_X_N_S4 = {"6.0.0": 49, "7.0.0": 49, "main": 49}
 
 
 _GEOMETRY_REFUSED = Hazard(
@@ -587,9 +591,28 @@ _NARROW_OUTPUT_REFUSED = Hazard(
     "touches.",
     status=-3,
 )
+_ONE_ROW = Hazard(
+    id="conv-1xn-one-row",
+    kind="wrong-result",
+    entries=_ONE_BY_N_ENTRIES_S8,
+    origin=kernel_at(_ONE_BY_N_S8, _DEF_1_X_N_6, MVE_ONLY),
+    when=all_of(COLUMNS_FIT, _SEVERAL_ROWS),
+    breach=_SEVERAL_ROWS,
+    brief="computes one row of the output, as if no row were padded",
+    what="The wrapper chooses the kernel by the heights of input and window. On MVE the kernel reads neither padding.h "
+    "nor output_dims.h and computes one row per image, that of the input: status SUCCESS, wrong values where rows are "
+    "padded above or below.",
+    way_round="Let the runtime pad in a separate layer.",
+)
 ONE_BY_N_HAZARDS = (
     _GEOMETRY_REFUSED,
     _NARROW_OUTPUT_REFUSED,
+    _ONE_ROW,
+    _ONE_ROW._replace(
+        id="conv-1xn-one-row-5",
+        origin=kernel_at(_ONE_BY_N_S8, _DEF_1_X_N, MVE_ONLY, "6.0.0"),
+        when=_SEVERAL_ROWS,
+    ),
     Hazard(
         id="conv-1xn-window-in-padding",
         kind="overrun",
@@ -632,6 +655,12 @@ ONE_BY_N_HAZARDS = (
         entries=("convolve_s4",),
         origin=kernel_at(_S4, {"6.0.0": 94, "7.0.0": 94, "main": 93}, MVE_ONLY),
         reported="",
+    ),
+    _ONE_ROW._replace(
+        id="conv-1xn-s4-one-row",
+        entries=("convolve_s4",),
+        origin=kernel_at(_S4, _DEF_1_X_N_S4, MVE_ONLY),
+        when=_SEVERAL_ROWS,
     ),
 )
 

@@ -294,6 +294,9 @@ REPAIRED_BY_PAD = (
     "conv-1x1-padding-after",
     "conv-1x1-s4-fast-padding-after",
     "conv-1x1-s4-padding-after",
+    "conv-1xn-one-row",
+    "conv-1xn-one-row-5",
+    "conv-1xn-s4-one-row",
     "conv-1xn-window-in-padding",
     "conv-1xn-window-outside",
     "dw-3x3-padding-refused",
@@ -302,7 +305,7 @@ REPAIRED_BY_PAD = (
     "dw-fast-s16-window-outside",
     "dw-s4-opt-window-outside",
 )
-"""Kernels that know no padding after, or none beyond their window."""
+"""Kernels that know no padding after, none beyond their window, or none of rows."""
 EXPLICIT_PAD = RepairRow(
     name="explicit-pad",
     what="pads in a Pad node in front of the layer",
