@@ -542,3 +542,53 @@ def test_legacy_functions_refuse_sizes(cpu: str, width: int, status: int) -> Non
     odd = call._replace(input_dims=Dims(1, 4, 4, 3))
     assert run(odd, cpu, "cmsis5-5.9.0").status == -3
     assert run(call, cpu, "4.0.0").kernel == ""
+
+
+def padded_rows(bits: str, above: int, below: int, stride: int, channels: int = 4) -> KernelCall:
+    """A window of height 1 on an input of height 1, with rows of padding."""
+    out_h = (above + below) // stride + 1
+    return KernelCall(
+        f"convolve_{bits}",
+        Dims(1, 1, 12, channels),
+        Dims(4, 1, 3, channels),
+        Dims(1, out_h, 12, 4),
+        Pair(stride, 1),
+        Pair(above, 1),
+        Pair(below, 1),
+    )
+
+
+ONE_ROW = {
+    **dict.fromkeys(("cmsis5-5.8.0", "cmsis5-5.9.0", "4.0.0", "4.1.0", "5.0.0"), "conv-1xn-one-row-5"),
+    **dict.fromkeys(("6.0.0", "7.0.0", "main"), "conv-1xn-one-row"),
+}
+
+
+@pytest.mark.parametrize("release", ONE_ROW)
+def test_one_by_n_computes_the_one_row_of_the_input_whatever_is_padded(release: str) -> None:
+    for above, below, stride in product(range(4), range(4), (1, 2, 3, 5)):
+        call = padded_rows("s8", above, below, stride)
+        out_h = call.output_dims.h or 0
+        rows = [row * stride - above for row in range(out_h)]
+        answer = run(call, "cortex-m55", release)
+        taken = "arm_convolve_1_x_n_s8" in answer.chain
+        assert taken is (out_h == 1 or not release.startswith("cmsis5")), call
+        assert ids(answer) == ([ONE_ROW[release]] if taken and rows != [0] else []), call
+        for cpu in ("cortex-m3", "cortex-m4"):
+            assert ids(run(call, cpu, release)) == []
+
+
+def test_one_by_n_with_padded_rows_is_right_where_another_kernel_computes_it() -> None:
+    assert ids(run(padded_rows("s8", 1, 1, 1, channels=3), "cortex-m55")) == []
+    narrow = padded_rows("s8", 1, 1, 1)._replace(
+        input_dims=Dims(1, 1, 2, 4), filter_dims=Dims(4, 1, 5, 4), output_dims=Dims(1, 3, 2, 4), padding=Pair(1, 2)
+    )
+    answer = run(narrow, "cortex-m55")
+    assert (answer.chain, ids(answer)) == (("arm_convolve_1_x_n_s8", "arm_convolve_s8"), [])
+
+
+@pytest.mark.parametrize("release", ["6.0.0", "7.0.0", "main"])
+def test_one_by_n_of_4_bits_computes_one_row_too(release: str) -> None:
+    assert ids(run(padded_rows("s4", 1, 1, 1), "cortex-m55", release)) == ["conv-1xn-s4-one-row"]
+    assert ids(run(padded_rows("s4", 0, 0, 1), "cortex-m55", release)) == []
+    assert ids(run(padded_rows("s4", 1, 1, 1), "cortex-m4", release)) == []
