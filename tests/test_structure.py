@@ -169,7 +169,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The tables that tests run over row by row, or write files by.
     "formats.onnx.names": ("operator_records", "test_operators_records"),
     "formats.tflite.names": ("operator_records", "test_operators_records", "test_result_sizes"),
-    "formats.tflite.result_sizes": ("test_result_sizes",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),

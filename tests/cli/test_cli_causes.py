@@ -16,7 +16,7 @@ from onnxlint_cmsis.config.settings import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch import PLANS
 from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, STATED
 from support.models import text
 
 MODEL = """
@@ -165,7 +165,7 @@ ROWS = {
 }
 LIMITED = {
     (kind, limit.key or USUAL_CAUSES[RuntimeVerdict(kind)], limit.source)
-    for limits in (*(kernel.rows for kernel in KERNELS.values()), *LIMITS.values())
+    for limits in (*(kernel.rows for kernel in KERNELS.values()), *LIMITS.values(), *STATED.values())
     for limit in limits
     for kind in (limit.outcome.value if limit.outcome.value in CLAIMED else "refused",)
 }

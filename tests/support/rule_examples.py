@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,17 @@ def _product(version: int) -> bytes:
 def _comparison(channels: int) -> bytes:
     a, b, y = (tensor(name, [1, 1, 4, 4, size]) for name, size in (("a", 8), ("b", channels), ("y", 8)))
     return write(one_operator("LESS", [a, b, {**y, "type": "BOOL", "quantization": None}]))
+
+
+def _blocks(padding: int, zero_point: int, *result: int) -> bytes:
+    """SPACE_TO_BATCH_ND in blocks of 2 by 2."""
+    data, output = tensor("x", [1, 4, 4, 1]), tensor("y", [*result])
+    for activation in (data, output):
+        activation["quantization"]["zero_point"] = [zero_point]
+    numbers = [("b", [2], [2, 2], 1), ("p", [2, 2], [padding] * 4, 2)]
+    constants = [tensor(name, shape, buffer, None, type="INT32") for name, shape, _, buffer in numbers]
+    buffers = [{}, *({"data": list(struct.pack(f"<{len(values)}i", *values))} for _, _, values, _ in numbers)]
+    return write(one_operator("SPACE_TO_BATCH_ND", [data, *constants, output], buffers=buffers))
 
 
 def _max_pool(stride: int) -> bytes:
@@ -86,6 +98,10 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "a .tflite file with one operator: y = POW(a, b)": lambda: _sized("POW", *[[1, 8]] * 3),
     "a .tflite file with one operator: y = MUL(a, b)": lambda: _product(2),
     "a .tflite file with one operator: y = MUL(a, b), of version 2": lambda: _product(2),
+    "SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [1, 2, 2, 1]": lambda: _blocks(0, 0, 1, 2, 2, 1),
+    "SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [4, 2, 2, 1]": lambda: _blocks(0, 0, 4, 2, 2, 1),
+    "SPACE_TO_BATCH_ND with paddings of 1 and zero-point -128": lambda: _blocks(1, -128, 4, 3, 3, 1),
+    "SPACE_TO_BATCH_ND with paddings of 1 and zero-point 0": lambda: _blocks(1, 0, 4, 3, 3, 1),
     "a .tflite file with one operator: y = MUL(a, b), of version 201": lambda: _product(201),
     "a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] and [1, 1, 4, 4, 1]": lambda: _comparison(1),
     "a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] both": lambda: _comparison(8),

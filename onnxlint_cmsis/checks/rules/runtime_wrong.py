@@ -174,6 +174,27 @@ CAUSES = (
         Example(None, "--target cortex-m55", name="model.pte", shown="one convolution over a row, planned for MVE"),
     ),
     RuleCause(
+        "sizes",
+        "The file states another shape for a result than the operator makes of its inputs, and the kernel believes it. "
+        "TensorFlow Lite Micro never resizes, and converters write a batch of 1 for one that they do not know: a "
+        "dilated Keras convolution then keeps one block of several.",
+        "Convert with a fixed batch, as with keras.Input(shape, batch_size=1): converters then write a dilated "
+        "convolution as one CONV_2D or DEPTHWISE_CONV_2D.",
+        "tensorflow/lite/kernels/internal/reference/space_to_batch_nd.h:79",
+        Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [1, 2, 2, 1]"),
+        Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [4, 2, 2, 1]"),
+    ),
+    RuleCause(
+        "padding",
+        "The kernel pads with a number that it never sets, which stands for 0 in a zeroed arena and at zero-point 0 "
+        "alone.",
+        "Convert with a fixed batch, as with keras.Input(shape, batch_size=1): dilated convolutions then have no "
+        "SPACE_TO_BATCH_ND. Pad one of your own with tf.pad in front, and let it pad nothing.",
+        "tensorflow/lite/kernels/internal/reference/space_to_batch_nd.h:78",
+        Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND with paddings of 1 and zero-point -128"),
+        Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND with paddings of 1 and zero-point 0"),
+    ),
+    RuleCause(
         "operator-version",
         "The file asks for a version of an operator that nobody knew when the runtime was reviewed. TensorFlow Lite "
         "Micro compares no versions: its kernel may leave out what the version added. Known are the versions that "

@@ -10,6 +10,7 @@ file means two things. So whoever reads sizes asks here first:
         ...  # operands that a run computes, sizes that are open, operands that do not fit; str(error) is a clause
 
 `view` is a `NodeView` of the graph: shapes of operands as they are known, and numbers of small constants.
+`computed_sizes` asks for an operator of the file, which states the sizes of its inputs.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.operators.record import NodeView
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, constant, elem_type
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.roles import Roles
+from onnxlint_cmsis.operators.record import NodeView
 
 Shape = tuple[int, ...]
 Rule = Callable[["Operands"], Sequence[Sequence[int]]]
@@ -32,16 +34,22 @@ class NotComputedError(Exception):
     """Sizes of a result do not follow from the file: the reason, as a clause."""
 
 
+class MisfitError(NotComputedError):
+    """Operands and options that do not go together: LiteRT refuses the operator."""
+
+
+class AxisError(MisfitError):
+    """An axis that an operand does not have."""
+
+
 def result_sizes(node: Node, view: NodeView) -> tuple[Shape, ...]:
     """Sizes of each result of a builtin operator. Raises NotComputedError."""
     rule = RULES.get(node.op_type)
     if rule is None or node.bodies:
         raise NotComputedError(f"sizes that {node.op_type} makes are not computed")
     shapes = tuple(tuple(shape) for shape in rule(Operands(node, view)))
-    if len(shapes) != len(node.outputs):
-        raise NotComputedError(f"it makes {len(shapes)} results, and the file has {len(node.outputs)}")
-    if any(size < 0 for shape in shapes for size in shape):
-        raise NotComputedError("a size of its result is below 0")
+    needs(len(shapes) == len(node.outputs), f"it makes {len(shapes)} results, and the file has {len(node.outputs)}")
+    needs(all(size >= 0 for shape in shapes for size in shape), "a size of its result is below 0")
     return shapes
 
 
@@ -80,14 +88,15 @@ class Operands:
 
 
 def needs(fits: bool, otherwise: str) -> None:
-    """Raise NotComputedError where operands do not fit."""
+    """Raise MisfitError where operands do not fit."""
     if not fits:
-        raise NotComputedError(otherwise)
+        raise MisfitError(otherwise)
 
 
 def place(axis: int, rank: int) -> int:
-    """An axis that may count from the end. Raises NotComputedError."""
-    needs(-rank <= axis < rank, f"axis {axis} is none of {rank}")
+    """An axis that may count from the end. Raises AxisError."""
+    if not -rank <= axis < rank:
+        raise AxisError(f"axis {axis} is out of range: {rank} dimensions have axes {-rank} to {rank - 1}")
     return axis % rank
 
 
@@ -97,7 +106,7 @@ def without(shape: Sequence[int], axis: int) -> list[int]:
 
 
 def broadcast(*shapes: Sequence[int]) -> list[int]:
-    """Sizes of an element by element function (CalculateShapeForBroadcast). Raises NotComputedError."""
+    """Sizes of an element by element function (CalculateShapeForBroadcast). Raises MisfitError."""
     rank = max(map(len, shapes))
     result = []
     for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True):
@@ -149,7 +158,8 @@ def transposed(operands: Operands) -> list[list[int]]:
     needs(len(operands.shape(0)) == 1 and len(result) == 4, "its result is not stated by four numbers")
     needs(weights[3] == shape[3] and weights[0] == result[3], "its weights do not fit its channels")
     back = image(operands, (result[0], *result[1:3], result[3]), weights[1:3], shape[3])
-    needs(back == [[*shape]], f"a result of {result} does not come from {list(shape)}")
+    if back != [[*shape]]:  # LiteRT takes it all the same
+        raise NotComputedError(f"a result of {result} does not come from {list(shape)}")
     return [result]
 
 
@@ -205,6 +215,14 @@ def resized(operands: Operands) -> list[list[int]]:
 def same(operands: Operands) -> list[Shape]:
     """The size of the first operand."""
     return [operands.shape()]
+
+
+def along(operands: Operands) -> list[Shape]:
+    """CUMSUM, REVERSE_V2: the size of the first operand, whose axes are input 1 where that is a constant."""
+    shape = operands.shape()
+    for axis in operands.view.ints(operands.node, 1) or ():
+        place(axis, len(shape))
+    return [shape]
 
 
 def alike(operands: Operands) -> list[Shape]:
@@ -302,8 +320,8 @@ def strided_slice(operands: Operands) -> list[list[int]]:
     """STRIDED_SLICE: begin, end and steps; masks say which count (strided_slice.cc)."""
     shape, limits = operands.shape(), [operands.numbers(position) for position in (1, 2, 3)]
     needs(len({*map(len, limits)}) == 1 and len(limits[0]) <= len(shape), "its limits do not fit its axes")
-    further = ("ellipsis_mask", "new_axis_mask", "offset")
-    needs(not any(map(operands.option, further)), "it has an ellipsis, a new axis or an offset")
+    if any(map(operands.option, ("ellipsis_mask", "new_axis_mask", "offset"))):
+        raise NotComputedError("it has an ellipsis, a new axis or an offset")
     result = []
     for axis, size in enumerate(shape):
         if axis >= len(limits[0]):
@@ -312,7 +330,7 @@ def strided_slice(operands: Operands) -> list[list[int]]:
         begin, end, step = (numbers[axis] for numbers in limits)
         needs(step != 0, "it takes steps of 0")
         if operands.option("shrink_axis_mask") >> axis & 1:
-            place(0 if operands.option("begin_mask") >> axis & 1 else begin, size)
+            needs(operands.option("begin_mask") >> axis & 1 == 1 or -size <= begin < size, f"it has no element {begin}")
             continue
         first = None if operands.option("begin_mask") >> axis & 1 else begin
         last = None if operands.option("end_mask") >> axis & 1 else end
@@ -459,9 +477,10 @@ def space_to_batch(operands: Operands) -> list[list[int]]:
 def batch_to_space(operands: Operands) -> list[list[int]]:
     """BATCH_TO_SPACE_ND."""
     shape, sizes, less = blocks(operands)
-    needs(shape[0] % prod(sizes) == 0, "its batch is no blocks")
+    count = prod(sizes)
+    needs(shape[0] % count == 0, f"blocks of {sizes} take a multiple of {count} images, and it has {shape[0]}")
     plane = [size * block - cut for size, block, cut in zip(shape[1:-1], sizes, less, strict=True)]
-    return [[shape[0] // prod(sizes), *plane, shape[-1]]]
+    return [[shape[0] // count, *plane, shape[-1]]]
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -479,7 +498,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(("LOGICAL_NOT", "LOGISTIC", "NEG", "RELU", "ROUND", "SIGN", "SIN", "SQRT", "TANH"), same),
         **dict.fromkeys(("RSQRT", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "SQUARE", "ZEROS_LIKE", "QUANTIZE"), same),
         **dict.fromkeys(("DEQUANTIZE", "FAKE_QUANT", "CAST", "SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION"), same),
-        **dict.fromkeys(("CUMSUM", "REVERSE_V2", "DYNAMIC_UPDATE_SLICE"), same),
+        "DYNAMIC_UPDATE_SLICE": same,
+        **dict.fromkeys(("CUMSUM", "REVERSE_V2"), along),
         **dict.fromkeys(("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "PRELU", "POW", "SQUARED_DIFFERENCE"), pair),
         **dict.fromkeys(("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "LOGICAL_AND"), pair),
         **dict.fromkeys(("LOGICAL_OR", "FLOOR_DIV", "FLOOR_MOD", "SELECT_V2"), pair),
@@ -515,3 +535,45 @@ RULES: Mapping[str, Rule] = MappingProxyType(
     }
 )
 """Rules by operator, in TensorFlow Lite's names."""
+
+
+class SubgraphView(NodeView):
+    """Tensors of a subgraph of the file under their numbers as names."""
+
+    def __init__(self, model: TfliteModel, subgraph: Subgraph) -> None:
+        self._model, self._tensors = model, subgraph.tensors
+
+    def roles(self, node: Node) -> Roles:
+        """No input has a role here."""
+        raise NotImplementedError(node.op_type)
+
+    def shape(self, name: str) -> tuple[Size, ...] | None:
+        """Sizes as the file states them, None for -1."""
+        return tuple(None if size < 0 else size for size in self._tensors[int(name)].shape)
+
+    def elem_type(self, name: str) -> str:
+        """Element type, empty where it holds no numbers."""
+        return elem_type(self._tensors[int(name)])
+
+    def ints(self, node: Node, position: int) -> list[int] | None:
+        """Whole numbers of a constant input."""
+        tensor = self._tensors[int(node.inputs[position])] if node.has(position) else None
+        if tensor is None or not self._model.is_constant(tensor):
+            return None
+        values = constant(self._model, tensor, tensor.name).values()
+        return None if values is None else [int(value) for value in values]
+
+
+def computed_sizes(model: TfliteModel, subgraph: Subgraph, operator: TfliteOperator) -> tuple[Shape, ...]:
+    """Sizes of each result, worked out of the stated sizes of the inputs. Raises NotComputedError."""
+    node = Node(
+        index=0,
+        name="",
+        op_type=operator.title,
+        domain=TFLITE,
+        opset=operator.version,
+        inputs=tuple(str(number) if number >= 0 else "" for number in operator.inputs),
+        outputs=tuple(map(str, operator.outputs)),
+        attributes={name: int(value) if isinstance(value, bool) else value for name, value in operator.options.items()},
+    )
+    return result_sizes(node, SubgraphView(model, subgraph))

@@ -8,12 +8,10 @@ with a kernel of CMSIS-NN, `PLAIN` the same in a build without it, `LIMITS` all 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum
 from functools import partial
 from itertools import pairwise, zip_longest
 from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
-from typing import Concatenate, ParamSpec
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -24,7 +22,6 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     INTEGER,
     NO_FILTER,
     FailedCheck,
-    K,
     OperatorView,
     Preparation,
     Refused,
@@ -39,23 +36,8 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
-
-# The form of a row, and conditions.
-
-
-Condition = Callable[[OperatorView], str]
-"""What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
-
-Raises Unpredictable where the kernel reads a tensor that is not there.
-"""
-
-
-P = ParamSpec("P")
-
-
-def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
-    """A condition with arguments beside the operator: operands, types."""
-    return lambda *args, **more: lambda view: rule(view, *args, **more)
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.sizes import STATED
 
 
 @condition
@@ -63,89 +45,6 @@ def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[ob
     """Two numbers of the operator are one; `text` names both."""
     numbers = pair(view)
     return "" if numbers[0] == numbers[1] else text.format(*numbers)
-
-
-class KernelOutcome(str, Enum):
-    """What becomes of an operator that breaks a condition."""
-
-    ALLOCATE_FAILS = "allocate_fails"
-    """Prepare returns an error, so AllocateTensors fails."""
-    INVOKE_FAILS = "invoke_fails"
-    """Eval returns an error."""
-    ABORTS_PREPARE = "aborts in Prepare"
-    """TFLITE_CHECK in Prepare, which every build has."""
-    ABORTS_INVOKE = "aborts in Invoke"
-    """TFLITE_CHECK in Eval."""
-    HALTS_PREPARE = "halts in Prepare"
-    """TFLITE_DCHECK in Prepare, which builds with NDEBUG leave out."""
-    HALTS_INVOKE = "halts in Invoke"
-    """TFLITE_DCHECK in Eval."""
-    WRONG = "wrong"
-    """Wrong values, and status kTfLiteOk."""
-    REFERENCE = "reference code"
-    """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
-
-
-class OfLayer(NamedTuple):
-    """What a row says of a layer of an ONNX model, which becomes an operator of the row."""
-
-    reason: str
-    """Why, as a clause."""
-    causes: tuple[Cause, ...] = ()
-    """Causes for which CMSIS-NN refuses the layer too: the row holds for one of them alone."""
-    level: Level | None = None
-    """A milder level than the rule's."""
-    sure: bool = True
-    """False where what the converter writes decides."""
-
-
-class KernelLimit(NamedTuple):
-    """A check of a kernel, or a branch of it that only some operators take."""
-
-    location: str
-    """File and line, under K or from the root of the repository."""
-    outcome: KernelOutcome
-    """What happens where the condition is broken."""
-    condition: Condition
-    """What is broken."""
-    advice: str = ""
-    """What to do about it, where converting again helps."""
-    since: str = ""
-    """Day from which revisions have the check, ISO 8601; empty for all reviewed ones."""
-    until: str = ""
-    """Day from which they no longer have it; empty for all reviewed ones."""
-    cause: str = ""
-    """Cause of the finding, a key of its rule's table; empty for that of the layer, or the usual one of the outcome."""
-    layer: OfLayer | None = None
-    """What it says of layers of ONNX models; None where a file alone tells."""
-
-    @property
-    def key(self) -> str:
-        """Cause of the finding; empty for the usual one of the outcome."""
-        return self.cause or (self.layer.causes[0].value if self.layer and self.layer.causes else "")
-
-    @property
-    def source(self) -> str:
-        """File and line from the root of the repository."""
-        return self.location if self.location.startswith("tensorflow/") else K + self.location
-
-
-class KernelOperand(NamedTuple):
-    """A tensor that an operator reads or writes."""
-
-    position: int
-    """Number among the inputs, or the outputs."""
-    title: str
-    """What a message calls it."""
-    written: bool = False
-    """An output."""
-
-    def of(self, view: OperatorView) -> TfliteTensor:
-        """The tensor. Raises Unpredictable where there is none."""
-        tensor = view.output(self.position) if self.written else view.input(self.position)
-        if tensor is None:
-            raise Unpredictable(f"{self.title} is missing, and the kernel reads it")
-        return tensor
 
 
 DATA, SECOND, THIRD = (
@@ -2726,6 +2625,7 @@ def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Kernel
         known = "" if row.limits else "; what its kernel checks is not followed"
         text = f"{name} has no CMSIS-NN kernel; {row.add}() of the resolver registers it, since {row.since}{known}"
         return Kernel(row.limits, decode, text)
+    kernel = (KERNELS if with_cmsis_nn else PLAIN).get(op)
     if op in LIMITS:
-        return Kernel(LIMITS[op], REQUESTS.get(op, lambda _: None), f"{op} has no CMSIS-NN kernel")
-    return (KERNELS if with_cmsis_nn else PLAIN).get(op)
+        kernel = Kernel(LIMITS[op], REQUESTS.get(op, lambda _: None), f"{op} has no CMSIS-NN kernel")
+    return None if kernel is None else kernel._replace(rows=(*kernel.rows, *STATED.get(op, ())))

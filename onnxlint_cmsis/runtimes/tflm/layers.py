@@ -15,9 +15,10 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.runtime import RECURRENT, USUAL_CAUSES, ConditionRow, LayerFacts, RuntimeVerdict, always
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, KernelLimit, KernelOutcome, broken
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, broken
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
 
 Shape = Sequence[int | None] | None
 """Sizes of a tensor of an ONNX model, None in place of an open one; None where its axes are not known."""

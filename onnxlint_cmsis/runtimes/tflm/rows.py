@@ -1,0 +1,110 @@
+"""The form of a row on a kernel of TensorFlow Lite Micro: a check, or what the kernel does where none is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Concatenate, ParamSpec
+
+from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
+
+Condition = Callable[[OperatorView], str]
+"""What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
+
+Raises Unpredictable where the kernel reads a tensor that is not there.
+"""
+
+
+P = ParamSpec("P")
+
+
+def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
+    """A condition with arguments beside the operator: operands, types."""
+    return lambda *args, **more: lambda view: rule(view, *args, **more)
+
+
+class KernelOutcome(str, Enum):
+    """What becomes of an operator that breaks a condition."""
+
+    ALLOCATE_FAILS = "allocate_fails"
+    """Prepare returns an error, so AllocateTensors fails."""
+    INVOKE_FAILS = "invoke_fails"
+    """Eval returns an error."""
+    ABORTS_PREPARE = "aborts in Prepare"
+    """TFLITE_CHECK in Prepare, which every build has."""
+    ABORTS_INVOKE = "aborts in Invoke"
+    """TFLITE_CHECK in Eval."""
+    HALTS_PREPARE = "halts in Prepare"
+    """TFLITE_DCHECK in Prepare, which builds with NDEBUG leave out."""
+    HALTS_INVOKE = "halts in Invoke"
+    """TFLITE_DCHECK in Eval."""
+    WRONG = "wrong"
+    """Wrong values, and status kTfLiteOk."""
+    REFERENCE = "reference code"
+    """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
+
+
+class OfLayer(NamedTuple):
+    """What a row says of a layer of an ONNX model, which becomes an operator of the row."""
+
+    reason: str
+    """Why, as a clause."""
+    causes: tuple[Cause, ...] = ()
+    """Causes for which CMSIS-NN refuses the layer too: the row holds for one of them alone."""
+    level: Level | None = None
+    """A milder level than the rule's."""
+    sure: bool = True
+    """False where what the converter writes decides."""
+
+
+class KernelLimit(NamedTuple):
+    """A check of a kernel, or a branch of it that only some operators take."""
+
+    location: str
+    """File and line, under K or from the root of the repository."""
+    outcome: KernelOutcome
+    """What happens where the condition is broken."""
+    condition: Condition
+    """What is broken."""
+    advice: str = ""
+    """What to do about it, where converting again helps."""
+    since: str = ""
+    """Day from which revisions have the check, ISO 8601; empty for all reviewed ones."""
+    until: str = ""
+    """Day from which they no longer have it; empty for all reviewed ones."""
+    cause: str = ""
+    """Cause of the finding, a key of its rule's table; empty for that of the layer, or the usual one of the outcome."""
+    layer: OfLayer | None = None
+    """What it says of layers of ONNX models; None where a file alone tells."""
+
+    @property
+    def key(self) -> str:
+        """Cause of the finding; empty for the usual one of the outcome."""
+        return self.cause or (self.layer.causes[0].value if self.layer and self.layer.causes else "")
+
+    @property
+    def source(self) -> str:
+        """File and line from the root of the repository."""
+        return self.location if self.location.startswith("tensorflow/") else K + self.location
+
+
+class KernelOperand(NamedTuple):
+    """A tensor that an operator reads or writes."""
+
+    position: int
+    """Number among the inputs, or the outputs."""
+    title: str
+    """What a message calls it."""
+    written: bool = False
+    """An output."""
+
+    def of(self, view: OperatorView) -> TfliteTensor:
+        """The tensor. Raises Unpredictable where there is none."""
+        tensor = view.output(self.position) if self.written else view.input(self.position)
+        if tensor is None:
+            raise Unpredictable(f"{self.title} is missing, and the kernel reads it")
+        return tensor
