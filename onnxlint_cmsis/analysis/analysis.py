@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.host import HostComparison
     from onnxlint_cmsis.runtimes.runtime import FileInterpretation, MemoryReport, RuntimeRemark
+    from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 
 Place = tuple[str, int, int]
@@ -133,6 +134,22 @@ class ModelAnalysis:
         from onnxlint_cmsis.runtimes.conditions import judge
 
         return judge(self.graph, self._lowered, self.settings.runtime)
+
+    @cached_property
+    def resolver(self) -> Resolver | None:
+        """Operators that the application registers in TensorFlow Lite Micro; None for another runtime.
+
+        Of a model that is yet to be converted they are those of its layers.
+        """
+        if self.interpretation:
+            return self.interpretation.resolver
+        if self.judged is None or self.settings.runtime.name != TFLM:
+            return None
+        from onnxlint_cmsis.runtimes.runtime import tflite_name
+        from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of
+
+        names = (tflite_name(layer.record) for layer in self.judged.layers)
+        return resolver_of(((name, "") for name in names if name), whole=False)
 
     @cached_property
     def judgements(self) -> dict[int, JudgedLayer]:

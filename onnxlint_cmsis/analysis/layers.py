@@ -279,6 +279,8 @@ class Total(NamedTuple):
     """Least and most instructions, those of layers and copies with a range among them; None where none has a range."""
     copies: int = 0
     """Copies between memory orders, for which no node stands."""
+    arena_needed: int | None = None
+    """Bytes to be given to TensorFlow Lite Micro, which its planning may take more of than it keeps."""
 
     @property
     def cost_known(self) -> bool:
@@ -304,4 +306,5 @@ def totals(model: ModelAnalysis) -> Iterator[Total]:
             target.time,
             target.instructions_range,
             len(model.copies),
+            target.arena_needed,
         )

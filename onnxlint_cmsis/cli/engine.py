@@ -246,7 +246,15 @@ def layers_report(
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
     packed, names = model.settings.floating.packed, layer_names(model).names
-    report = LayersReport(layers, sums, names, model.notes(), boundary=boundary(model), packed=packed)
+    report = LayersReport(
+        layers,
+        sums,
+        names,
+        model.notes(),
+        boundary=boundary(model),
+        packed=packed,
+        resolver=model.resolver,
+    )
     return report._replace(output_errors=errors.outputs, samples=errors.samples) if errors else report
 
 

@@ -38,6 +38,7 @@ from onnxlint_cmsis.output.layers import (
     sizes_text,
 )
 from onnxlint_cmsis.output.plain import TableFit, block_character, fitted, json_text, paint, wrapped
+from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -153,7 +154,8 @@ def layers_text(report: LayersReport, width: int, *, full_names: bool = False, c
     ends = "".join(f"{wrapped(_end(tensor, names), width)}\n" for tensor in report.boundary)
     blocks = ["".join(_block(report, total, names, width, color)) for total in report.totals]
     blocks += ["".join(_host_block(report.hosts, names, width, color))] if report.hosts else []
-    return notes + (ends and f"{ends}\n") + "\n".join(blocks)
+    needed = {total.target: total.arena_needed for total in report.totals if total.arena_needed is not None}
+    return notes + (ends and f"{ends}\n") + "\n".join(blocks) + application_text(report.resolver, needed)
 
 
 def _end(tensor: BoundaryTensor, names: Mapping[str, str]) -> str:
@@ -447,6 +449,8 @@ KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
     "clock", "memory", "board", "ram", "flash",
 )  # fmt: skip
+EXACT = ("arena_used", "arena_needed", "time")
+"""Keys of a total that are left out where nothing is known."""
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 
 
@@ -514,6 +518,7 @@ def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:
             "layers": report.rows,
             "totals": [_fields(total) for total in report.totals],
             "instructions": MEANING,
+            **resolver_fields(report.resolver),
             **_hosts(report),
             **({"output_errors": dict(report.output_errors), "samples": report.samples} if report.samples else {}),
         }
@@ -526,7 +531,7 @@ def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:
 def _fields(total: Total) -> dict[str, object]:
     """A total as plain data, the exact arena and the time where there are such."""
     fields = total._asdict() | {"time": total.time.fields if total.time else None}
-    return {name: value for name, value in fields.items() if value is not None or name not in ("arena_used", "time")}
+    return {name: value for name, value in fields.items() if value is not None or name not in EXACT}
 
 
 def _hosts(report: LayersReport) -> dict[str, object]:

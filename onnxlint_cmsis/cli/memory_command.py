@@ -20,6 +20,7 @@ from onnxlint_cmsis.cli.options import (
 from onnxlint_cmsis.formats.format import TFLITE, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, json_text, wrapped
+from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
 if TYPE_CHECKING:
@@ -71,12 +72,23 @@ def run(argv: list[str]) -> int:
         complete = complete and all(report.arena for report in reports)
         head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
         targets = [memory_fields(report) for report in reports]
-        shown.append({**head, "cmsis_nn_build": settings.cmsis_nn_build, "targets": targets})
+        shown.append(
+            {
+                **head,
+                "cmsis_nn_build": settings.cmsis_nn_build,
+                "targets": targets,
+                **resolver_fields(model.resolver),
+            }
+        )
         if args.form == "text":
             headline = wrapped(_headline(settings), columns())
             names = {} if args.full_names else layer_names(model).names
             blocks = "\n".join(_text(report, names) for report in reports)
-            texts.append(f"{verdict_head(model, settings, data, full_names=args.full_names)}{headline}\n\n{blocks}")
+            needed = {report.target: report.arena.needed for report in reports if report.arena}
+            cpp = application_text(model.resolver, needed if model.interpretation else {})
+            texts.append(
+                f"{verdict_head(model, settings, data, full_names=args.full_names)}{headline}\n\n{blocks}{cpp}"
+            )
     sys.stdout.write("\n".join(texts) if texts else json_text(shown if len(shown) > 1 else shown[0]))
     return 0 if complete else 1
 

@@ -644,6 +644,7 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         desktop=_desktop(given.model),
         desktop_title=HOSTS,
         maps=[entry for version, when in versions for entry in _maps(version, when if against else "")],
+        application=_application(given),
         graph=graph,
         undrawn=max(0, len(given.model.lowered.records) - MOST),
         classes=classes,
@@ -700,6 +701,14 @@ def _maps(given: ReportInput, when: str) -> Iterator[tuple[str, MemoryReport, Ma
     for reports in groups.values():
         cpus = ", ".join(cpu_of(report.target) for report in reports) if len(groups) > 1 else ""
         yield f"{cpus} {when}".strip(), reports[0], given.names
+
+
+def _application(given: ReportInput) -> list[str]:
+    """The C++ of an application of TensorFlow Lite Micro, line by line."""
+    from onnxlint_cmsis.output.tflm_cpp import application_lines
+
+    exact = given.memory if given.model.interpretation else ()
+    return application_lines(given.model.resolver, {part.target: part.arena.needed for part in exact if part.arena})
 
 
 def _first(layers: Iterable[str]) -> str:

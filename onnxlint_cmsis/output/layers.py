@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport, Total
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.runtimes.host import Bound, HostComparison
+    from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 
 class LayersReport(NamedTuple):
@@ -42,6 +43,8 @@ class LayersReport(NamedTuple):
     """How many inputs of the user these errors were measured with; 0 where nobody asked."""
     packed: bool = False
     """Whether weights of functions for f32 and f16 are packed."""
+    resolver: Resolver | None = None
+    """Operators that an application of TensorFlow Lite Micro registers; None for another runtime."""
 
     @property
     def rows(self) -> list[dict[str, object]]:

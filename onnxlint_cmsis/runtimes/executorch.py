@@ -818,6 +818,10 @@ class Interpretation:
         return own_range(call.op, source, call.written, target, self._runtime)
 
     @property
+    def resolver(self) -> None:
+        """None: ExecuTorch registers its operators itself."""
+
+    @property
     def constants(self) -> int:
         """Bytes of the constants, each place once."""
         spans = {

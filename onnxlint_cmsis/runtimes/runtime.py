@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
 from math import ceil, prod
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.formats.format import Format, format_read_by
@@ -23,6 +23,9 @@ from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 # Runtimes that call CMSIS-NN: which revision, and which CMSIS-NN it brings.
 
@@ -549,6 +552,10 @@ class FileInterpretation(Protocol):
     @property
     def constants(self) -> int:
         """Bytes of the constants, which stay in flash."""
+
+    @property
+    def resolver(self) -> Resolver | None:
+        """Operators that the application registers; None where the runtime brings all."""
 
     def operators(self, target: Target) -> tuple[FileOperator, ...]:
         """What becomes of each operator, in file order."""

@@ -16,6 +16,7 @@ from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, Plan
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
+from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from support.linter import target_of
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
@@ -219,7 +220,7 @@ def test_custom_operators_of_the_runtime_are_registered_and_their_arena_is_not_k
     assert (report.status, report.arena) == ("ok", None)
     told(report.no_arena)
     assert name in report.no_arena
-    assert f"{CUSTOM[name].add}()" in report.operators[0].reason
+    assert f"{CUSTOM_METHODS[name]}()" in report.operators[0].reason
 
 
 def test_a_custom_operator_named_like_a_builtin_one_is_nobodys():

@@ -42,6 +42,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     resource_variables,
 )
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
+from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,
@@ -424,6 +425,11 @@ class Interpretation:
     def constants(self) -> int:
         """Bytes of the constants, which stay in flash."""
         return stored_bytes(self.file)
+
+    @property
+    def resolver(self) -> Resolver:
+        """Operators that the application registers, those of all subgraphs."""
+        return resolver_of(((op.op, op.custom_code) for _, _, op in self.file.operators()), whole=True)
 
     def scratch(self, target: Target) -> int | None:
         """Sum of an operator's requests, that of the hungriest; they lie in the arena. None where one's are unknown."""

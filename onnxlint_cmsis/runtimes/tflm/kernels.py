@@ -35,6 +35,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     window,
     zero_point,
 )
+from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.sizes import STATED
@@ -1228,36 +1229,33 @@ PRUNE = 2
 class CustomOperator(NamedTuple):
     """A custom operator that TensorFlow Lite Micro itself has a kernel for."""
 
-    add: str
-    """Method of MicroMutableOpResolver that registers it (lite/micro/micro_mutable_op_resolver.h)."""
     since: str
-    """Day of the commit that brought the method, ISO 8601."""
+    """Day of the commit that brought the resolver's method, ISO 8601."""
     limits: tuple[KernelLimit, ...] = ()
     """What its kernel checks."""
 
 
 CUSTOM: dict[str, CustomOperator] = {
-    "CIRCULAR_BUFFER": CustomOperator("AddCircularBuffer", "2021-04-09"),
-    "SignalDelay": CustomOperator("AddDelay", "2023-07-12"),
-    "SignalEnergy": CustomOperator("AddEnergy", "2023-07-13"),
-    "SignalFftAutoScale": CustomOperator("AddFftAutoScale", "2023-07-19"),
-    "SignalFilterBank": CustomOperator("AddFilterBank", "2023-07-14"),
-    "SignalFilterBankLog": CustomOperator("AddFilterBankLog", "2023-07-14"),
-    "SignalFilterBankSpectralSubtraction": CustomOperator("AddFilterBankSpectralSubtraction", "2023-07-14"),
-    "SignalFilterBankSquareRoot": CustomOperator("AddFilterBankSquareRoot", "2023-07-14"),
-    "SignalFramer": CustomOperator("AddFramer", "2023-07-11"),
-    "SignalIrfft": CustomOperator("AddIrfft", "2023-07-20"),
-    "SignalOverlapAdd": CustomOperator("AddOverlapAdd", "2023-07-11"),
-    "SignalPCAN": CustomOperator("AddPCAN", "2023-08-23"),
-    "SignalRfft": CustomOperator("AddRfft", "2023-06-21"),
-    "SignalStacker": CustomOperator("AddStacker", "2023-07-12"),
-    "SignalWindow": CustomOperator("AddWindow", "2023-06-14"),
+    "CIRCULAR_BUFFER": CustomOperator("2021-04-09"),
+    "SignalDelay": CustomOperator("2023-07-12"),
+    "SignalEnergy": CustomOperator("2023-07-13"),
+    "SignalFftAutoScale": CustomOperator("2023-07-19"),
+    "SignalFilterBank": CustomOperator("2023-07-14"),
+    "SignalFilterBankLog": CustomOperator("2023-07-14"),
+    "SignalFilterBankSpectralSubtraction": CustomOperator("2023-07-14"),
+    "SignalFilterBankSquareRoot": CustomOperator("2023-07-14"),
+    "SignalFramer": CustomOperator("2023-07-11"),
+    "SignalIrfft": CustomOperator("2023-07-20"),
+    "SignalOverlapAdd": CustomOperator("2023-07-11"),
+    "SignalPCAN": CustomOperator("2023-08-23"),
+    "SignalRfft": CustomOperator("2023-06-21"),
+    "SignalStacker": CustomOperator("2023-07-12"),
+    "SignalWindow": CustomOperator("2023-06-14"),
     "TFLM_DECODE": CustomOperator(
-        "AddDecode",
         "2025-10-17",
         (*checks("decode.cc", {56: paired, 93: encoded_constants, 96: known_decoding}),),
     ),
-    "TFLite_Detection_PostProcess": CustomOperator("AddDetectionPostprocess", "2021-04-09"),
+    "TFLite_Detection_PostProcess": CustomOperator("2021-04-09"),
 }
 """By the name in the file. Of all but TFLM_DECODE, checks and memory are not written down."""
 
@@ -2623,7 +2621,8 @@ def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Kernel
     if op == "CUSTOM" and name in CUSTOM:
         row = CUSTOM[name]
         known = "" if row.limits else "; what its kernel checks is not followed"
-        text = f"{name} has no CMSIS-NN kernel; {row.add}() of the resolver registers it, since {row.since}{known}"
+        registers = f"{CUSTOM_METHODS[name]}() of the resolver registers it, since {row.since}"
+        text = f"{name} has no CMSIS-NN kernel; {registers}{known}"
         return Kernel(row.limits, decode, text)
     kernel = (KERNELS if with_cmsis_nn else PLAIN).get(op)
     if op in LIMITS:

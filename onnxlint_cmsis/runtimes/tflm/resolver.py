@@ -1,0 +1,74 @@
+"""The operators that an application registers, as methods of MicroMutableOpResolver.
+
+A model whose operator is not registered stops in AllocateTensors: "Didn't find op for builtin opcode".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CUSTOM_METHODS = {
+    "ethos-u": "AddEthosU",
+    "CIRCULAR_BUFFER": "AddCircularBuffer",
+    "SignalDelay": "AddDelay",
+    "SignalEnergy": "AddEnergy",
+    "SignalFftAutoScale": "AddFftAutoScale",
+    "SignalFilterBank": "AddFilterBank",
+    "SignalFilterBankLog": "AddFilterBankLog",
+    "SignalFilterBankSpectralSubtraction": "AddFilterBankSpectralSubtraction",
+    "SignalFilterBankSquareRoot": "AddFilterBankSquareRoot",
+    "SignalFramer": "AddFramer",
+    "SignalIrfft": "AddIrfft",
+    "SignalOverlapAdd": "AddOverlapAdd",
+    "SignalPCAN": "AddPCAN",
+    "SignalRfft": "AddRfft",
+    "SignalStacker": "AddStacker",
+    "SignalWindow": "AddWindow",
+    "TFLM_DECODE": "AddDecode",
+    "TFLite_Detection_PostProcess": "AddDetectionPostprocess",
+}
+"""Methods for custom operators by their name in the file; Vela writes `ethos-u`."""
+SPELLED = {
+    "BATCH_MATMUL": "AddBatchMatMul",
+    "CUMSUM": "AddCumSum",
+    "PADV2": "AddPadV2",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "AddUnidirectionalSequenceLSTM",
+}
+"""Methods that are not spelled as their operator (lite/micro/micro_mutable_op_resolver.h)."""
+
+
+class Registration(NamedTuple):
+    """An operator that a resolver has to know."""
+
+    method: str
+    """Method of MicroMutableOpResolver, without arguments; AddCustom where the application has the kernel."""
+    custom_code: str = ""
+    """Name in the file of an operator whose kernel the application has."""
+
+
+class Resolver(NamedTuple):
+    """The operators that a model needs registered."""
+
+    operators: tuple[Registration, ...]
+    """Each once, in the order in which they first come."""
+    whole: bool
+    """Whether these are all: a converter may add others to a model."""
+
+
+def resolver_of(operators: Iterable[tuple[str, str]], *, whole: bool) -> Resolver:
+    """Return what registers operators, which are given as name and custom code."""
+    return Resolver(tuple(dict.fromkeys(_registration(op, custom_code) for op, custom_code in operators)), whole)
+
+
+def _registration(op: str, custom_code: str) -> Registration:
+    if op != "CUSTOM":
+        words = (word if word[0].isdigit() else word.capitalize() for word in op.split("_"))
+        return Registration(SPELLED.get(op) or f"Add{''.join(words)}")
+    if custom_code in CUSTOM_METHODS:
+        return Registration(CUSTOM_METHODS[custom_code])
+    return Registration("AddCustom", custom_code)
