@@ -469,7 +469,7 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
     if family_of(call.entry) is LEGACY:
         return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
     pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
-    bias = BIAS_BYTES[kind] * out_c if call.bias else 0
+    bias = (4 if call.int32_bias else BIAS_BYTES[kind]) * out_c if call.bias else 0
     return None if pairs is None else Parameters(weights, bias, 4 * pairs, 4 * pairs)
 
 

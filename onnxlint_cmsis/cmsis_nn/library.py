@@ -30,6 +30,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     parameters,
     wrapper_of,
 )
+from onnxlint_cmsis.cmsis_nn.integer.convolution import SHORT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of, holds
 from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes
@@ -42,6 +43,7 @@ __all__ = [
     "INTEGER",
     "LEGACY",
     "MOST_INSTRUCTIONS",
+    "SHORT",
     "Family",
     "Parameters",
     "Prediction",
@@ -85,13 +87,37 @@ def computes_groups_as_dense(taken: Route) -> bool:
     return any(hazard.id in _AS_DENSE for hazard in taken.hazards)
 
 
-def adds_in_blocks(call: KernelCall, release: str) -> bool:
-    """Whether a call of s16 adds its products in blocks that 32 bits hold; older convolutions add all in 64 bits."""
-    return call.function is not Function.CONVOLVE or call.types != "s16" or holds(_BLOCKS_SINCE, "", release)
+ALL_PRODUCTS = 2**31
+"""More products than any sum has."""
 
 
-def sums_in_32_bits(call: KernelCall, target: Target) -> bool:
-    """Whether a call keeps some sum in 32 bits to the end."""
-    if call.function is not Function.CONVOLVE or call.types != "s16":
-        return True
-    return holds(_BLOCKS_SINCE, "", target.release) and target.isa is not Isa.MVE
+def adds_in_blocks(call: KernelCall, target: Target) -> bool:
+    """Whether an s16 call adds SHORT products of a sum in 32 bits, and those behind them in 64.
+
+    arm_fully_connected_s16 does so on DSP and MVE (arm_nn_vec_mat_mult_t_s16.c). So does arm_convolve_s16 from 6.0.0
+    on, where it is not told that the bias is int32 (arm_nn_mat_mult_kernel_s16.c:65, arm_nn_mat_mult_nt_t_s16.c:65),
+    but for one output pixel alone without MVE.
+    """
+    if call.types != "s16":
+        return False
+    if call.function is Function.FULLY_CONNECTED:
+        return target.isa is not Isa.SCALAR
+    if call.function is not Function.CONVOLVE or not holds(_BLOCKS_SINCE, "", target.release) or call.int32_bias:
+        return False
+    return target.isa is Isa.MVE or (call.output_dims.h, call.output_dims.w) != (1, 1)
+
+
+def products_in_32_bits(call: KernelCall, target: Target) -> int:
+    """How many products of one sum a call adds in 32 bits, at most; those behind them are added in 64.
+
+    Without MVE arm_convolve_s16 adds all in 32 bits for the last of an odd number of output pixels. Before 6.0.0
+    arm_convolve_fast_s16 takes up to 511 columns, as arm_depthwise_conv_fast_s16 does in all releases: no such sum
+    leaves 32 bits. Their slow forms add in 64.
+    """
+    if call.types != "s16":
+        return ALL_PRODUCTS
+    if call.function is Function.CONVOLVE and holds(_BLOCKS_SINCE, "", target.release):
+        height, width = call.output_dims.h, call.output_dims.w
+        odd = bool(height and width and height * width % 2) and target.isa is not Isa.MVE
+        return ALL_PRODUCTS if call.int32_bias or odd else SHORT
+    return SHORT if adds_in_blocks(call, target) else 0

@@ -285,6 +285,8 @@ class KernelCall(NamedTuple):
     where unknown."""
     floating: FloatCall | None = None
     """What a call of a function for f32 or f16 says besides; None for other types."""
+    int32_bias: bool = False
+    """Whether an s16 convolution is told that its bias, or the one that it lacks, is int32 (is_int32_bias)."""
 
     @property
     def function(self) -> Function | str:

@@ -84,7 +84,7 @@ def test_a_plain_convolution_runs_in_the_library():
         (conv(channels=8, filter_channels=4, bias=None), "bias pointer"),
         (conv(channels=8, filter_channels=4, kind="INT16", bias="INT64"), "No s16 kernel reads filter_dims.c"),
         (conv(channels=8, filter_channels=4, weights="INT4"), "The s4 kernels compute no groups"),
-        (conv(kind="INT16", bias=None), "one step off"),
+        (conv(kind="INT16", bias=None), "two steps off"),
         (dense([1, 8], kind="INT16", bias="INT32"), "the bias is int32 and the kernel reads it as int64"),
     ],
 )

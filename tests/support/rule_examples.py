@@ -51,6 +51,19 @@ def _max_pool(stride: int) -> bytes:
     return _sized("MAX_POOL_2D", [1, 4, 4, 8], [1, 2, 2, 8], options=("Pool2DOptions", window))
 
 
+def _int16_convolution(bias: str, width: int) -> bytes:
+    """A 1x1 convolution of 1,152 channels to one."""
+    x, w, b, y = (
+        tensor("x", [1, 1, width, 1152], type="INT16"),
+        tensor("w", [1, 1, 1, 1152], buffer=1),
+        tensor("b", [1], buffer=2, type=bias),
+        tensor("y", [1, 1, width, 1], type="INT16"),
+    )
+    options = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
+    buffers: list[dict[str, Any]] = [{}, {"data": [127] * 1152}, {"data": [0] * (4 if bias == "INT32" else 8)}]
+    return write(one_operator("CONV_2D", [x, w, b, y], ("Conv2DOptions", options), buffers=buffers))
+
+
 def _planned_average_pool() -> bytes:
     program = PteWriter()
     source, scratch = program.image(1, 16, 4, 4), program.tensor("uint8", (0,))
@@ -107,6 +120,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "a .tflite file with one operator: y = LESS(a, b) of [1, 1, 4, 4, 8] both": lambda: _comparison(8),
     "a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 0": lambda: _max_pool(0),
     "a .tflite file with one operator: y = MAX_POOL_2D(x), stride_w 2": lambda: _max_pool(2),
+    "an int16 convolution of 1,152 weights of 127, with an int32 bias": lambda: _int16_convolution("INT32", 4),
+    "the same with an int64 bias, and an even number of output pixels": lambda: _int16_convolution("INT64", 4),
     "one average pool, planned for MVE": _planned_average_pool,
     "one dense layer, planned for MVE": _planned_dense_layer,
     "one depthwise layer of 1x1x64, planned for DSP": _planned_depthwise_layer,

@@ -2,7 +2,8 @@
 
 The s16 kernels add 512 products in 32 bits and all further ones one by one in 64 bits, without SIMD: arm_convolve_s16
 from 6.0.0 on (arm_nn_mat_mult_kernel_s16.c, arm_nn_mat_mult_nt_t_s16.c) with a 64-bit bias, and
-arm_fully_connected_s16 (arm_nn_vec_mat_mult_t_s16.c). Until 5.0.0 see CNN104.
+arm_fully_connected_s16 on cores with DSP or MVE (arm_nn_vec_mat_mult_t_s16.c). Until 5.0.0 see CNN104. With
+`is_int32_bias` a convolution adds all of them in 32 bits, which is faster and may overflow: CNN515, CNN402[sums].
 
 **What to do.** Split the layer, give the convolution fewer input channels or a smaller window, or compute it in int8.
 """
@@ -13,10 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
-from onnxlint_cmsis.cmsis_nn.library import adds_in_blocks
+from onnxlint_cmsis.cmsis_nn.library import SHORT, adds_in_blocks
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.checks import FAST_COLUMNS
 
 _MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
@@ -45,11 +45,9 @@ def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a layer whose sums go on in 64 bits."""
     call = subject.layer.call
     columns = _columns(subject)
-    if columns is None or columns <= FAST_COLUMNS or not subject.route.kernel:
+    if columns is None or columns <= SHORT or not subject.route.kernel or not adds_in_blocks(call, subject.target):
         return
-    if not adds_in_blocks(call, subject.target.release):
-        return
-    slow = columns - FAST_COLUMNS
+    slow = columns - SHORT
     text = f"{columns:,} products make one sum; {subject.route.effective} adds {slow:,} of them one by one in 64 bits."
     yield replace(subject.say(text), group=subject.route.effective)
 

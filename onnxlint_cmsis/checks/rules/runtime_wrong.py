@@ -147,6 +147,16 @@ CAUSES = (
         ),
     ),
     RuleCause(
+        "sums",
+        "An int16 convolution adds in 32 bits, and its weights and bias make sums that leave them for some input. So "
+        "it is with an int32 bias, or none; and without MVE in the last of an odd number of output pixels with any.",
+        "Give it an int64 bias, which converters write for int16 by default. Without MVE and with an odd number of "
+        "output pixels compute it in int8.",
+        f"{K}cmsis_nn/conv.cc:465",
+        Example(None, name="model.tflite", shown="an int16 convolution of 1,152 weights of 127, with an int32 bias"),
+        Example(None, name="model.tflite", shown="the same with an int64 bias, and an even number of output pixels"),
+    ),
+    RuleCause(
         "plan",
         "A program is planned for another core: a dense layer loses its bias, which lies in sums that MVE alone reads.",
         "Export the program again with the target_config of this core.",

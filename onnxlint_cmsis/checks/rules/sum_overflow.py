@@ -2,8 +2,12 @@
 
 The s8 kernels add products in int32, and shift the sum to the left where the multiplier is 1 or more. A sum that
 leaves 32 bits wraps around, with status SUCCESS. The bound is exact: some integers of the input's type reach it,
-whether the model ever sees them or not. int16 convolutions add in 64 bits behind the 512th column, but not in the
-last of an odd number of output pixels without MVE (arm_convolve_s16.c of 6.0.0 and later).
+whether the model ever sees them or not.
+
+The s16 kernels add 512 products in 32 bits, which fit unless all weights are -128 and all inputs -32768, and those
+behind them and a bias of 64 bits in 64. But arm_convolve_s16 of 6.0.0 and later adds all in 32 bits in the last of an
+odd number of output pixels without MVE, and everywhere with `is_int32_bias`, which a caller may set also where there
+is no bias. What TensorFlow Lite Micro makes of int16 convolutions is CNN402[sums].
 
 Mostly the bias is too large, in a channel whose weights and scale are tiny. The rule reads weights in files up to
 `size-checks-limit`, and not with `weights = false`.
@@ -17,10 +21,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.cmsis_nn.library import sums_in_32_bits
+from onnxlint_cmsis.cmsis_nn.library import products_in_32_bits
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.checks import SumBound, overflow_of
+from onnxlint_cmsis.lower.sums import SumBound, overflow_of
 
 REMEDY = "Give its weights a larger scale, or its bias a smaller value."
 
@@ -51,21 +55,14 @@ RULE = Rule(
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each layer whose sums leave 32 bits for some input."""
     records = {record.node.index: record for record in subject.lowered.records}
-    bounds: dict[int, SumBound | None] = {}
+    bounds: dict[tuple[int, int], SumBound | None] = {}
     for layer in subject.layers():
         index = layer.layer.node.index
-        if not layer.layer.assumed and layer.route.kernel and sums_in_32_bits(layer.layer.call, layer.target):
-            if index not in bounds:
-                bounds[index] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed)
-            bound = bounds[index]
-            if bound is not None:
-                yield replace(layer.say(_text(bound)), targets=(layer.target.label,), remedy=REMEDY)
-
-
-def _text(bound: SumBound) -> str:
-    shifted = f", shifted to the left by {bound.shift}" if bound.shift else ""
-    channels = f"{bound.channels} channels" if bound.channels > 1 else f"channel {bound.channel}"
-    return (
-        f"sums of {channels} can overflow int32: for some input channel {bound.channel} reaches "
-        f"{bound.largest:,}{shifted}; 2,147,483,647 is the most."
-    )
+        if layer.layer.assumed or not layer.route.kernel:
+            continue
+        key = index, products_in_32_bits(layer.layer.call, layer.target)
+        if key not in bounds:
+            bounds[key] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed, key[1])
+        bound = bounds[key]
+        if bound is not None:
+            yield replace(layer.say(f"{bound.text}."), targets=(layer.target.label,), remedy=REMEDY)

@@ -334,8 +334,8 @@ _LARGEST, _LARGEST_BY_4 = 65535, 4 * 65535 + 3
 # arm_convolve_s8 on MVE fills up to 4 rows of one group, each aligned to 4 bytes, the last to its end alone.
 _WRITTEN = named("bytes_written", (minimum(_PIXELS, 4) - 1) * round_up(_GROUP_COLS, 4) + _GROUP_COLS)
 
-_FAST_COLUMNS = 512
-"""Columns that the s16 kernels add in 32 bits (MAX_COL_COUNT)."""
+SHORT = 512
+"""Products of a sum that the s16 kernels add in 32 bits; those behind them in 64 (MAX_COL_COUNT)."""
 
 
 _DEF_S8 = {V5_8: 51, V5_9: 51, "4.0.0": 51, "4.1.0": 50, "5.0.0": 50, "6.0.0": 49, "7.0.0": 49, "main": 49}
@@ -412,7 +412,7 @@ CONVOLUTION_HAZARDS = (
         entries=("convolve_s16",),
         of_kernels=("arm_convolve_s16",),
         origin=kernel_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
-        when=all_of(greater(COLS, _FAST_COLUMNS), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
+        when=all_of(greater(COLS, SHORT), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
         brief="adds what lies behind the weights to the last of an odd number of output channels",
         what=(
             "With a 64-bit bias the columns above 512 are added by a second loop, which begins too late for the last of"
@@ -893,10 +893,6 @@ def columns_of(sizes: LoopSizes) -> tuple[int, int, int]:
 #
 # Sources (7.0.0): ConvolutionFunctions/arm_convolve_s16.c, arm_nn_mat_mult_kernel_s16.c,
 # NNSupportFunctions/arm_nn_mat_mult_nt_t_s16.c.
-
-
-SHORT = 512
-"""Most products that are summed in 32 bits: MAX_COL_COUNT in arm_nnsupportfunctions.h."""
 
 
 def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:

@@ -13,6 +13,7 @@ from itertools import pairwise, zip_longest
 from math import frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
 
+from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
@@ -39,6 +40,7 @@ from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.sizes import STATED
+from onnxlint_cmsis.runtimes.tflm.sums import adds_in_int32, overflow
 
 
 @condition
@@ -76,6 +78,8 @@ BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
 ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
 BOOL_RESULTS = "2026-10-23"
 """Day of a wheel on PyPI that casts to BOOL; which commit after 90b983c2 brought it was not read."""
+INT64_SUMS = "2026-06-16"
+"""Day from which reference code adds the products of int16 layers without a bias in int64 (pull request 3598)."""
 ANY_RANK = "2026-07-01"
 """Day from which operands of different shapes may have more than four axes (lite/kernels/internal/reference/)."""
 
@@ -1622,10 +1626,27 @@ def past_channels(view: OperatorView) -> str:
     return text and f"{text}: values beside the pixel are read"
 
 
+def sums_of_int32(view: OperatorView) -> str:
+    """Without an int64 bias all products of an int16 layer are added in int32, in reference code too."""
+    bound = overflow(view, ALL_PRODUCTS) if adds_in_int32(view) else None
+    given_bias = "without a bias" if view.input(2) is None else "with an int32 bias"
+    return f"{given_bias} all products are added in 32 bits: {bound.text}" if bound else ""
+
+
+def sums_without_bias(view: OperatorView) -> str:
+    """As `sums_of_int32`, of a layer without a bias."""
+    return sums_of_int32(view) if view.input(2) is None else ""
+
+
+def sums_with_int32_bias(view: OperatorView) -> str:
+    """As `sums_of_int32`, of a layer with a bias."""
+    return "" if view.input(2) is None else sums_of_int32(view)
+
+
 def no_bias(view: OperatorView) -> str:
-    """An int16 layer without a bias."""
-    text = "without a bias the sums are rescaled as 32-bit values: an output can be one step off"
-    return text if view.input(2) is None else ""
+    """An int16 layer without a bias, whose multipliers keep the 16 bits that int64 sums and reference code drop."""
+    text = "without a bias the sums are rescaled as 32-bit values: an output can be two steps off"
+    return text if view.input(2) is None and not sums_of_int32(view) else ""
 
 
 def forgotten_bias(view: OperatorView) -> str:
@@ -1654,9 +1675,15 @@ CONV = in_file(
     *checks("conv_common.cc", {88: inputs(2, 3), 89: outputs}),
     *CONVOLUTION_SCALES,
     *int16_points(158, DATA, OUTPUT),
-    Row(":138", WRONG, where(DATA, INT16, no_bias)),
+    Row(":465", WRONG, where(DATA, INT16, sums_of_int32), cause="sums"),
+    Row(":465", WRONG, where(DATA, INT16, no_bias), since=INT64_SUMS),
     _ignored_point(":143"),
 )  # fmt: skip
+_SUMS_OF_INT32 = (
+    Row(f"{INNER}/conv.h:191", WRONG, where(DATA, INT16, sums_with_int32_bias), cause="sums"),
+    Row(f"{INNER}/conv.h:191", WRONG, where(DATA, INT16, sums_without_bias), until=INT64_SUMS, cause="sums"),
+)
+"""Of reference code, whose accumulator has the type of the bias (integer_ops/fully_connected.h:107 in dense layers)."""
 CONV_PLAIN = in_file(
     "conv_common.cc",
     {150: given(OUTPUT), 153: given(DATA), 156: given(FILTER), 158: same_type(DATA, OUTPUT)},
@@ -1666,6 +1693,7 @@ CONV_PLAIN = in_file(
         194: where(DATA, INTEGER, filter_scales(0)), 88: inputs(2, 3), 89: outputs,
     },
     *CONVOLUTION_SCALES,
+    *_SUMS_OF_INT32,
     Row(f"{INNER}/conv.h:78", WRONG, past_channels),
     _ignored_point(f"{INNER}/conv.h:117"),
 )  # fmt: skip
@@ -1678,8 +1706,17 @@ def _conv(p: Preparation) -> None:
     p.persistent += [4 * weights.shape[0]] * 2
     kind = "s16" if data.elem_type == "INT16" else "s4" if weights.elem_type == "INT4" else "s8"
     call = _slide(p.view, f"convolve_{kind}", data, Pair(*weights.shape[1:3]), dilated=True)._replace(
-        input_dims=dims(data), filter_dims=dims(weights), output_dims=dims(output), bias=p.view.input(2) is not None
+        input_dims=dims(data),
+        filter_dims=dims(weights),
+        output_dims=dims(output),
+        bias=p.view.input(2) is not None,
+        int32_bias=kind == "s16" and adds_in_int32(p.view),
     )
+    if kind == "s16" and not call.int32_bias:
+        bound = overflow(p.view, products_in_32_bits(call, p.build.kernels_of(call.entry)))
+        if bound:
+            p.wrong.append(f"in the last of {prod(output.shape[1:3])} output pixels {bound.text} (arm_convolve_s16.c)")
+            p.wrong_cause = p.wrong_cause or "sums"
     sized = call._replace(entry="convolve_s8") if kind == "s4" else call  # conv.cc:154
     p.request_positive(p.routed(sized).buffer_size)
     p.runs(f"arm_convolve_wrapper_{kind}", call)
@@ -1936,6 +1973,7 @@ DENSE_PLAIN = in_file(
         59: where(DATA, ACTIVATIONS, in_pairs(DATA, *PAIRS)), 67: readable,
     },
     *DENSE_QUANTIZATION,
+    *_SUMS_OF_INT32,
     Row(":347", INVOKE, typed(DATA, *ACTIVATIONS)),
 )  # fmt: skip
 
