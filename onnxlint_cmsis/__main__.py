@@ -19,6 +19,7 @@ def run() -> None:
     except KeyboardInterrupt:
         os._exit(130)
     _open_closed_streams()
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # processes that are started take no module of the folder at hand
     from onnxlint_cmsis.cli.main import main
 
     if "OMP_NUM_THREADS" not in os.environ:  # the user's number of threads, which OpenBLAS reads too

@@ -343,9 +343,11 @@ def fix_apart(job: Job) -> FixResult | None:
     """What came of fixing a file; None where it is no model. Raises RuntimeError for an error inside."""
     import subprocess
 
-    # The caller's own search path, so that both find the same packages.
+    # The caller's own search path, so that both find the same packages; isolated, so that nothing else is found first.
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
-    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(job), stdout=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], input=pickle.dumps(job), stdout=subprocess.PIPE, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{job.path}: the process that fixes it ended with exit code {done.returncode}")
     (linted,) = pickle.loads(done.stdout)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import json_text
@@ -15,6 +16,7 @@ from onnxlint_cmsis.output.plain import json_text
 if TYPE_CHECKING:
     import argparse
 
+    from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.output.html import ReportInput
 
@@ -88,12 +90,12 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
     return [*outputs.values()]
 
 
-def report_input(text: str, configured: Configuration) -> ReportInput:
-    """A file, or a file of a git commit, read and linted, with its memory. Raises UsageError."""
-    from onnxlint_cmsis.cli.compare_command import version_of
+def report_input(given: Version, configured: Configuration) -> ReportInput:
+    """A version read and linted, with its memory. Raises UsageError."""
+    from onnxlint_cmsis.cli.comparing import version_of
     from onnxlint_cmsis.output.html import ReportInput
 
-    version, model = version_of(text, configured)
+    version, model = version_of(given, configured)
     return ReportInput(version, model, tuple(map(model.memory, model.settings.targets)))
 
 
@@ -101,14 +103,16 @@ def _page(file: str, against: str, settings: Configuration) -> str:
     from onnxlint_cmsis.output.html import render_page, require_jinja2
 
     require_jinja2()
-    before = report_input(against, settings) if against else None
-    return render_page(report_input(file, settings), before)
+    with opened(file, *filter(None, (against,))) as versions:
+        given, *before = (report_input(version, settings) for version in versions)
+        return render_page(given, *before)
 
 
 def _overlay(file: str, settings: Configuration) -> str:
     from onnxlint_cmsis.output.html import node_data
 
-    given = report_input(file, settings)
-    if len(given.model.settings.targets) != 1:
-        raise UsageError("--overlay shows one target: name it with --target")
-    return json_text(node_data(given))
+    with opened(file) as (version,):
+        given = report_input(version, settings)
+        if len(given.model.settings.targets) != 1:
+            raise UsageError("--overlay shows one target: name it with --target")
+        return json_text(node_data(given))

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.analysis.certified import certificate, reason, untrue
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
+from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.model.graph import ModelError
-from onnxlint_cmsis.output.comparison import operand
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import Certificate
+    from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.formats.format import LoadedFile
 
 
@@ -53,9 +54,10 @@ def run(argv: list[str]) -> int:
     """Print what is known of each output; 1 where one is not known to be equal, or a certificate does not hold."""
     args = make_parser().parse_args(argv)
     stated = _stated(args.certificate) if args.certificate else None
-    (old, before), (new, after) = (_loaded(text) for text in (args.old, args.new))
-    known = verify(old, new)
-    own = certificate(known, before, after)
+    with opened(args.old, args.new) as versions:
+        (old, before), (new, after) = map(_loaded, versions)
+        known = verify(old, new)
+        own = certificate(known, before, after)
     outputs = [
         {"name": name, "equal": not fault, "reason": fault and reason(known, name, fault)}
         for name, fault in zip(new.graph.outputs, known.faults, strict=False)
@@ -66,16 +68,15 @@ def run(argv: list[str]) -> int:
     return 0 if known.equal and not fault else 1
 
 
-def _loaded(text: str) -> tuple[LoadedFile, bytes]:
-    """A file, or a file of a git commit, and its bytes. Raises UsageError."""
-    given = operand(text)
+def _loaded(version: Version) -> tuple[LoadedFile, bytes]:
+    """A version and its bytes. Raises UsageError."""
     try:
-        loaded = format_of(given.path).load(given.path, given.data)
-        return loaded, Path(given.path).read_bytes() if given.data is None else given.data
+        loaded = format_of(version.file).load(version.file, version.data)
+        return loaded, Path(version.file).read_bytes() if version.data is None else version.data
     except ModelError as error:
-        raise UsageError(f"{text}: {error.message}") from None
+        raise UsageError(f"{version.name}: {error.message}") from None
     except OSError as error:
-        raise UsageError(f"{text}: {error.strerror or error}") from None
+        raise UsageError(f"{version.name}: {error.strerror or error}") from None
 
 
 def _stated(path: str) -> list[dict[str, Any]]:

@@ -56,6 +56,8 @@ class Format(NamedTuple):
     """Prover that runs files of the format; empty where none does."""
     fit: str = ""
     """Function of what the runtime does with a file, a target and its room, that tells whether it fits the device."""
+    beside: str = ""
+    """Function of a file's bytes that lists the files beside it that it is read with; empty where there are none."""
     refused: str = ""
     """Function of a node that tells whether the prover refuses it; empty where it takes all."""
     unfixed: str = "nothing rewrites and proves them"
@@ -92,6 +94,7 @@ ONNX = Format(
     "formats.onnx.load:load_model",
     editor="fixers.repairs.table:ONNX_EDITOR",
     prover="fixers.proof.models:ONNX_RUNTIME",
+    beside="formats.onnx.document:external_locations",
     repairs=None,
 )
 TFLITE = Format(

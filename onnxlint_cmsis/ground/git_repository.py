@@ -36,6 +36,7 @@ ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_PAGER": "cat",
@@ -75,7 +76,7 @@ class Repository(NamedTuple):
             }
             try:
                 done = subprocess.run(
-                    ["git", *settings, *words],
+                    [_git(), *settings, *words],
                     cwd=where,
                     env=inherited | ENVIRONMENT | here,
                     input=given,
@@ -83,8 +84,6 @@ class Repository(NamedTuple):
                     timeout=SECONDS,
                     check=False,
                 )
-            except FileNotFoundError:
-                raise GitError("git is not installed") from None
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise GitError(f"git did not answer: {error}") from None
         if done.returncode not in (0, 1):
@@ -120,18 +119,24 @@ class Repository(NamedTuple):
     def content(self, text: str, where: Path) -> bytes:
         """Bytes of a file of a commit (`HEAD:models/kws.onnx`); that of a Git LFS pointer that has been fetched.
 
-        No filter runs. Raises GitError.
+        A symbolic link inside the commit leads to its target. No filter runs. Raises GitError.
         """
-        size = int(self.ask(["cat-file", "-s", text], where))
-        if size > MODEL:
+        asked = f"{text}\n".encode("utf-8", "surrogateescape")
+        name, kind, size = ["", "", ""]
+        if "\n" not in text:
+            told = self.ask(["cat-file", "--batch-check", "--follow-symlinks"], where, asked).split(b"\n")[0]
+            name, kind, size = (told.decode("ascii", "replace").rsplit(" ", 2) + [""] * 3)[:3]
+        if kind != "blob":
+            self.ask(["cat-file", "blob", text], where)  # git's own words say what is wrong
+            raise GitError("it is no file of the commit, nor a symbolic link to one")
+        if int(size) > MODEL:
             raise GitError(f"it has {size} bytes; {MODEL} are read at most")
-        data = self.ask(["cat-file", "blob", text], where)
-        if not data.startswith(LFS_START) or len(data) > POINTER:
+        data = self.ask(["cat-file", "blob", name], where)
+        digest = lfs_digest(data)
+        if digest is None:
             return data
         import hashlib
 
-        digests = [line.partition(b"sha256:")[2].decode("ascii", "replace") for line in data.splitlines()]
-        digest = next((word for word in digests if len(word) == 64 and word.isalnum()), "")
         stored = self.common / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
         try:
             fetched = read_regular(stored, MODEL) if digest else b""
@@ -140,6 +145,71 @@ class Repository(NamedTuple):
         if hashlib.sha256(fetched).hexdigest() != digest:
             raise GitError(f"a Git LFS pointer whose file is not in {stored.parents[2]}: run `git lfs fetch`")
         return fetched
+
+    def commit(self, text: str) -> str:
+        """Name of the commit that a text means, as git reads it; no file is asked. Raises GitError."""
+        words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"]
+        name = self.ask(words, self.work_tree).decode("ascii", "replace").strip()
+        if not name:
+            raise GitError("there is no such commit here; a clone with the whole history has it (fetch-depth: 0)")
+        return name
+
+    def files_of(self, commit: str) -> dict[str, tuple[str, str]]:
+        """Mode and object name of each file of a commit by its path from the top. Raises GitError."""
+        files = {}
+        for entry in _names(self.ask(["ls-tree", "-r", "-z", "--full-tree", commit], self.work_tree)):
+            described, _, path = entry.partition("\t")
+            mode, _, name = described.split(" ")[:3]
+            files[path] = mode, name
+        return files
+
+    def tracked(self) -> list[str]:
+        """Paths from the top of the files that the index has. Raises GitError."""
+        return _names(self.ask(["ls-files", "-z"], self.work_tree))
+
+    def renamed_since(self, commit: str, patterns: tuple[str, ...]) -> dict[str, str]:
+        """The name in a commit of each file of the index that has another name now, as git tells. Raises GitError."""
+        words = ["diff", "--cached", "-z", "--name-status", "--find-renames", "-l0", "--diff-filter=R", "--no-ext-diff"]
+        told = _names(self.ask([*words, "--no-textconv", commit, "--", *patterns], self.work_tree))
+        return dict(zip(told[2::3], told[1::3], strict=True))
+
+    def holds(self, name: str, data: bytes) -> bool:
+        """Whether an object has these bytes, or is the Git LFS pointer to them. Raises GitError."""
+        import hashlib
+
+        digest = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
+        digest.update(data)
+        if digest.hexdigest() == name:
+            return True
+        if int(self.ask(["cat-file", "-s", name], self.work_tree)) > POINTER:
+            return False
+        pointed = lfs_digest(self.ask(["cat-file", "blob", name], self.work_tree))
+        return pointed is not None and hashlib.sha256(data).hexdigest() == pointed
+
+
+def lfs_digest(data: bytes) -> str | None:
+    """SHA-256 that a Git LFS pointer names, empty where it names none; None for what is no pointer."""
+    if not data.startswith(LFS_START) or len(data) > POINTER:
+        return None
+    digests = [line.partition(b"sha256:")[2].decode("ascii", "replace") for line in data.splitlines()]
+    return next((word for word in digests if len(word) == 64 and word.isalnum()), "")
+
+
+def _names(told: bytes) -> list[str]:
+    """Names that git ends with a zero byte each."""
+    return told.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _git() -> str:
+    """Git of a folder that the search path names in full: none of the folder that is looked at. Raises GitError."""
+    import shutil
+
+    folders = (Path(folder) for folder in os.get_exec_path())
+    programs = (shutil.which(str(folder / "git")) for folder in folders if folder.is_absolute())
+    program = next(filter(None, programs), None)
+    if program is None:
+        raise GitError("git is not installed")
+    return program
 
 
 def _link(new: Path, target: Path) -> None:

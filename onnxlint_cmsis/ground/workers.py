@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import json
 import multiprocessing
 import os
 import re
@@ -99,11 +100,17 @@ class Worker:
         return Ended(how, frozenset(INNERMOST.findall(written)))
 
 
+def _context() -> Any:
+    """Pipes and processes of this system; a process takes no module of the folder that it is started in."""
+    if sys.platform == "linux":
+        return multiprocessing.get_context("fork")  # no thread runs here that a fork could upset
+    return ProgramContext() if os.name == "posix" else multiprocessing.get_context("spawn")
+
+
 @contextlib.contextmanager
 def team(size: int) -> Iterator[list[Worker]]:
     """So many workers, all ended at the end; SIGTERM and SIGHUP end the run as Ctrl-C does."""
-    method = "fork" if sys.platform == "linux" else "spawn"  # no thread runs here that a fork could upset
-    workers = [Worker(multiprocessing.get_context(method)) for _ in range(size)]
+    workers = [Worker(_context()) for _ in range(size)]
     with ended_by_signal():
         try:
             yield workers
@@ -169,10 +176,12 @@ def ended_by_signal() -> Iterator[None]:
 
 
 # Processes started as programs of this Python, where multiprocessing starts none: Dask's nanny makes its workers
-# daemons, which may have no children of multiprocessing's, and they have threads, which a fork could upset. POSIX only.
+# daemons, which may have no children of multiprocessing's, and they have threads, which a fork could upset. What
+# multiprocessing spawns has the folder at hand among its modules; this has not. POSIX only.
 
 
-START = "from onnxlint_cmsis.ground.workers import main; main()"
+START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from {module} import main; main()"
+"""What the process runs, isolated: the same modules as this one, and none of the folder that it is started in."""
 
 
 class ProgramProcess:
@@ -187,12 +196,17 @@ class ProgramProcess:
     def start(self) -> None:
         """Start the program; it ends when this process does, however that happens."""
         handles = [pipe.fileno() for pipe in self._pipes]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._program = subprocess.Popen(
-            [sys.executable, "-c", START, *map(str, handles)],
+            [
+                sys.executable,
+                "-I",
+                "-c",
+                START.format(module=__name__),
+                json.dumps([*filter(None, sys.path)]),
+                *map(str, handles),
+            ],
             stdin=subprocess.PIPE,
             pass_fds=handles,
-            env=environment,
         )
 
     def join(self) -> None:

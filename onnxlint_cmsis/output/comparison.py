@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import grouped, identity
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.output.fixes import proof_text
 
@@ -25,42 +22,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.layers import LayersReport
-
-
-# What `compare` is given: a file, or a file of a git commit, `HEAD:models/kws.onnx`.
-
-
-class Operand(NamedTuple):
-    """One version of a model."""
-
-    name: str
-    """As the user named it."""
-    path: str
-    """Path that decides the format and the configuration: the part behind the colon of a git object."""
-    data: bytes | None
-    """Content of a git object; None for a file, which is read where it lies."""
-
-
-def operand(text: str) -> Operand:
-    """Find a version of a model; a file of that very name goes first. Raises UsageError."""
-    commit, colon, path = text.partition(":")
-    if Path(text).exists() or not colon or not commit or not path or os.path.splitdrive(text)[0]:
-        return Operand(text, text, None)
-    return Operand(text, path.removeprefix("./"), _git_object(text))
-
-
-def _git_object(text: str) -> bytes:
-    """Bytes of a file of a commit. Raises UsageError."""
-    repository = repository_of(Path())
-    if text.startswith("-") or repository is None:
-        raise UsageError(f"{text}: there is no file of that name, and no git work tree here that could have it")
-    try:
-        return repository.content(text, Path())
-    except GitError as error:
-        raise UsageError(f"{text}: {error}") from None
-
-
-# What changed from one version of a model to the next.
 
 
 METRICS = ("findings", "instructions", "most_instructions", "macs", "flash", "arena", "scratch", "unknown_layers")

@@ -25,8 +25,8 @@ MODEL = """
     }}
 """
 needs_tools = pytest.mark.skipif(not (shutil.which("git") and shutil.which("bash")), reason="git or bash is missing")
-COMMAND = shutil.which("onnxlint-cmsis", path=str(Path(sys.executable).parent))
-needs_command = pytest.mark.skipif(COMMAND is None, reason="the command onnxlint-cmsis is not installed")
+installed = shutil.which("onnxlint-cmsis", path=str(Path(sys.executable).parent))
+needs_command = pytest.mark.skipif(installed is None, reason="the command onnxlint-cmsis is not installed")
 
 
 def steps() -> dict[str, dict[str, Any]]:
@@ -62,7 +62,7 @@ class Workflow:
         self.output.write_text("")
         variables = {
             **os.environ,
-            "COMMAND": str(COMMAND),
+            "PYTHON": sys.executable,
             "GITHUB_OUTPUT": str(self.output),
             "GITHUB_STEP_SUMMARY": str(self.summary),
             **given,
@@ -82,7 +82,7 @@ def test_the_steps_lint_and_compare(tmp_path: Path) -> None:
     code, linted = workflow.run("Lint", PATHS=".", OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
     assert (code, linted) == (0, {"sarif": str(sarif), "code": "0"})
     assert json.loads(sarif.read_text())["runs"][0]["tool"]["driver"]["name"] == "onnxlint-cmsis"
-    code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    code, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
     assert (code, compared["code"]) == (0, "1")
     assert f"`{workflow.base}:model name.onnx` → `model" in workflow.summary.read_text()
     assert "over the limit" in workflow.summary.read_text()
@@ -107,7 +107,7 @@ def test_inputs_of_several_lines_are_read_to_the_end(tmp_path: Path) -> None:
     }
     workflow.put(8)
     options = "--isolated\n--target cortex-m4\n"
-    _, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    _, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
     assert compared["code"] == "1"
     assert "cortex-m4" in workflow.summary.read_text() and "cortex-m55" not in workflow.summary.read_text()
 
@@ -125,10 +125,35 @@ def test_no_name_of_a_model_is_an_option_or_a_command(tmp_path: Path) -> None:
         if names is plain:
             (run,) = json.loads(sarif.read_text())["runs"]
             assert len(run["artifacts"]) == len(plain)
-    code, compared = workflow.run("Compare", BASE=workflow.base, OPTIONS=options, LIMITS="instructions=2%")
+    code, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
     assert (code, compared["code"]) == (0, "1")
     assert workflow.summary.read_text().count("over the limit") == len(workflow.models)
     assert not list(workflow.model.parent.glob("b*"))
+
+
+@needs_tools
+@needs_command
+def test_the_worst_code_of_the_comparisons_wins(tmp_path: Path) -> None:
+    """A model that cannot be read, and behind it one that grew."""
+    workflow = Workflow(tmp_path, "a.onnx", "b.onnx")
+    workflow.put(8)
+    workflow.models[0].write_bytes(b"no model")
+    given = {"PATHS": ".", "OPTIONS": "--isolated --target cortex-m4", "LIMITS": "instructions=2%"}
+    code, compared = workflow.run("Compare", BASE=workflow.base, **given)
+    assert (code, compared["code"]) == (0, "2")
+    assert "not compared: a.onnx" in workflow.summary.read_text()
+    assert workflow.summary.read_text().count("over the limit") == 1
+
+
+@needs_tools
+@needs_command
+def test_a_base_that_is_not_in_the_checkout_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    workflow = Workflow(tmp_path)
+    code, compared = workflow.run("Compare", BASE="0" * 40, PATHS=".", OPTIONS="--isolated", LIMITS="")
+    assert (code, compared["code"]) == (0, "2")
+    assert (
+        "there is no such commit here; a clone with the whole history has it (fetch-depth: 0)" in capfd.readouterr().err
+    )
 
 
 @needs_tools
@@ -142,7 +167,7 @@ def test_windows_is_refused_in_a_sentence(tmp_path: Path) -> None:
 @needs_command
 def test_nothing_is_compared_without_a_base(tmp_path: Path) -> None:
     workflow = Workflow(tmp_path)
-    code, compared = workflow.run("Compare", BASE="", OPTIONS="", LIMITS="")
+    code, compared = workflow.run("Compare", BASE="", PATHS=".", OPTIONS="", LIMITS="")
     assert (code, compared, workflow.summary.exists()) == (0, {"code": "0"}, False)
 
 

@@ -143,6 +143,19 @@ def _same(path: Path, model_path: str) -> bool:
     return path.exists() and Path(model_path).exists() and path.samefile(model_path)
 
 
+def external_locations(data: bytes) -> tuple[str, ...]:
+    """Where a model says that its external data are, once each; none for what is no model, which its reader tells."""
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
+    try:
+        tensors = list(all_tensors(ModelProto.FromString(wire.strip(data).model)))
+    except (ModelError, DecodeError):
+        return ()
+    entries = (entry for tensor in tensors for entry in tensor.external_data if entry.key == "location")
+    return tuple(dict.fromkeys(entry.value for entry in entries if isinstance(entry.value, str)))
+
+
 # A parsed model with the way back to its file: payloads, node ranges, external files.
 
 

@@ -1,0 +1,233 @@
+"""`onnxlint-cmsis compare --base COMMIT`: every model of a work tree that is another one than in a commit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.comparing import Comparison, rendered
+from onnxlint_cmsis.cli.options import discover, say
+from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
+from onnxlint_cmsis.formats.format import SUFFIXES, is_model
+from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.files import MODEL, read_regular
+from onnxlint_cmsis.ground.git_repository import GitError, ignored_by_git, repository_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
+
+if TYPE_CHECKING:
+    import argparse
+
+    from onnxlint_cmsis.config.files import Configuration
+    from onnxlint_cmsis.ground.git_repository import Repository
+    from onnxlint_cmsis.output.comparison import GrowthLimit
+
+PATTERNS = tuple(f":(icase)*{suffix}" for suffix in SUFFIXES)
+"""Models, as git is asked for them."""
+LINK = "120000"
+"""Mode of a symbolic link in a commit."""
+VERSION = 1
+"""Of the JSON; grows when a field is renamed, removed or changes its meaning."""
+
+
+class Change(NamedTuple):
+    """A model that is another one than in the commit, by its paths from the top of the work tree."""
+
+    before: str
+    """Path in the commit; empty for a new model."""
+    after: str
+    """Path in the work tree; empty for a model that is gone."""
+
+
+class NotCompared(NamedTuple):
+    """Models that are told of and not compared, by their paths from here."""
+
+    new: list[str]
+    deleted: list[str]
+    errors: list[str]
+    """Sentences on models of which a version cannot be read."""
+
+
+def compare_with_base(args: argparse.Namespace, settings: Configuration, limits: tuple[GrowthLimit, ...]) -> int:
+    """Print what changed in each model; the worst of the exit codes. Raises UsageError."""
+    from onnxlint_cmsis.output.comparison_text import comparison_json
+
+    repository = None if args.base.startswith("-") else repository_of(Path())
+    if repository is None:
+        raise UsageError(f"--base {args.base}: there is no git work tree here that could have such a commit")
+    try:
+        models = BaseModels(repository, repository.commit(args.base), args.paths or ["."])
+        changes = list(models.changes())
+    except GitError as error:
+        raise UsageError(f"--base {args.base}: {error}") from None
+    code, compared = 0, []
+    came = [models.shown(change.after) for change in changes if not change.before]
+    went = [models.shown(change.before) for change in changes if not change.after]
+    rest = NotCompared(came, went, [])
+    for change in changes:
+        if not change.before or not change.after:
+            continue
+        try:
+            with models.versions(change, args.base) as (before, after):
+                told = Comparison.of(before, after, settings, limits, run=args.run)
+        except UsageError as error:
+            code = 2
+            say(f"error: {error}")
+            rest.errors.append(str(error))
+            continue
+        code = max(code, 1 if told.over else 0)
+        compared.append(comparison_json(*told))
+        if args.form != "json":
+            sys.stdout.write(rendered(args, told))
+    if args.form == "json":
+        fields = {"version": VERSION, "base": models.commit, "compared": compared, **rest._asdict()}
+        sys.stdout.write(json_text(fields))
+    elif not changes:
+        sys.stdout.write(f"no model is another one than in {printable(args.base)}\n")
+    else:
+        sys.stdout.write("".join(_lines(args.base, rest, is_markdown=args.form == "markdown")))
+    return code
+
+
+def _lines(base: str, rest: NotCompared, *, is_markdown: bool) -> Iterator[str]:
+    """What is said of models that are not compared."""
+    code, text = (markdown_code, markdown) if is_markdown else (printable, printable)
+    end = "\n\n" if is_markdown else "\n"
+    for name in rest.new:
+        yield f"{code(name)} is new: {code(base)} has no model of that name, nor one that was renamed{end}"
+    for name in rest.deleted:
+        yield f"{code(name)} is deleted{end}"
+    for error in rest.errors if is_markdown else ():
+        yield f"not compared: {text(error)}{end}"
+
+
+class BaseModels:
+    """The models of a work tree and of a commit."""
+
+    def __init__(self, repository: Repository, commit: str, paths: list[str]) -> None:
+        """`paths` are files and folders of the work tree, or of the commit. Raises GitError, UsageError."""
+        self.repository = repository
+        self.commit = commit
+        """Its full name."""
+        self._top = Path(os.path.realpath(repository.work_tree))
+        self._files = repository.files_of(commit)
+        scopes = {path: self._from_top(path) for path in paths}
+        names = {*self._files, *repository.tracked()}
+        names |= {self._from_top(path) for path in _untracked([path for path in paths if Path(path).is_dir()])}
+        for path, scope in scopes.items():
+            if not os.path.lexists(path) and not any(_is_below(name, scope) for name in names):
+                raise UsageError(f"{path}: there is no such file or folder, here or in the commit {commit}")
+        self._names = sorted(
+            name
+            for name in names | set(scopes.values())
+            if any(name == scope or (is_model(name) and _is_below(name, scope)) for scope in scopes.values())
+        )
+
+    def changes(self) -> Iterator[Change]:
+        """Models that changed, were renamed, have other external data, came or went. Raises GitError."""
+        new = [name for name in self._names if self._is_here(name) and not self._was_file(name)]
+        gone = [name for name in self._names if self._was_file(name) and not self._is_here(name)]
+        earlier = self._renamed(new, gone)
+        for name in self._names:
+            if name in earlier:
+                before = earlier[name]
+            elif self._was_file(name) and self._is_here(name):
+                before = name
+            else:
+                continue
+            if not self._is_same(before, name):
+                yield Change(before, name)
+        yield from (Change("", name) for name in new if name not in earlier)
+        yield from (Change(name, "") for name in gone if name not in earlier.values())
+
+    @contextlib.contextmanager
+    def versions(self, change: Change, base: str) -> Iterator[tuple[Version, Version]]:
+        """Both versions of a model that changed. Raises UsageError."""
+        with contextlib.ExitStack() as stack:
+            name = f"{base}:{change.before}"
+            try:
+                before = of_commit(self.repository, self.commit, change.before, stack)
+            except GitError as error:
+                raise UsageError(f"{name}: {error}") from None
+            after = self.shown(change.after)
+            yield before._replace(name=name, path=self.shown(change.before)), Version(after, after, after, None)
+
+    def shown(self, name: str) -> str:
+        """A path from the top as a path from here."""
+        return os.path.relpath(self._top / name)
+
+    def _from_top(self, path: str) -> str:
+        """A path of the work tree as git writes it; empty for the top itself. Raises UsageError."""
+        named = Path(path)
+        real = Path(os.path.realpath(named if named.is_dir() else named.parent))
+        whole = real if named.is_dir() else real / named.name
+        if whole != self._top and self._top not in whole.parents:
+            raise UsageError(f"{path}: it is outside of the work tree {self._top}")
+        return "" if whole == self._top else whole.relative_to(self._top).as_posix()
+
+    def _is_here(self, name: str) -> bool:
+        path = self._top / name
+        return path.exists() and not path.is_dir()
+
+    def _was_file(self, name: str) -> bool:
+        """Whether the commit has a file of that name, or a symbolic link; no repository inside this one."""
+        return name in self._files and self._files[name][0] in (LINK, "100644", "100755")
+
+    def _renamed(self, new: list[str], gone: list[str]) -> dict[str, str]:
+        """The name in the commit of each model that has another name now: as git tells, or with the same last part."""
+        earlier: dict[str, str] = {}
+        if new and gone:
+            named = [f":(literal){name}" for name in (*new, *gone) if not is_model(name)]
+            told = self.repository.renamed_since(self.commit, (*PATTERNS, *named))
+            earlier = {name: told[name] for name in new if told.get(name) in gone}
+        left = [name for name in gone if name not in earlier.values()]
+        for name in new:
+            moved = [old for old in left if _last(old) == _last(name)]
+            rivals = [other for other in new if other not in earlier and _last(other) == _last(name)]
+            if name not in earlier and len(moved) == len(rivals) == 1:
+                earlier[name] = moved[0]
+        return earlier
+
+    def _is_same(self, before: str, after: str) -> bool:
+        """Whether a model of the work tree and the files that it is read with are those of the commit."""
+        try:
+            data = read_regular(self._top / after, MODEL)
+        except OSError:
+            return False  # the comparison tells
+        if not self._holds(before, data):
+            return False
+        return all(self._holds_beside(before, after, name) for name in files_beside(after, data))
+
+    def _holds_beside(self, before: str, after: str, name: str) -> bool:
+        try:
+            data = read_regular(self._top / beside(after, name), MODEL)
+        except (OSError, ValueError):
+            return beside(before, name) not in self._files  # missing in both: nothing changed
+        return self._holds(beside(before, name), data)
+
+    def _holds(self, path: str, data: bytes) -> bool:
+        """Whether a file of the commit has these bytes."""
+        mode, name = self._files.get(path, ("", ""))
+        if mode == LINK or not name:
+            try:
+                return self.repository.content(f"{self.commit}:{path}", self._top) == data
+            except GitError:
+                return False
+        return self.repository.holds(name, data)
+
+
+def _untracked(folders: list[str]) -> Iterator[str]:
+    """Models in folders that git does not ignore."""
+    yield from discover(folders, lambda _: False, ignored=ignored_by_git).files
+
+
+def _is_below(name: str, folder: str) -> bool:
+    return not folder or name == folder or name.startswith(f"{folder}/")
+
+
+def _last(name: str) -> str:
+    return PurePosixPath(name).name
