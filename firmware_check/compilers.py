@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.cmsis_nn.rows import Hazard
     from onnxlint_cmsis.ground.types import Target
-    from onnxlint_cmsis.runtimes.executorch import Plan
+    from onnxlint_cmsis.runtimes.executorch.plan import Plan
 
 
 # The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's.

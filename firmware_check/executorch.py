@@ -34,7 +34,10 @@ from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.formats.pte.program import BundledTensor, PteTensor
 from onnxlint_cmsis.ground.types import Dims, Isa, Target
-from onnxlint_cmsis.runtimes.executorch import KERNELS, LINEAR, Interpretation, is_channel_broadcast, planned
+from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast
+from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation
+from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
+from onnxlint_cmsis.runtimes.executorch.plan import handed_over
 from onnxlint_cmsis.runtimes.host import Multiplier, requantized
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH
 
@@ -372,7 +375,7 @@ class _Space:
     def __init__(self, loaded: LoadedProgram, library: Library) -> None:
         target = Target("", Isa.SCALAR, library.release)
         self.loaded, self.library = loaded, library
-        self.interpretation = Interpretation(loaded, (target,), EXECUTORCH._replace(older=()), "")
+        self.interpretation = Interpretation(loaded, (target,), EXECUTORCH._replace(brings=False, by_file=True), "")
         self.rows = self.interpretation.rows(target)
         self._buffers: dict[str, int] = {}
 
@@ -386,7 +389,10 @@ class _Space:
         call, row, node = self.loaded.calls[number], self.rows[number], self.loaded.graph.nodes[number]
         if row.call is None or row.cause == "kernel":
             raise Unsupported(row.reason)
-        function = KERNELS[call.op].function
+        kernel = self.interpretation.kernels[number]
+        if kernel is None:
+            raise Unsupported(f"{call.op} is not run by this release of ExecuTorch")
+        function = kernel.function
         if not self.library.has(function):
             raise Unsupported(f"this copy of CMSIS-NN {self.library.release} has no {function}")
         if call.tensor("kernel_sum") and not self.library.since(SUMS_HOLD_BIAS):
@@ -405,9 +411,9 @@ class _Space:
         shapes = [tuple(cast(int, size) for size in tensor.shape or ()) for tensor in tensors]
         zeros = (*(-offset for offset in read.offsets), read.result)
         *inputs, output = map(self.value, (*keys, node.outputs[0]), shapes, zeros)
-        held = () if call.op == LINEAR else planned(call) or None
-        if held and len(held) != len(KERNELS[call.op].scratch):
-            raise Unsupported(f"it has {len(held)} of {len(KERNELS[call.op].scratch)} scratch buffers")
+        held = () if call.op == LINEAR else handed_over(call, kernel) or None
+        if held and len(held) != len(kernel.scratch):
+            raise Unsupported(f"it has {len(held)} of {len(kernel.scratch)} scratch buffers")
         step = Step(
             node.label, call.op.rpartition("::")[2], stem.removeprefix("elementwise_"), tuple(inputs), output, row.call,
             function, read.arrays, read.numbers, plan=FilePlan(held, partial(self.interpretation.plan, number)),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.ground.types import Target
-    from onnxlint_cmsis.runtimes.executorch import Plan
+    from onnxlint_cmsis.runtimes.executorch.plan import Plan
 
 
 # What one model did on one board with one compiler.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnxlint_cmsis.ground.types import KernelCall, Target
-    from onnxlint_cmsis.runtimes.executorch import Plan
+    from onnxlint_cmsis.runtimes.executorch.plan import Plan
 
 
 # Quantized arithmetic's constants, computed as TensorFlow Lite computes them.

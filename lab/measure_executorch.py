@@ -3,7 +3,7 @@
 LIBRARY is an archive of its runtime with the kernels of kernels/portable/cpu and backends/cortex_m/ops, as the tree's
 own CMake builds them. FLAGs go to arm-none-eabi-g++: those that chose the CPU for the library, and `-I` and `-D` as the
 tree has them. Each call of tests/data/cost_executorch.jsonl.gz runs under QEMU on four patterns of data. A line for
-each has the least and the most instructions of a call and the range of runtimes/executorch_cost.py. Returns 1 where a
+each has the least and the most instructions of a call and the range of runtimes/executorch/cost.py. Returns 1 where a
 call lies outside.
 """
 
@@ -21,7 +21,7 @@ from measure_tflm_reference import ROOT, counted
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.pte.program import PteTensor
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.runtimes.executorch_cost import SINCE, own_range
+from onnxlint_cmsis.runtimes.executorch.cost import SINCE, own_range
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, Runtime
 
 CALLS = ROOT / "tests" / "data" / "cost_executorch.jsonl.gz"

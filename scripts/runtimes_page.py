@@ -68,11 +68,17 @@ allocator comes on top.
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]`, `CNN402[plan]` and
 `CNN402[overrun]` tell which one, and what happens on another core. The last overwrites other memory, so that the worst
 is not the numbers, though its verdict is WRONG RESULTS as well. Programs of 1.3 and older allocate scratch when they
-run. Operators are those of 1.0 to 1.5.1 (`--runtime executorch@1.2.0` judges for the CMSIS-NN of 1.2.0), and what
-kernels refuse is that of cff6f4dd. The C++ of 1.5.1 and CMSIS-NN 8.0.0 were not to be had: cff6f4dd and `main` are
-judged in their place. No run of ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls.
+run, and their average pools get none: `CNN401[buffer]` on cores with DSP instructions.
 
-No program is fixed: change the model, and export it again for the core, since 1.3 with
+Operators and the number of their arguments tell which releases made a program. In another one it stops:
+`CNN401[release]` (its wrappers answer InvalidProgram) or `CNN401[operator]` (it does not load). Where no release is
+asked for (`--runtime executorch@1.3.1`), a program is judged for the nearest one that runs it with CMSIS-NN `main`.
+What kernels look at and hand over was read release by release, from 1.0.1 to cff6f4dd. The C++ of 1.5.1 and CMSIS-NN
+8.0.0 were not to be had: cff6f4dd and `main` are judged in their place; of 1.6.0 padding of four numbers is read. No
+run of ExecuTorch was compared; [the firmware check](firmware-check.md) runs the calls, with the buffers that the
+release hands over.
+
+No program is fixed: change the model, and export it again for the core, since 1.4 with
 `CortexMPassManager(program, target_config=CortexMTargetConfig(CortexM.M4)).transform()`. Of a `.bpte` file the program
 inside is linted.
 

@@ -99,7 +99,10 @@ class ModelAnalysis:
             graph = self._loaded.graph
         self.graph: Graph = graph
         """Nodes, tensors and constants."""
-        self.settings = settings._replace(runtime=runtime_for(settings.runtime, self.format))
+        runtime = runtime_for(settings.runtime, self.format)
+        if self._loaded is not None and self.format.revision:
+            runtime = part(self.format.revision)(self._loaded, runtime)
+        self.settings = settings._replace(runtime=runtime)
         """What it is analysed for."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
@@ -156,6 +159,11 @@ class ModelAnalysis:
         """What the runtime makes of each layer, by its node's index; empty for the application."""
         return {layer.record.node.index: layer for layer in self.judged.layers} if self.judged else {}
 
+    def judgement(self, record: LoweredLayer, target: Target) -> JudgedLayer | None:
+        """What the runtime makes of a layer on a target; None for the application."""
+        judged = self.judgements.get(record.node.index)
+        return judged.on(target.isa) if judged else None
+
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
@@ -165,7 +173,7 @@ class ModelAnalysis:
             return ()
         from onnxlint_cmsis.runtimes.conditions import remarks
 
-        return remarks(self.graph, self.judged.layers, self.settings.runtime)
+        return remarks(self.graph, self.judged.layers, self.settings.runtime, self.settings.targets)
 
     def notes(self, open_codes: str = "") -> tuple[str, ...]:
         """What the file was judged for, as `runtime_notes`, and what is to be said of the build of the runtime."""

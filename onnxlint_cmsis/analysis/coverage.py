@@ -296,7 +296,7 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
         if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
             yield operator.row.label, effect, operator.row.verdict is RuntimeVerdict.HALTS
     for record in () if model.interpretation else model.repeated:
-        refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
+        refusal, judged = model.refusal(record, target), model.judgement(record, target)
         if judged is not None and judged.row is not None:
             effect = judged.effect(model.settings.runtime)
             yield record.node.label, effect, judged.verdict is RuntimeVerdict.HALTS

@@ -181,7 +181,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
         verdict,
         refusal.cause if refusal else None,
         refusal.reason if refusal else "",
-        judged=model.judgements.get(record.node.index),
+        judged=model.judgement(record, target),
         input=source,
         filter=filter_dims,
         output=result,

@@ -50,6 +50,8 @@ class Format(NamedTuple):
     """Runtime that reads such a file as it is, and that it is judged for; empty where it is converted before."""
     interpretation: str = ""
     """Class of what that runtime does with a file; empty where there is none."""
+    revision: str = ""
+    """Function of a loaded file and its runtime: the revision it is judged for; empty where no file decides on it."""
     editor: str = ""
     """Editor that writes changes into a file; empty where none does, so that no file is fixed."""
     prover: str = ""
@@ -120,7 +122,8 @@ PTE = Format(
     names="formats.pte.names:PTE_OPERATORS",
     mark=b"ET12",
     interpreter="executorch",
-    interpretation="runtimes.executorch:Interpretation",
+    interpretation="runtimes.executorch.interpret:Interpretation",
+    revision="runtimes.executorch.releases:revision_for",
     fit="analysis.fit:planned_fit",
     unfixed="multipliers and memory in a program follow from the model that it was exported from; change that one, and "
     "export it again for your core, as for a Cortex-M4 with "

@@ -1,4 +1,4 @@
-"""What runtimes do with layers of ONNX models: conditions of TensorFlow Lite Micro, ExecuTorch and TVM."""
+"""What runtimes do with layers of ONNX models, and the conditions of TVM."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall, Level
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
 from onnxlint_cmsis.lower.layer import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, turns_at, turns_of, work_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
+    EXECUTORCH,
     TFLM,
     ConditionRow,
     LayerFacts,
@@ -60,161 +61,6 @@ def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, K
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 PAIRS = ("ADD", "MUL")
-
-
-# ExecuTorch's cortex_m backend: which layers it hands to CMSIS-NN.
-#
-# Read at cff6f4dd and in releases since 1.0.1, not run. E is backends/cortex_m/. A model comes from PyTorch, not from
-# ONNX: the layout of tensors (channels last), which also decides, cannot be seen here.
-
-
-E = "backends/cortex_m/"
-PASS = f"{E}passes/aten_to_cortex_m_pass.py"
-PORTABLE, EXECUTORCH_REFUSED = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED
-LOWERED = (
-    *CONVOLUTIONS, *PAIRS, "FULLY_CONNECTED", "TRANSPOSE_CONV", "SOFTMAX", "MAX_POOL_2D", "AVERAGE_POOL_2D",
-    "MAXIMUM", "MINIMUM", "TRANSPOSE", "PAD", "BATCH_MATMUL", "MEAN",
-)  # fmt: skip
-"""Operators that the backend has a function of CMSIS-NN for; MEAN where it is global."""
-TABLES = ("LOGISTIC", "TANH", "GELU")
-"""Curves that it computes by a table."""
-SINCE_1_1, SINCE_1_2, SINCE_1_3, SINCE_1_4 = "2026-01-27", "2026-04-01", "2026-05-26", "2026-08-06"
-"""Days of 1.1.0, 1.2.0, 1.3.0 and 1.4.0."""
-SINCE_CFF6F4DD = "2026-08-22"
-"""Day of the revision behind 1.4.1."""
-NOT_YET = "{op} is not lowered in this release and stays in portable float"
-SINCE_1_5 = "2026-09-18"
-"""Day of 1.5.1."""
-UNCLAMPED = ("MUL", "AVERAGE_POOL_2D", "BATCH_MATMUL")
-"""Operators into which no release fuses a Relu or Clip; before 1.3 none is fused into sums and max pools either."""
-MORE_TABLES = ("LOG", "SQRT", "RSQRT")
-"""Curves that it computes by a table since 1.5."""
-
-
-def _other_broadcast(facts: LayerFacts) -> bool:
-    """A broadcast that is not one value for each channel."""
-    if not facts.broadcasts:
-        return False
-    channels = [shape[1:2] for shape in facts.shapes[:2] if shape and len(shape) == 4 and shape[2:] == (1, 1)]
-    return len(channels) != 1
-
-
-def _refines(facts: LayerFacts) -> bool:
-    node = facts.node
-    padded, dilated = any(node.ints("output_padding")), any(step != 1 for step in node.ints("dilations"))
-    return padded or dilated or node.int("group", 1) != 1
-
-
-EXECUTORCH_ROWS = (
-    ConditionRow(
-        "kernel", RuntimeVerdict.WRONG, ("ADD",), lambda facts: facts.broadcasts,
-        "a sum with a broadcast is handed over, and both operands are read at the size of the result",
-        f"{E}ops/op_quantized_add.cpp:48-104", until=SINCE_1_1,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, (), lambda facts: facts.op != "ADD",
-        NOT_YET, f"{E}passes/quantized_op_fusion_pass.py", until=SINCE_1_1,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, ("MAX_POOL_2D", "TRANSPOSE_CONV", "PAD", "BATCH_MATMUL", "MEAN"), always,
-        NOT_YET, f"{E}ops/operators.yaml", until=SINCE_1_2,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, TABLES, always, NOT_YET, f"{E}quantizer/quantizer_support.py", until=SINCE_1_4,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, ("GELU",), always,
-        NOT_YET, f"{E}quantizer/quantizer_support.py", until=SINCE_CFF6F4DD,
-    ),
-    ConditionRow(
-        "rank", PORTABLE, (*CONVOLUTIONS, "TRANSPOSE_CONV"), lambda facts: facts.rank == 3,
-        "one-dimensional convolutions are not lowered by default and stay in portable float",
-        f"{E}quantizer/quantizer_support.py:61-83",
-    ),
-    ConditionRow(
-        "activation-type", PORTABLE, (*LOWERED, *TABLES), lambda facts: facts.type in ("s16", "s4"),
-        "int8 activations with int8 weights alone are lowered",
-        "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
-    ),
-    ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
-        "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524",
-    ),
-    ConditionRow(
-        "broadcast", PORTABLE, PAIRS, _other_broadcast,
-        "equal shapes and one value for each channel alone are lowered", f"{PASS}:27-43",
-    ),
-    ConditionRow(
-        "weight-zero-point", EXECUTORCH_REFUSED, ("FULLY_CONNECTED",), lambda facts: facts.weight_zero_point,
-        "its weights have a zero-point; lowering raises NotImplementedError", f"{PASS}:386-390",
-    ),
-    ConditionRow(
-        "weight-scales", PORTABLE, ("FULLY_CONNECTED",), lambda facts: facts.several_weight_scales,
-        "its weights have a scale for each output; dense layers are lowered per tensor",
-        f"{PASS}:386-425", level=Level.WARNING, sure=False,
-    ),
-    ConditionRow(
-        "attribute", PORTABLE, ("TRANSPOSE_CONV",), _refines,
-        "output padding, groups and dilation of a transpose convolution are not lowered",
-        f"{E}quantizer/pattern_checkers.py:216-250",
-    ),
-    ConditionRow(
-        "attribute", PORTABLE, ("MAX_POOL_2D",),
-        lambda facts: bool(facts.node.int("ceil_mode")) or any(step != 1 for step in facts.node.ints("dilations")),
-        "a max pool with dilation or ceil_mode is not lowered", f"{PASS}:1080-1100",
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, ("ADD", *UNCLAMPED), lambda facts: facts.clamped,
-        "a Relu or Clip behind it is not fused in this release and stays in portable float",
-        f"{E}passes/activation_fusion_pass.py", until=SINCE_1_2, behind=True,
-    ),
-    ConditionRow(
-        "kernel", RuntimeVerdict.WRONG, ("ADD", "MAX_POOL_2D", *UNCLAMPED), lambda facts: facts.clamped,
-        "a Relu or Clip behind it is not fused in this release, and portable code clamps integers as if their "
-        "zero-point were 0", f"{E}test/misc/test_portable_int8.py", SINCE_1_2, SINCE_1_3, sure=False, behind=True,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, UNCLAMPED, lambda facts: facts.clamped,
-        "a Relu or Clip behind it is not fused, and portable code clamps its integers",
-        f"{E}passes/activation_fusion_pass.py:48-54", SINCE_1_3, behind=True,
-    ),
-    ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
-        "one value for each channel is handed over", f"{PASS}:27-43",
-    ),
-    ConditionRow(
-        "rank", EXECUTORCH_REFUSED, ("TRANSPOSE",), lambda facts: facts.rank > 4,
-        "it is lowered at any rank, and the kernel refuses more than four dimensions when the program is loaded",
-        f"{E}ops/op_transpose.cpp:43",
-    ),
-    ConditionRow(
-        "rank", PORTABLE, ("PAD",), lambda facts: facts.rank > 4,
-        "pads of one to four dimensions alone are lowered", f"{PASS}:1184",
-    ),
-    ConditionRow(
-        "rank", PORTABLE, ("BATCH_MATMUL",), lambda facts: facts.rank != 3,
-        "products of three dimensions alone are lowered", f"{PASS}:322-336",
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, TABLES, always, "{op} is computed by a table",
-        f"{PASS}:304-346", level=Level.NOTE,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, MORE_TABLES, always, "{op} is computed by a table",
-        f"{PASS}:314-350", SINCE_1_5, level=Level.NOTE,
-    ),
-    ConditionRow(
-        "not-reviewed", RuntimeVerdict.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
-        "{op} is handed over as an addition, whose cost is not predicted here", f"{PASS}:949-1040", SINCE_1_5,
-        level=Level.NOTE,
-    ),
-    ConditionRow(
-        "no-function", PORTABLE, (), lambda facts: facts.op not in LOWERED,
-        "{op} is not lowered and stays in portable float",
-        "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
-    ),
-)  # fmt: skip
-"""Conditions in the order in which they are asked; the first that holds decides."""
 
 
 # TVM up to 0.18.0: which layers its partitioner hands to CMSIS-NN.
@@ -358,11 +204,15 @@ FLOAT_ROW = ConditionRow(
 
 def conditions_of(runtime: str) -> tuple[ConditionRow, ...]:
     """Conditions of a runtime, in the order in which they are asked."""
-    if runtime != TFLM:
-        return {"executorch": EXECUTORCH_ROWS, "tvm": TVM_ROWS}[runtime]
-    from onnxlint_cmsis.runtimes.tflm.layers import TFLM_ROWS
+    if runtime == TFLM:
+        from onnxlint_cmsis.runtimes.tflm.layers import TFLM_ROWS
 
-    return TFLM_ROWS
+        return TFLM_ROWS
+    if runtime == EXECUTORCH.name:
+        from onnxlint_cmsis.runtimes.executorch.layers import EXECUTORCH_ROWS
+
+        return EXECUTORCH_ROWS
+    return TVM_ROWS
 
 
 PHRASES = {
@@ -378,6 +228,11 @@ BESIDE = (RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED)
 """Verdicts with which no function of CMSIS-NN is called."""
 
 
+def _is_sure(row: ConditionRow, runtime: Runtime) -> bool:
+    """Whether a layer that a row decides about is known to meet it."""
+    return row.sure and (runtime.ran or row.seen)
+
+
 class JudgedLayer(NamedTuple):
     """One layer in a runtime."""
 
@@ -391,10 +246,17 @@ class JudgedLayer(NamedTuple):
     """Why, as a clause."""
     padded: bool = False
     """Whether its padding becomes a PAD operator."""
+    cores: tuple[ConditionRow, ...] = ()
+    """Conditions of a layer that reaches CMSIS-NN which hold on some instruction sets alone."""
+
+    def on(self, isa: Isa) -> JudgedLayer:
+        """The layer on a core with an instruction set."""
+        row = next((row for row in self.cores if isa in row.isas), None)
+        return self._replace(verdict=row.verdict, row=row, reason=row.reason) if row else self
 
     def effect(self, runtime: Runtime) -> Effect:
         """What it does to whoever runs the model."""
-        return self.verdict.effect(sure=runtime.ran and (self.row is None or self.row.sure))
+        return self.verdict.effect(sure=runtime.ran if self.row is None else _is_sure(self.row, runtime))
 
 
 class Consequence(NamedTuple):
@@ -441,7 +303,8 @@ def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
 
 def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
     record = facts.record
-    row = next((row for row in (FLOAT_ROW, *conditions_of(runtime.name)) if row.decides(facts, runtime)), None)
+    rows = [row for row in (FLOAT_ROW, *conditions_of(runtime.name)) if row.decides(facts, runtime)]
+    row = next((row for row in rows if not row.isas), None)
     if row is None:
         verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)
@@ -450,6 +313,9 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
         judged = JudgedLayer(record, verdict, row, row.reason.format(op=facts.name, refusal=_refusal(facts, row)))
     if judged.verdict in BESIDE:
         return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
+    if judged.verdict is RuntimeVerdict.CMSIS_NN:
+        first = {isa: row for row in reversed(rows) for isa in row.isas}
+        judged = judged._replace(cores=tuple(row for row in rows if row in first.values()))
     return _padded(judged) if runtime.name == TFLM else judged
 
 
@@ -485,8 +351,10 @@ def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Con
     return Consequence(text, reason, level, layer.effect(runtime))
 
 
-def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> tuple[RuntimeRemark, ...]:
-    """What is to be said, once for each operator and reason."""
+def remarks(
+    graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime, targets: tuple[Target, ...]
+) -> tuple[RuntimeRemark, ...]:
+    """What is to be said, once for each operator and reason; of some instruction sets alone, with their targets."""
     turns = turns_of(graph)
     work = {
         layer.record.node.index: work_of(graph, layer.record).times(turns_at(turns, layer.record.node.graph))
@@ -494,8 +362,9 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
     }
     groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
     for layer in layers:
-        if layer.row and layer.row.cause:
-            groups.setdefault((layer.record.node.op_type, layer.row, layer.reason), []).append(layer.record.node)
+        for row, reason in ((layer.row, layer.reason), *((core, core.reason) for core in layer.cores)):
+            if row and row.cause and (not row.isas or any(target.isa in row.isas for target in targets)):
+                groups.setdefault((layer.record.node.op_type, row, reason), []).append(layer.record.node)
     judged = [
         RuntimeRemark(
             row.cause,
@@ -503,11 +372,12 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
             f"{op} {named(_labels(nodes))}: {_phrase(row, runtime)}: {reason}.",
             node_location(graph.path, nodes[0]),
             _labels(nodes),
+            tuple(target.label for target in targets if target.isa in row.isas),
             level=_level(row, nodes, work),
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
             converter=runtime.name == TFLM and not row.sure,
-            sure=row.sure and runtime.ran,
+            sure=_is_sure(row, runtime),
         )
         for (op, row, reason), nodes in groups.items()
     ]
@@ -519,7 +389,7 @@ def remarks(graph: Graph, layers: tuple[JudgedLayer, ...], runtime: Runtime) -> 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:
     """What the runtime does, or may do."""
     surely, maybe, then = PHRASES[row.verdict]
-    return f"{surely if row.sure and runtime.ran else maybe} {then}".strip().format(title=runtime.title)
+    return f"{surely if _is_sure(row, runtime) else maybe} {then}".strip().format(title=runtime.title)
 
 
 def _labels(nodes: list[Node]) -> tuple[str, ...]:

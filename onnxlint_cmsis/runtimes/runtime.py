@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.formats.format import Format, format_read_by
 from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.formats.pte.releases import RELEASES
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Level, Pair, Size, Target, entry_parts
+from onnxlint_cmsis.ground.types import POINTWISE, Function, Isa, KernelCall, Level, Pair, Size, Target, entry_parts
 from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, activations_of, operands_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
@@ -63,6 +64,8 @@ class Runtime(NamedTuple):
     """False where the user names another CMSIS-NN release than the one it brings."""
     asked: str = ""
     """Label of the runtime that was asked for, where a file is judged for this one in its place."""
+    by_file: bool = False
+    """Whether a file that only other revisions run decides on the revision, as none was asked for."""
 
     @property
     def judges(self) -> bool:
@@ -89,7 +92,7 @@ EXECUTORCH = Runtime(
     "executorch",
     "ExecuTorch",
     "cff6f4dd",
-    "2026-08-22",
+    RELEASES["cff6f4dd"],
     cmsis_nn="dbf45dbf",
     release="main",
     older=_TRANSPOSE_CONV_BEHIND,
@@ -107,25 +110,28 @@ TVM = Runtime(
 )
 """The parent of f717c565, which removed the CMSIS-NN partitioner; TVM 0.18.0 is the last release that has it."""
 EXECUTORCH_RELEASES = {
-    "1.5.1": EXECUTORCH._replace(commit="3b606839", since="2026-09-18", cmsis_nn="8.0.0", older=(), unread=True),
-    "1.4.1": EXECUTORCH._replace(commit="e4d02f41", since="2026-08-14"),
-    "1.4.0": EXECUTORCH._replace(commit="3dd7ccd1", since="2026-08-06"),
-    "1.3.1": EXECUTORCH._replace(commit="e2f18eb2", since="2026-05-28", cmsis_nn="d933672e"),
-    "1.3.0": EXECUTORCH._replace(commit="3a97429b", since="2026-05-26", cmsis_nn="d933672e"),
-    "1.2.0": EXECUTORCH._replace(commit="0b0e2c5c", since="2026-04-01", cmsis_nn="7.0.0", release="7.0.0", older=()),
-    "1.1.0": EXECUTORCH._replace(commit="17adba19", since="2026-01-27", cmsis_nn="7.0.0", release="7.0.0", older=()),
-    "1.0.1": EXECUTORCH._replace(commit="7b220c6f", since="2025-11-20", cmsis_nn="4.1.0", release="4.1.0", older=()),
+    name: row._replace(since=RELEASES[name])
+    for name, row in {
+        "1.6.0": EXECUTORCH._replace(commit="1.6.0", cmsis_nn="8.0.0", older=(), unread=True),
+        "1.5.1": EXECUTORCH._replace(commit="3b606839", cmsis_nn="8.0.0", older=(), unread=True),
+        "1.4.1": EXECUTORCH._replace(commit="e4d02f41"),
+        "1.4.0": EXECUTORCH._replace(commit="3dd7ccd1"),
+        "1.3.1": EXECUTORCH._replace(commit="e2f18eb2", cmsis_nn="d933672e"),
+        "1.3.0": EXECUTORCH._replace(commit="3a97429b", cmsis_nn="d933672e"),
+        "1.2.0": EXECUTORCH._replace(commit="0b0e2c5c", cmsis_nn="7.0.0", release="7.0.0", older=()),
+        "1.1.0": EXECUTORCH._replace(commit="17adba19", cmsis_nn="7.0.0", release="7.0.0", older=()),
+        "1.0.1": EXECUTORCH._replace(commit="7b220c6f", cmsis_nn="4.1.0", release="4.1.0", older=()),
+    }.items()
 }
 """Releases that were compared with that revision: operators, passes and quantizer of each, and the pin of CMSIS-NN.
 
-Of the kernels' sources those of convolutions, depthwise convolutions, average pools, dense layers, sums and products
-of 1.1.0 and 1.4.0 were compared: scratch is allocated when they run in the older ones, and average pools look at less.
-1.4 has no quotients, and no average pools that round up. 1.0 has sums alone. CMSIS-NN d933672e differs from dbf45dbf in
-functions for f32 and f16, in the LSTM, and in single rounding, which a build has to ask for (git diff of Source and
-Include).
+What kernels look at and hand over is in executorch/kernels.py, release by release. CMSIS-NN d933672e differs from
+dbf45dbf in functions for f32 and f16, in the LSTM, and in single rounding, which a build has to ask for (git diff of
+Source and Include).
 
 The Python part alone of 1.5.1 was read. Its tests of transposed convolutions expect no failure any more, which came
-with CMSIS-NN 8.0.0 (pull request 22719); its sources were not compared with those of `main`.
+with CMSIS-NN 8.0.0 (pull request 22719); its sources were not compared with those of `main`. Of 1.6.0, not released on
+that day, the description of pull request 22861 alone was read: padding of four numbers.
 """
 REVIEWED = {"executorch": EXECUTORCH, "tvm": TVM}
 TFLM = "tflm"
@@ -152,6 +158,8 @@ def runtime_of(text: str) -> Runtime:
         raise ValueError(f"'{text}': a commit or date has to follow the @")
     if name == TFLM:
         return _tflm(version)
+    if name == EXECUTORCH.name and not version:
+        return EXECUTORCH._replace(by_file=True)
     if name == EXECUTORCH.name and version in EXECUTORCH_RELEASES:
         return EXECUTORCH_RELEASES[version]
     return _reviewed(REVIEWED[name], version)
@@ -847,9 +855,13 @@ class ConditionRow(NamedTuple):
     """Causes for which CMSIS-NN refuses the layer too: it holds for one of them. Empty where `holds` alone decides."""
     behind: bool = False
     """Whether it is about a clamp behind the layer, which stays in CMSIS-NN where reference code clamps."""
+    isas: tuple[Isa, ...] = ()
+    """Instruction sets on which it holds alone, of layers that the others leave to CMSIS-NN; empty for all."""
+    seen: bool = False
+    """Whether the call was seen to do so, though the runtime was not run."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
-        """Whether the row decides about a layer in a revision."""
+        """Whether the row decides about a layer in a revision, on some instruction set at least."""
         dated = self.since <= runtime.since and (not self.until or runtime.since < self.until)
         asked = (not self.ops or facts.op in self.ops) and (not self.causes or facts.cause in self.causes)
         return dated and asked and self.holds(facts)

@@ -14,7 +14,8 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.settings import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
-from onnxlint_cmsis.runtimes.executorch import PLANS
+from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
+from onnxlint_cmsis.runtimes.executorch.plan import PLANS
 from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, STATED
 from support.models import text
@@ -176,7 +177,8 @@ def test_every_row_of_a_runtime_has_a_cause_of_its_rule() -> None:
 
 
 def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
-    """Some causes are of no row: an odd file, a version or operator that is not known, a plan for another core.
+    """Some causes are of no row: an odd file, a version or operator that is not known, a plan for another core,
+    a program of another release.
 
     Of what was not reviewed a delegate is of no row, and its source is that of all.
     """
@@ -187,6 +189,6 @@ def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
         for cause in rule.causes:
             sources = known.get((rule.code, cause.key))
             if sources is None or cause.key == "not-reviewed":
-                assert cause.key in {"unpredictable", "operator-version", *PLANS, "not-reviewed"}
+                assert cause.key in {"unpredictable", "operator-version", *PLANS, "not-reviewed", RELEASE}
             else:
                 assert any(source.startswith(cause.source) for source in sources), (rule.code, cause.key, sources)

@@ -12,8 +12,9 @@ from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
-from onnxlint_cmsis.runtimes.executorch import Interpretation, export_for, written
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, runtime_of
+from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, export_for
+from onnxlint_cmsis.runtimes.executorch.plan import written
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, RuntimeVerdict, runtime_of
 from support.goldens import Told
 from support.pte_writer import NHWC, PteWriter
 
@@ -304,7 +305,7 @@ def test_a_shift_that_no_register_holds_ends_the_program() -> None:
     ],
 )
 def test_the_line_to_export_again_names_what_an_exporter_knows(target: str, config: str) -> None:
-    assert f"CortexMTargetConfig({config})" in export_for(parse_target(target, "main"))
+    assert f"CortexMTargetConfig({config})" in export_for(parse_target(target, "main"), EXECUTORCH.since)
 
 
 def test_the_rule_tells_each_core_what_happens(told: Told) -> None:
@@ -399,9 +400,9 @@ def test_a_release_is_asked_for_by_its_number() -> None:
     assert runtime_of("executorch@1.5.1").cmsis_nn == "8.0.0"
     assert runtime_of("executorch@1.3.0").library("transpose_conv_s8", TARGETS[0]).release == "7.0.0"
     assert runtime_of("executorch@1.1.0").release == "7.0.0"
-    reviewed = r"'1.6.0' has not been reviewed; reviewed: cff6f4dd .*, 1.5.1, 1.4.1, 1.4.0, 1.3.1, .*, 1.0.1"
+    reviewed = r"'1.7.0' has not been reviewed; reviewed: cff6f4dd .*, 1.6.0, 1.5.1, 1.4.1, 1.4.0, 1.3.1, .*, 1.0.1"
     with pytest.raises(ValueError, match=reviewed):
-        runtime_of("executorch@1.6.0")
+        runtime_of("executorch@1.7.0")
 
 
 def test_a_program_of_1_1_is_judged_with_its_own_library() -> None:

@@ -14,7 +14,7 @@ from onnxlint_cmsis.checks.rule import quantized_layer
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.runtimes.conditions import PARTITIONED, JudgedLayer, conditions_of
 from onnxlint_cmsis.runtimes.runtime import (
@@ -90,6 +90,17 @@ def int16_concat(zero: int = 0, scale: float = 0.1) -> Model:
 
 def pool(**more: object) -> Model:
     return moved("MaxPool", (2, 4, 6, 6), kernel_shape=[2, 2], **more)
+
+
+def averages(**more: object) -> Model:
+    return moved("AveragePool", IMAGE, kernel_shape=[2, 2], **more)
+
+
+def biased() -> onnx.ModelProto:
+    """A dense layer with a bias."""
+    model = Qdq((1, 8))
+    bias = model.constant("k", np.ones(3, np.float32))
+    return model.layer("Gemm", model.weights("w", (8, 3), axis=1), bias).rounded(0.2).model()
 
 
 def image_pool(**more: object) -> Model:
@@ -272,6 +283,12 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("executorch", "an LSTM", lstm, "no-function", REFERENCE),
     ("executorch@1.0.1", "a sum with one number", case("one number"), "kernel", WRONG),
     ("executorch@1.0.1", "a depthwise layer", depthwise(), "no-function", REFERENCE),
+    ("executorch@1.3.1", "an average pool", averages(), "buffer", REFUSED),
+    ("executorch@1.2.0", "an average pool of PyTorch", averages(count_include_pad=1), "buffer", REFUSED),
+    ("executorch@1.2.0", "padding that counts", averages(count_include_pad=1, pads=[1] * 4), "no-function", REFERENCE),
+    ("executorch@1.4.1", "an average pool that rounds up", averages(ceil_mode=1), "no-function", REFERENCE),
+    ("executorch@1.2.0", "a pad", deep_pad((1, 2, 3, 4)), "kernel", WRONG),
+    ("executorch@1.3.1", "a dense layer with a bias", biased, "lost-bias", WRONG),
     ("executorch@1.1.0", "a global average pool", case("average pool of equal scales"), "no-function", REFERENCE),
     ("executorch@1.1.0", "a product of activations", activations((1, 3, 3)), "no-function", REFERENCE),
     ("executorch@1.1.0", "a Relu behind a sum", clamped("Add"), "no-function", CMSIS_NN),
@@ -309,7 +326,7 @@ def analysed(model: onnx.ModelProto, runtime: Runtime) -> ModelAnalysis:
 def judged(model: onnx.ModelProto, runtime: str) -> tuple[JudgedLayer, ...]:
     remarks = analysed(model, runtime_of(runtime)).judged
     assert remarks is not None
-    return remarks.layers
+    return tuple(layer.on(Isa.DSP) for layer in remarks.layers)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,14 @@ def _planned_convolution() -> bytes:
     return _finished(program, source, result)
 
 
+def _convolution_of(arguments: int) -> bytes:
+    program = PteWriter()
+    sizes = (1, 4, 8, 8)
+    source = program.image(*sizes)
+    result = program.convolution(source, sizes, sizes, 1, 0 if arguments == 13 else None)
+    return _finished(program, source, result)
+
+
 def _delegated() -> bytes:
     program = PteWriter()
     source, result = program.image(1, 4, 2, 2), program.image(1, 4, 2, 2)
@@ -126,6 +134,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "one dense layer, planned for MVE": _planned_dense_layer,
     "one depthwise layer of 1x1x64, planned for DSP": _planned_depthwise_layer,
     "one convolution over a row, planned for MVE": _planned_convolution,
+    "one convolution of 12 arguments": lambda: _convolution_of(12),
+    "one convolution of 13 arguments": lambda: _convolution_of(13),
     "a program that hands all to the delegate EthosUBackend": _delegated,
 }
 """Bytes of the files that examples describe, by what the documentation shows of them."""

@@ -189,6 +189,29 @@ g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float w
         Example(None, "--target cortex-m55", name="model.pte", shown="one average pool, planned for MVE"),
     ),
     RuleCause(
+        "buffer",
+        "A kernel hands no buffer to a function that asks for one on this core: average pools of ExecuTorch 1.1.0 to "
+        "1.3.1 on cores with DSP instructions.",
+        "Use ExecuTorch 1.4.0 or a newer one, which plans the buffer, and export the model again with it.",
+        "backends/cortex_m/ops/op_quantized_avg_pool2d.cpp:48 (v1.3.1)",
+        Example(
+            quantized_layer("c = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(a)", "1, 4, 8, 8", "1, 4, 4, 4"),
+            "--runtime executorch@1.3.1 --target cortex-m4",
+        ),
+        Example(
+            quantized_layer("c = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(a)", "1, 4, 8, 8", "1, 4, 4, 4"),
+            "--runtime executorch@1.4.1 --target cortex-m4",
+        ),
+    ),
+    RuleCause(
+        "release",
+        "A program was exported with another release of the runtime, whose operators have other arguments.",
+        "Export the program with the release that the firmware is built with.",
+        "codegen/gen.py:249, backends/cortex_m/ops/operators.yaml",
+        Example(None, "--runtime executorch@1.4.1", name="model.pte", shown="one convolution of 12 arguments"),
+        Example(None, "--runtime executorch@1.4.1", name="model.pte", shown="one convolution of 13 arguments"),
+    ),
+    RuleCause(
         "unpredictable",
         "The kernel reads sizes that the file has not, or not as it expects, and does not look.",
         "Convert the model again: a file in order has these sizes.",

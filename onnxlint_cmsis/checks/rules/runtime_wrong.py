@@ -15,6 +15,8 @@ from onnxlint_cmsis.ground.types import Level
 
 K = "tensorflow/lite/micro/kernels/"
 TVM = "python/tvm/relay/op/contrib/cmsisnn.py"
+BIASED = "b = DequantizeLinear(w, s, v)\nc = Gemm(a, b, k)"
+SUMMED = "int8[8, 2] w = {1}, int8 v = {0}, float[2] k = {1}"
 DENSE = "b = DequantizeLinear(w, s, v)\nc = MatMul(a, b)"
 CONVOLUTION = "b = DequantizeLinear(w, s, v)\nc = Conv(a, b)"
 ALONE = "--ignore CNN5"
@@ -163,6 +165,18 @@ CAUSES = (
         "backends/cortex_m/passes/aten_to_cortex_m_pass.py:396-425",
         Example(None, "--target cortex-m4", name="model.pte", shown="one dense layer, planned for MVE"),
         Example(None, "--target cortex-m55", name="model.pte", shown="one dense layer, planned for MVE"),
+    ),
+    RuleCause(
+        "lost-bias",
+        "The exporter adds the bias of a dense layer to sums that MVE alone reads: ExecuTorch 1.1.0 to 1.3.1.",
+        "Use ExecuTorch 1.4.0 or a newer one, whose exporter is told the core, and export the model again with it.",
+        "backends/cortex_m/passes/convert_to_cortex_m_pass.py:115-135 (v1.3.1)",
+        Example(
+            quantized_layer(BIASED, "1, 8", "1, 2", constants=SUMMED), "--runtime executorch@1.3.1 --target cortex-m4"
+        ),
+        Example(
+            quantized_layer(BIASED, "1, 8", "1, 2", constants=SUMMED), "--runtime executorch@1.3.1 --target cortex-m55"
+        ),
     ),
     RuleCause(
         "overrun",

@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
+from onnxlint_cmsis.formats.pte.releases import RELEASES
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.context import Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
@@ -38,9 +40,27 @@ from onnxlint_cmsis.operators.weighted import fully_connected
 EXECUTORCH = "executorch"
 """Domain of the operators in programs."""
 
-# The arguments in front of the result, by which a call is read. A revision that changed them changed their number.
-#
-# Source: executorch cff6f4dd, backends/cortex_m/ops/operators.yaml, its history since 1.1.0, and 1.5.1.
+BACKEND = "cortex_m::"
+"""Namespace of the operators of ExecuTorch's backend for Cortex-M."""
+
+
+class Signature(NamedTuple):
+    """The arguments of an operator in front of its result, in some releases."""
+
+    names: tuple[str, ...]
+    """Their names, in order."""
+    since: str
+    """First release with them, a key of RELEASES."""
+    until: str = ""
+    """First release with others; empty where the newest has them."""
+
+    def holds(self, day: str) -> bool:
+        """Whether the release of a day has them."""
+        return RELEASES[self.since] <= day and (not self.until or day < RELEASES[self.until])
+
+
+def _signatures(*texts: tuple[str, str] | tuple[str, str, str]) -> tuple[Signature, ...]:
+    return tuple(Signature(tuple(text.split()), *releases) for text, *releases in texts)
 
 
 _RESCALED = "input_offset output_offset requantize_multipliers requantize_shifts activation_min activation_max"
@@ -50,58 +70,71 @@ _CONV = f"input weight bias stride padding dilation {_RESCALED}"
 _DEPTHWISE = f"input weight bias stride padding dilation depth_multiplier {_RESCALED}"
 _TRANSPOSE_CONV = f"input weight bias stride padding output_padding dilation {_RESCALED}"
 _AVERAGE = "input kernel_size stride padding zero_point multiplier shift"
+_AVERAGE_CEIL = "input kernel_size stride padding ceil_mode zero_point multiplier shift scratch"
 _MATMUL = "lhs lhs_zero_point rhs_transposed rhs_zero_point output_zero_point output_multiplier output_shift"
 _MAX = "input kernel_size stride padding dilation ceil_mode input_zero_point output_zero_point activation_min"
+_MUL = "self self_zero_point other other_zero_point output_zero_point output_multiplier output_shift"
+_LINEAR = (
+    "input weights bias kernel_sum input_offset filter_offset output_offset requantize_multipliers requantize_shifts "
+    "activation_max activation_min"
+)
+_BETWEEN = "input scale zero_point quant_min quant_max dtype"
 
-_IMAGES: Mapping[str, tuple[str, ...]] = {
-    "quantized_conv2d": (_CONV, f"{_CONV} scratch"),
-    "quantized_depthwise_conv2d": (_DEPTHWISE, f"{_DEPTHWISE} scratch"),
-    "quantized_transpose_conv2d": (_TRANSPOSE_CONV, f"{_TRANSPOSE_CONV} scratch output_scratch"),
-    "quantized_avg_pool2d": (
-        _AVERAGE, f"{_AVERAGE} scratch",
-        "input kernel_size stride padding ceil_mode zero_point multiplier shift scratch",
+_IMAGES: Mapping[str, tuple[Signature, ...]] = {
+    "quantized_conv2d": _signatures((_CONV, "1.1.0", "1.4.0"), (f"{_CONV} scratch", "1.4.0")),
+    "quantized_depthwise_conv2d": _signatures((_DEPTHWISE, "1.1.0", "1.4.0"), (f"{_DEPTHWISE} scratch", "1.4.0")),
+    "quantized_transpose_conv2d": _signatures(
+        (_TRANSPOSE_CONV, "1.2.0", "1.4.0"), (f"{_TRANSPOSE_CONV} scratch output_scratch", "1.4.0")
     ),
-    "quantized_max_pool2d": (f"{_MAX} activation_max",),
-}  # fmt: skip
+    "quantized_avg_pool2d": _signatures(
+        (_AVERAGE, "1.1.0", "1.4.0"), (f"{_AVERAGE} scratch", "1.4.0", "cff6f4dd"), (_AVERAGE_CEIL, "cff6f4dd")
+    ),
+    "quantized_max_pool2d": _signatures((f"{_MAX} activation_max", "1.2.0")),
+}
 """Operators on images; 1.5.1 has them once more with `_nhwc` behind, whose tensors have their channels last."""
 NHWC = "_nhwc"
-_OTHERS: Mapping[str, tuple[str, ...]] = {
-    "quantize_per_tensor": ("input scale zero_point quant_min quant_max dtype",),
-    "dequantize_per_tensor": ("input scale zero_point quant_min quant_max dtype",),
-    "quantized_add": (_ADDED, f"{_ADDED} activation_min activation_max"),
-    "quantized_mul": ("self self_zero_point other other_zero_point output_zero_point output_multiplier output_shift",),
-    "quantized_div": ("self self_zero_point other other_zero_point output_zero_point output_scale",),
-    "quantized_activation": ("input lut",),
-    "minimum": ("self other",),
-    "maximum": ("self other",),
-    "quantized_linear": (
-        "input weights bias kernel_sum input_offset filter_offset output_offset requantize_multipliers "
-        "requantize_shifts activation_max activation_min",
-    ),
-    "softmax": ("input dim input_zero_point output_zero_point input_multiplier input_shift diff_min",),
-    "transpose": ("input perm",),
-    "pad": ("input pre_pad post_pad pad_value",),
-    "quantized_batch_matmul": (_MATMUL, f"{_MATMUL} scratch"),
-}  # fmt: skip
-BACKEND = "cortex_m::"
-"""Namespace of the operators of ExecuTorch's backend for Cortex-M."""
-SIGNATURES: Mapping[str, Mapping[int, tuple[str, ...]]] = MappingProxyType(
+SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
     {
-        f"{BACKEND}{name}": {len(text.split()): tuple(text.split()) for text in texts}
-        for name, texts in (
-            *_IMAGES.items(),
-            *((f"{name}{NHWC}", texts[-1:]) for name, texts in _IMAGES.items()),
-            *_OTHERS.items(),
-        )
+        f"{BACKEND}{name}": signatures
+        for name, signatures in {
+            **_IMAGES,
+            **{f"{name}{NHWC}": (rows[-1]._replace(since="1.5.1"),) for name, rows in _IMAGES.items()},
+            "quantize_per_tensor": _signatures((_BETWEEN, "1.0.1")),
+            "dequantize_per_tensor": _signatures((_BETWEEN, "1.0.1")),
+            "quantized_add": _signatures(
+                (_ADDED, "1.0.1", "1.3.0"), (f"{_ADDED} activation_min activation_max", "1.3.0")
+            ),
+            "quantized_mul": _signatures((_MUL, "1.1.0")),
+            "quantized_div": _signatures(
+                ("self self_zero_point other other_zero_point output_zero_point output_scale", "cff6f4dd")
+            ),
+            "quantized_activation": _signatures(("input lut", "1.4.0")),
+            "minimum": _signatures(("self other", "1.1.0")),
+            "maximum": _signatures(("self other", "1.1.0")),
+            "quantized_linear": _signatures((_LINEAR, "1.1.0")),
+            "softmax": _signatures(
+                ("input dim input_zero_point output_zero_point input_multiplier input_shift diff_min", "1.1.0")
+            ),
+            "transpose": _signatures(("input perm", "1.1.0")),
+            "pad": _signatures(("input pre_pad post_pad pad_value", "1.2.0")),
+            "quantized_batch_matmul": _signatures((_MATMUL, "1.2.0", "1.4.0"), (f"{_MATMUL} scratch", "1.4.0")),
+        }.items()
     }
 )
-"""Names of the arguments in front of the result, by operator and by how many they are."""
+"""Arguments by operator, oldest first: by their number a call is read, and the releases that made it are told.
+
+Source: executorch, backends/cortex_m/ops/operators.yaml at the tag of each release, at cff6f4dd and of 1.5.1 as its
+wheel has it.
+"""
+
+
+def signature_of(op: str, count: int) -> Signature | None:
+    """The arguments of an operator that are so many; None where no reviewed release has such ones."""
+    return next((row for row in SIGNATURES.get(op, ()) if len(row.names) == count), None)
+
+
 KEPT_BY = ("scratch", "output_scratch", "requantize_multipliers", "requantize_shifts", "kernel_sum", "lut")
 """Tensor arguments that are no operands: numbers of the kernel, and memory that it works in."""
-
-
-# Records.
-
 
 NOT_FOLLOWED: Mapping[str, Any] = {"values": OPAQUE, "demand": READS_ALL, "risk": Risk.NONE, "bounds": None}
 """The numbers that it computes."""

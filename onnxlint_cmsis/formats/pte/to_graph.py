@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
-from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, SIGNATURES
+from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, signature_of
 from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
@@ -297,7 +297,8 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
     else:
         front = [index for index in front if index not in written]
     op = without_overload(step.name) if step.kind == "KernelCall" else step.name
-    names = SIGNATURES.get(op, {}).get(len(front), ()) if step.kind == "KernelCall" else ()
+    signature = signature_of(op, len(front)) if step.kind == "KernelCall" else None
+    names = signature.names if signature else ()
     arguments = {name: values[index] for name, index in zip(names, front, strict=False)}
     lists = {
         name: tuple(values[item] if item >= 0 else None for item in value.items)

@@ -1,0 +1,1 @@
+"""What ExecuTorch does with programs, and with layers of ONNX models."""
