@@ -13,7 +13,7 @@ from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
 from onnxlint_cmsis.runtimes.host import quantize_multiplier
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 from support.pte_writer import NHWC, PteWriter
 
 BACK = "cortex_m::"
@@ -231,7 +231,7 @@ def random_program(seed: int, isa: Isa, count: int = 8) -> PteWriter:
     """A program of some calls, planned for an instruction set as its kernels ask for scratch."""
     target = Target(f"cortex-{isa.value}", isa, "main")
     interpretation = Interpretation(
-        load_pte("p.pte", data=_grown(seed, isa, (), count).data()), (target,), EXECUTORCH, ""
+        load_pte("p.pte", data=_grown(seed, isa, (), count).data()), (target,), EXECUTORCH_RELEASES["1.5.1"], ""
     )
     needs = []
     for number, row in enumerate(interpretation.rows(target)):
