@@ -12,7 +12,6 @@ from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, Level, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import EXECUTE, LOAD, Interpretation, ProgramRow
 from onnxlint_cmsis.runtimes.executorch.kernels import KERNELS, kernel_of
-from onnxlint_cmsis.runtimes.executorch.releases import makers, spanned
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, RuntimeVerdict, runtime_of
 from support.paths import SHARED
 from support.pte_writer import PteWriter
@@ -201,12 +200,18 @@ def test_a_program_decides_on_the_revision_where_none_was_asked_for(writer: PteW
     assert ModelAnalysis("m.pte", asked, writer.data()).settings.runtime.commit == "cff6f4dd"
 
 
-def test_makers_are_told_by_every_call() -> None:
-    loaded = interpreted(convolution(12)).loaded
-    assert makers(loaded) == ("1.1.0", "1.2.0", "1.3.0", "1.3.1")
-    assert [spanned(*pair) for pair in (("1.1.0", "1.4.0"), ("1.4.0", "1.4.1"), ("1.4.0", ""))] == [
-        "1.1.0 to 1.3.1", "1.4.0", "1.4.0 and newer"
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("writer", "asked", "do"),
+    [
+        (convolution(12), "1.5.1", "with ExecuTorch 1.3.1, or export the program again with 1.5.1"),
+        (convolution(13), "1.3.1", "with ExecuTorch 1.4.0 or a newer one, or export the program again with 1.3.1"),
+        (average_pool(8), "1.5.1", "with ExecuTorch 1.4.1, or"),
+    ],
+    ids=["older", "newer", "between"],
+)
+def test_the_firmware_that_fits_a_program_is_named(writer: PteWriter, asked: str, do: str) -> None:
+    (remark,) = interpreted(writer, asked).remarks
+    assert remark.cause == "release" and do in remark.do
 
 
 @pytest.mark.parametrize("op", SIGNATURES)
