@@ -40,6 +40,7 @@ class Comparison(NamedTuple):
 def version_of(given: Version, configured: Configuration) -> tuple[ModelVersion, ModelAnalysis]:
     """A version read and linted, and its analysis. Raises UsageError."""
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.pairing import layer_keys
     from onnxlint_cmsis.cli.engine import layers_report, lint_file
     from onnxlint_cmsis.model.graph import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion
@@ -50,7 +51,8 @@ def version_of(given: Version, configured: Configuration) -> tuple[ModelVersion,
         layers = layers_report(given.file, settings, given.data, model)
     except ModelError as error:
         raise UsageError(f"{given.name}: {error.message}") from None
-    return ModelVersion(given.name, lint_file(given.path, settings, given.data, model), layers), model
+    result = lint_file(given.path, settings, given.data, model)
+    return ModelVersion(given.name, result, layers, layer_keys(model)), model
 
 
 def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> OutputAnswer:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.pairing import LayerKey, paired
 from onnxlint_cmsis.analysis.results import grouped, identity
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
@@ -40,6 +42,8 @@ class ModelVersion(NamedTuple):
     """Its findings, each by itself."""
     layers: LayersReport
     """Its layers."""
+    keys: Mapping[str, LayerKey] = {}
+    """What tells its layers from others, by label; a layer without a key is known by its name and sizes."""
 
 
 class LeftOut(NamedTuple):
@@ -166,17 +170,17 @@ class ModelDifference(NamedTuple):
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
     """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
-    old, new = before.result.told, after.result.told
-    left_out = _left_out(before.layers, after.layers)
-    came, went = _beyond(new, old), _beyond(old, new)
+    sides = _sides(before, after)
+    left_out = _left_out(*sides)
+    came, went = _changed_findings(before, after, sides)
     return ModelDifference(
         before.name,
         after.name,
         grouped(came),
         grouped(went),
-        len(new) - len(came),
+        len(after.result.told) - len(came),
         tuple(_figures(before, after, left_out)),
-        tuple(_layers(before.layers, after.layers)),
+        tuple(_layers(*sides)),
         {**before.layers.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for version in (before, after) for total in version.layers.totals),
@@ -195,6 +199,30 @@ def _verdicts(before: FileResult, after: FileResult) -> tuple[VerdictPair, ...]:
 
 def _library(layers: LayersReport) -> str:
     return layers.totals[0].target.partition(", ")[2] if layers.totals else ""
+
+
+def _changed_findings(before: ModelVersion, after: ModelVersion, sides: Sequence[Side]) -> tuple[list[Finding], ...]:
+    """Findings of the second version that the first has not, and the other way round.
+
+    A finding on a layer stays with the layer, whatever its number and its tensor are called now.
+    """
+    old, new = sides
+    layers, tensors = {}, {}
+    for key, row in old.items():
+        other = new.get(key)
+        layers[row.node] = other.node if other else f"\0{row.node}"
+        if other and row.node in before.keys and other.node in after.keys:
+            tensors[before.keys[row.node].tensor] = after.keys[other.node].tensor
+
+    def moved(finding: Finding) -> Finding:
+        where = finding.location
+        node, tensor = layers.get(where.node, where.node), tensors.get(where.tensor, where.tensor)
+        return replace(finding, location=where._replace(node=node, tensor=tensor))
+
+    places = {identity(moved(finding)): finding for finding in before.result.told}
+    came = _beyond(after.result.told, [*map(moved, before.result.told)])
+    went = _beyond([*map(moved, before.result.told)], after.result.told)
+    return came, [places[identity(finding)] for finding in went]
 
 
 def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
@@ -225,14 +253,13 @@ def _figures(
                 yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
 
 
-def _left_out(before: LayersReport, after: LayersReport) -> dict[str, tuple[LeftOut, ...]]:
+def _left_out(old: Side, new: Side) -> dict[str, tuple[LeftOut, ...]]:
     """By CPU the layers whose cost is known in one version alone.
 
     Those are layers of both versions, and new or gone ones that may stand for a gone or new one of the same operator
     and of unknown cost, as what a repair makes of a layer does.
     """
     left_out: dict[str, list[LeftOut]] = {}
-    old, new = _sides(before, after)
     single = {key: row for key, row in (*old.items(), *new.items()) if (key in old) != (key in new)}
     unknown = {(key in old, key[1], row.op) for key, row in single.items() if row.instructions is None}
     for key in dict.fromkeys((*new, *old)):
@@ -272,35 +299,59 @@ def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
     return instructions, most, total.macs, total.constants, arena, total.scratch, total.unknown_layers
 
 
-def _layers(before: LayersReport, after: LayersReport) -> Iterator[LayerDifference]:
-    old, new = _sides(before, after)
+def _layers(old: Side, new: Side) -> Iterator[LayerDifference]:
     for key in dict.fromkeys((*new, *old)):
         pair = old.get(key), new.get(key)
         if _seen(pair[0]) != _seen(pair[1]):
             yield LayerDifference(key[0], (pair[1] or old[key]).target, *pair)
 
 
-def _sides(before: LayersReport, after: LayersReport) -> list[dict[tuple[str, str, int], LayerReport]]:
-    """The layers of both versions, under names that both share."""
-    two_formats = any(row.operator for row in before.layers) != any(row.operator for row in after.layers)
-    return [_by_place(side.layers, side.names if two_formats else {}) for side in (before, after)]
+Side = dict[tuple[str, str, int], "LayerReport"]
+"""Layers of a version by name, CPU and number; a layer of both versions has the second's key in both."""
 
 
-def _by_place(rows: Sequence[LayerReport], names: Mapping[str, str]) -> dict[tuple[str, str, int], LayerReport]:
-    """Rows by layer and CPU; layers of one name are told apart by their order.
+def _sides(before: ModelVersion, after: ModelVersion) -> tuple[Side, Side]:
+    """The layers of both versions, paired on each CPU."""
+    two_formats = len({any(row.operator for row in version.layers.layers) for version in (before, after)}) > 1
+    by_cpu: dict[str, tuple[list[LayerReport], list[LayerReport]]] = {}
+    for number, version in enumerate((before, after)):
+        for row in version.layers.layers:
+            if row.computes:
+                by_cpu.setdefault(cpu_of(row.target), ([], []))[number].append(row)
+    old_side: Side = {}
+    new_side: Side = {}
+    for cpu, (old, new) in by_cpu.items():
+        keys = [
+            [_key(version, row, two_formats=two_formats) for row in rows]
+            for version, rows in ((before, old), (after, new))
+        ]
+        other = {second: first for first, second in paired(*keys).items()}
+        names: Counter[str] = Counter()
 
-    An operator of a `.tflite` file goes by the tensor it writes, since its number moves. `names` are those that two
-    formats share.
+        def numbered(key: LayerKey, cpu: str = cpu, names: Counter[str] = names) -> tuple[str, str, int]:
+            names[key.name] += 1
+            return key.name, cpu, names[key.name] - 1
+
+        for number, row in enumerate(new):
+            place = numbered(keys[1][number])
+            new_side[place] = row
+            if number in other:
+                old_side[place] = old[other[number]]
+        for number in {*range(len(old))} - {*other.values()}:
+            old_side[numbered(keys[0][number])] = old[number]
+    return old_side, new_side
+
+
+def _key(version: ModelVersion, row: LayerReport, *, two_formats: bool) -> LayerKey:
+    """What a layer is known by; an operator of a `.tflite` file goes by the tensor it writes, since its number moves.
+
+    Names that two formats share are the short ones.
     """
-    numbered: dict[tuple[str, str, int], LayerReport] = {}
-    for row in rows:
-        if not row.computes:
-            continue
-        name, cpu = row.tensor if row.operator else row.node, cpu_of(row.target)
-        name = names.get(name, name)
-        number = next(n for n in range(len(rows) + 1) if (name, cpu, n) not in numbered)
-        numbered[name, cpu, number] = row
-    return numbered
+    name = row.tensor if row.operator else row.node
+    if two_formats:
+        name = version.layers.names.get(name, name)
+    known = version.keys.get(row.node, LayerKey("", row.op))
+    return known._replace(name=name, sizes=(row.input, row.output))
 
 
 def _seen(row: LayerReport | None) -> tuple[object, ...] | None:

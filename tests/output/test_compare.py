@@ -147,7 +147,7 @@ def test_markdown_escapes_names(capsys: pytest.CaptureFixture[str], told: Told) 
     model.graph.node[0].name = nasty
     Path("nasty.onnx").write_bytes(model.SerializeToString())
     _, out, _ = compare(capsys, "big.onnx", "nasty.onnx", "--output-format", "markdown")
-    assert "| <code>a&#124;b&#96;c&#42;&#60;i&#62;</code> |" in out
+    assert "| <code>a&#124;b&#96;c&#42;&#60;i&#62; &#40;Conv&#35;0 before&#41;</code> |" in out
     told(out)
     rows = [line for line in out.splitlines() if line.startswith("| ")]
     assert all(line.count("|") == 5 for line in rows)
