@@ -333,10 +333,10 @@ def _sides(before: ModelVersion, after: ModelVersion) -> tuple[Side, Side]:
             return key.name, cpu, names[key.name] - 1
 
         for number, row in enumerate(new):
-            place = numbered(keys[1][number])
-            new_side[place] = row
+            key = numbered(keys[1][number])
+            new_side[key] = row
             if number in other:
-                old_side[place] = old[other[number]]
+                old_side[key] = old[other[number]]
         for number in {*range(len(old))} - {*other.values()}:
             old_side[numbered(keys[0][number])] = old[number]
     return old_side, new_side
