@@ -28,8 +28,8 @@ def net(widths: tuple[int, ...] = WIDTHS, order: tuple[int, ...] = ORDER, prefix
     nodes: list[NodeProto] = []
     constants: list[TensorProto] = []
     tensor = "x"
-    for place, number in enumerate(order):
-        shape = (widths[place + 1], widths[place], 3, 3)
+    for position, number in enumerate(order):
+        shape = (widths[position + 1], widths[position], 3, 3)
         weights = np.random.default_rng(number).normal(size=shape).astype(np.float32)
         conv, relu, stored = (f"{prefix}{kind}{number}" for kind in ("conv", "relu", "w"))
         constants.append(numpy_helper.from_array(weights, stored))
