@@ -23,6 +23,9 @@ class LoadedFile(Protocol):
     def graph(self) -> Graph:
         """Nodes, tensors and constants; weights are not read."""
 
+    def digest(self) -> bytes | None:
+        """What stands for the bytes of the file and of all files that hold values of it; None where it is not known."""
+
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read constants by their key in the graph, None for what cannot be read."""
 

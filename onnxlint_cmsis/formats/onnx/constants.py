@@ -202,7 +202,7 @@ def fold_shapes(
         _keep(values, node.output[0], value)
         if value is not None and operator_of_proto(node) is not CONSTANT and None not in value.ravel().tolist():
             changed = True
-            _make_constant(node, value)
+            _make_constant(node, value, known.get(node.output[0], (INT64, None))[0])
     return changed
 
 
@@ -244,11 +244,11 @@ def _tensor(tensor: TensorProto) -> Value | None:
     return None if numbers is None else array_of(numbers, dims)
 
 
-def _make_constant(node: NodeProto, value: Value) -> None:
+def _make_constant(node: NodeProto, value: Value, elem_type: int) -> None:
     from onnx import helper
 
-    output = node.output[0]
-    tensor = helper.make_tensor(output, INT64, value.shape, [int(v) for v in value.ravel()])
+    output, kind = node.output[0], INT32 if elem_type == INT32 else INT64
+    tensor = helper.make_tensor(output, kind, value.shape, [int(v) for v in value.ravel()])
     node.CopyFrom(helper.make_node(CONSTANT.name, [], [output], value=tensor))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -227,6 +228,21 @@ class Document:
             return tensor_values(Proto.FromString(self.buffer[start : start + length]))
         except Exception:  # protobuf's DecodeError: a list that was not looked into before
             return None
+
+    def digest(self) -> bytes | None:
+        """SHA-256 of the file and of the files with its external data; None where one of these cannot be read."""
+        whole = hashlib.sha256(self.buffer)
+        outside = [payload.external for payload in self.stripped.payloads if payload.external is not None]
+        try:
+            for name in dict.fromkeys(external.location for external in outside):
+                held = hashlib.sha256()
+                with _resolve(name, self.path).open("rb") as file:
+                    while part := file.read(1 << 20):
+                        held.update(part)
+                whole.update(held.digest())
+        except (ExternalError, OSError):
+            return None
+        return None if outside and self.path == "-" else whole.digest()
 
     def _parse(self) -> ModelProto:
         """Protobuf's reading of the stripped copy."""

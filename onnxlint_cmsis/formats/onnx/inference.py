@@ -12,6 +12,8 @@ from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
 from onnxlint_cmsis.formats.onnx.functions import Known, Table, domain_of, imported_versions, operator_of_proto
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, hide_dangerous, infer_shapes
+from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
+from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number, plain
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.model.graph import ModelError, Problem, rounded_up
@@ -188,8 +190,8 @@ def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
 
 def _elem_type(node: NodeProto, roles: Roles) -> int:
     """Type of a layer that is real where its integers are scaled and not quantized again; 0 for that of its input."""
-    scale = roles.result.scale
-    quantized = 0 <= scale < len(node.input) and bool(node.input[scale])
+    places = roles.result.scale, roles.result.zero_point
+    quantized = all(0 <= place < len(node.input) and bool(node.input[place]) for place in places)
     return FLOAT if roles.quantized and not quantized else 0
 
 
@@ -452,10 +454,30 @@ def infer(model: ModelProto) -> list[Table]:
         if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
         tables = _run(copy, len(graphs)) or tables
-    return [
+    whole = [
         known | {name: merge(inferred, known[name]) if name in known else inferred for name, inferred in table.items()}
         for table, known in zip(tables, stated, strict=True)
     ]
+    for graph, table, known in zip(graphs, whole, stated, strict=True):
+        _settle_types(graph, table, known, versions)
+    return whole
+
+
+def _settle_types(graph: GraphProto, table: Table, stated: Table, versions: Mapping[str, int]) -> None:
+    """Give results of vendors' operators the type that they have, in place, where the file states none.
+
+    The operators that stand for them in inference have the type of their first input.
+    """
+    for node in graph.node:
+        domain = domain_of(node.domain)
+        if not domain or (domain, node.op_type) not in TYPES or not node.output:
+            continue
+        if stated.get(node.output[0], (0, None))[0]:
+            continue
+        given = [elem_name(table.get(name, (0, None))[0]) if name else None for name in node.input]
+        (made,) = result_types((domain, node.op_type), versions.get(domain, 0), plain(node.attribute), given, 1)
+        if made and node.output[0] in table:
+            table[node.output[0]] = elem_number(made), table[node.output[0]][1]
 
 
 def _graphs(model: ModelProto, count: int) -> list[GraphProto]:

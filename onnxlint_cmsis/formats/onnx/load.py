@@ -639,6 +639,10 @@ class LoadedModel(NamedTuple):
     tensors: dict[str, TensorProto | None]
     """Where each stored constant's values are, by its key in the graph; None where a key has several tensors."""
 
+    def digest(self) -> bytes | None:
+        """SHA-256 of the file and of its external data; None where these cannot be read."""
+        return self.document.digest()
+
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read the constants of the model by their key in its graph.
 

@@ -58,6 +58,11 @@ def elem_name(number: int) -> str:
     return ELEM_TYPES[number][0] if number in ELEM_TYPES else ""
 
 
+def elem_number(name: str) -> int:
+    """Number of an element type, 0 for a name that is none."""
+    return next((number for number, (known, _) in ELEM_TYPES.items() if known == name), 0)
+
+
 def elem_bits(number: int) -> int:
     """Bits of one element, 0 where they vary or are unknown."""
     return ELEM_TYPES[number][1] if number in ELEM_TYPES else 0

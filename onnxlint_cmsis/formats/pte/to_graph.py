@@ -7,6 +7,7 @@ left out, are one tensor.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Set
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,11 @@ class LoadedProgram(NamedTuple):
     """Constants by their key in the graph."""
     keys: Mapping[tuple[int, int], str]
     """Key of each tensor in the graph, by the numbers of its method and value."""
+
+    def digest(self) -> bytes | None:
+        """SHA-256 of the file; None where values lie in another one, which the program does not name."""
+        outside = any(tensor.external for tensor in self.constants.values())
+        return None if outside else hashlib.sha256(self.program.data).digest()
 
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read the constants by their key in the graph, as they are stored.

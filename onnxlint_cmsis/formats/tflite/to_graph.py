@@ -8,6 +8,7 @@ to say. Quantization stays on the tensors, in `Graph.quantization`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -57,6 +58,10 @@ class LoadedTflite(NamedTuple):
     """The file as plain data."""
     graph: Graph
     """Nodes, tensors and constants."""
+
+    def digest(self) -> bytes | None:
+        """SHA-256 of the file."""
+        return hashlib.sha256(self.file.data).digest()
 
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read the constants by their key in the graph, of any size, as they are stored.
