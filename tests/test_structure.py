@@ -116,8 +116,8 @@ READ_WITH_PROTOBUF = ("formats/", "fixers/edits/", "fixers/repairs/", "fixers/pr
 READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
 """Where the places of `.tflite` and `.pte` files are known."""
 READ_BY_THE_CHECKER = {
-    "formats.format", "formats.names", "formats.onnx.signatures", "ground.named_tuples", "model.graph", "model.roles",
-    "operators.integers", "operators.record",
+    "analysis.lane_numbers", "formats.format", "formats.names", "formats.onnx.signatures", "ground.named_tuples",
+    "model.graph", "model.roles", "operators.integers", "operators.record",
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 MOST_LINES_OF_THE_CHECKER = 800

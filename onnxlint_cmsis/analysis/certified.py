@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.certificate import DAMAGED, Lanes, digest, verify
+from onnxlint_cmsis.analysis.certificate import DAMAGED, Lanes, verify
 from onnxlint_cmsis.analysis.fix_results import Certificate, CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.lane_numbers import digest
 from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.operators.integers import Fixed, quantized_multiplier
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.certificate import Ids, Key, Model, Numbers, Verification
+    from onnxlint_cmsis.analysis.certificate import Ids, Model, Verification
+    from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.operators.integers import Quantization
 

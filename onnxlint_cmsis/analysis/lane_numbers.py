@@ -1,0 +1,142 @@
+"""The table of the checker: a number for each thing that a lane may compute, for both files."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxlint_cmsis.operators.integers import NotCoveredError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+    Array = NDArray[Any]
+    Side = NDArray[Any] | float
+
+Key = tuple[Any, ...]
+MOST_NUMBERS = 1 << 21
+"""Numbers that two files may need in all: they take some 250 bytes each."""
+
+
+class Numbers:
+    """Numbers of lanes, shared by both files; `low` and `high` bound what a lane of integers may hold.
+
+    A number is told by a row: the name of what is computed, and two integers, which are most often the numbers that it
+    is computed from. Rows are looked up many at once.
+    """
+
+    def __init__(self, most: int = MOST_NUMBERS) -> None:
+        self.most = self.room = most
+        self.count = 0
+        self.told: list[Key] = []
+        """What names stand for."""
+        self.kinds = bytearray()
+        """Of names, by their places among `KINDS`."""
+        self.name_of: dict[Key, int] = {}
+        self.number_of: dict[bytes, int] = {}
+        self.known: dict[Key, Ids] = {}
+        """Results of layers, for layers that are the same in both files."""
+        self.rows = np.zeros((most, 3), np.int64)  # memory is taken where it is written
+        self.low, self.high = np.zeros(most), np.zeros(most)
+        """Of real numbers that integers stand for, the integers."""
+        self.unsettled = np.zeros(most, bool)
+        """Sums, and what reads one, that no requantization has taken to integers: floats add in the order of lanes."""
+
+    def name(self, *key: Any) -> int:
+        """The name of a key. NotCoveredError where there is no room for more numbers."""
+        known = self.name_of.get(key)
+        if known is None:
+            self._take(0 if self.room else 1)
+            known = self.name_of[key] = len(self.told)
+            self.told.append(key)
+            self.kinds.append(KINDS.index(key[0]) if key[0] in KINDS else len(KINDS))
+        return known
+
+    def _take(self, more: int) -> None:
+        """Room for numbers, all or none: nothing is added behind what has none. NotCoveredError."""
+        if more > self.room:
+            self.room = 0
+            raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
+        self.room -= more
+
+    def numbers(self, name: Side, first: Side, second: Side = 0, low: Side = -math.inf, high: Side = math.inf) -> Ids:
+        """Numbers of rows, within bounds; NotCoveredError where there are too many."""
+        whole = np.stack(np.broadcast_arrays(name, first, second), axis=-1).astype(np.int64, copy=False)
+        rows = whole.reshape(-1, 3)
+        keys = rows.view("V24").reshape(-1).tolist()
+        missing = [*dict.fromkeys(itertools.filterfalse(self.number_of.__contains__, keys))]
+        self._take(len(missing))
+        self.number_of.update(zip(missing, itertools.count(self.count), strict=False))
+        numbers = np.fromiter(map(self.number_of.__getitem__, keys), np.int64, len(keys))
+        new = numbers >= self.count
+        self.rows[numbers[new]] = rows[new]
+        for side, bound in ((self.low, low), (self.high, high)):
+            side[numbers[new]] = np.broadcast_to(bound, whole.shape[:-1]).reshape(-1)[new]
+        self.count += len(missing)
+        return numbers.reshape(whole.shape[:-1])
+
+    def key(self, number: int) -> Key:
+        """What a number stands for: what is computed, from what, and how."""
+        name, first, second = self.rows[number].tolist()
+        kind, *told = self.told[name]
+        if kind == "sum":
+            return (kind, *told)
+        return (kind, first, *told, *(self.told[second] if kind in ("scaled", "requantize") else (second,)))
+
+    def are(self, numbers: Ids, *kinds: str) -> Array:
+        """Whether lanes are of a kind."""
+        wanted = np.array([kind in kinds for kind in (*KINDS, "")])
+        return np.asarray(wanted[np.frombuffer(self.kinds, np.uint8)[self.rows[numbers, 0]]])
+
+    def constants(self, values: Array) -> Ids:
+        """The lanes that hold one integer for every input."""
+        return self.numbers(self.name("constant"), values, 0, values, values)
+
+    def applied(self, name: int, of: Ids, second: Side = 0) -> Ids:
+        """A function of lanes, which is as little settled as they are; integers in it have their bounds."""
+        numbers = self.numbers(name, of, second, self.low[of], self.high[of])
+        self.unsettled[numbers] |= self.unsettled[of]
+        return numbers
+
+    # A lane over a plane, in row-major order, and its elements.
+
+    def at(self, numbers: Ids, count: int) -> Ids:
+        """The elements of lanes of `count` elements, [lanes, count]."""
+        rows = np.repeat(numbers[:, None], count, axis=1)
+        stacks = self.are(numbers, "stack")
+        for position in np.flatnonzero(stacks).tolist():
+            rows[position] = np.frombuffer(self.told[self.rows[numbers[position], 0]][1], np.int64)
+        others = ~(stacks | self.are(numbers, *UNIFORM))
+        rows[others] = self.applied(self.name("at", count), numbers[others][:, None], np.arange(count))
+        return rows
+
+    def stacked(self, rows: Ids) -> Ids:
+        """The lanes with these elements, two and more each."""
+        first, (names, lanes, places) = rows[:, 0], self.rows[rows].transpose(2, 0, 1)
+        same = self.are(first, *UNIFORM) & (rows == first[:, None]).all(axis=1)
+        back = (names == self.name_of.get(("at", rows.shape[1]))) & (lanes == lanes[:, :1])
+        back = (back & (places == np.arange(rows.shape[1]))).all(axis=1)
+        result, other = np.where(same, first, lanes[:, 0]), ~(same | back)
+        members = rows[other]
+        kept = np.array([self.name("stack", row.tobytes()) for row in members], np.int64)
+        ids = self.numbers(kept, 0, 0, self.low[members].min(axis=1), self.high[members].max(axis=1))
+        self.unsettled[ids] = self.unsettled[members].any(axis=1)
+        result[other] = ids
+        return result
+
+
+KINDS = ("constant", "figure", "stack", "pad", "clip", "real", "scaled", "average", "curve", "Add", "Sub", "Mul")
+"""What lanes are asked for."""
+UNIFORM = ("constant", "figure")
+"""Lanes whose elements are all the same: one integer, one real number."""
+
+
+def digest(array: Array) -> bytes:
+    """What stands for the bytes of an array, with its type and shape."""
+    told = repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
+    return hashlib.sha256(told).digest()
