@@ -14,10 +14,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import Lanes, Model, requantized, verify
+from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers, requantized, verify
 from onnxlint_cmsis.analysis.certified import certificate, untrue
 from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.litert import LiteRtModel

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.certificate import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.certificate import Model, Numbers
 from onnxlint_cmsis.formats.format import TFLITE, format_of
 from onnxlint_cmsis.operators.integers import NotCoveredError, quantized_multiplier, requantized
 from support import paths

@@ -158,11 +158,11 @@ class Model(NodeView):
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
-        for name, made in zip(node.outputs, types, strict=True):
+        for name, true in zip(node.outputs, types, strict=True):
             stated = self.elem_type(name)
-            if name and (not made or made != stated):
-                makes = f"its operator makes {made}" if made else "nobody knows what its operator makes"
-                return f"its result is {stated or 'of unknown type'}, and {makes}"
+            if name and (not true or true != stated):
+                told = f"its operator makes {true}" if true else "nobody knows what its operator makes"
+                return f"its result is {stated or 'of unknown type'}, and {told}"
         return ""
 
     def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:

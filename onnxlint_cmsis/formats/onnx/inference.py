@@ -191,7 +191,7 @@ def _alias(node: NodeProto, operator: Operator, opset: int) -> Simple | None:
 def _elem_type(node: NodeProto, roles: Roles) -> int:
     """Type of a layer that is real where its integers are scaled and not quantized again; 0 for that of its input."""
     places = roles.result.scale, roles.result.zero_point
-    quantized = all(0 <= place < len(node.input) and bool(node.input[place]) for place in places)
+    quantized = all(0 <= position < len(node.input) and bool(node.input[position]) for position in places)
     return FLOAT if roles.quantized and not quantized else 0
 
 
@@ -475,9 +475,9 @@ def _settle_types(graph: GraphProto, table: Table, stated: Table, versions: Mapp
         if stated.get(node.output[0], (0, None))[0]:
             continue
         given = [elem_name(table.get(name, (0, None))[0]) if name else None for name in node.input]
-        (made,) = result_types((domain, node.op_type), versions.get(domain, 0), plain(node.attribute), given, 1)
-        if made and node.output[0] in table:
-            table[node.output[0]] = elem_number(made), table[node.output[0]][1]
+        (kind,) = result_types((domain, node.op_type), versions.get(domain, 0), plain(node.attribute), given, 1)
+        if kind and node.output[0] in table:
+            table[node.output[0]] = elem_number(kind), table[node.output[0]][1]
 
 
 def _graphs(model: ModelProto, count: int) -> list[GraphProto]:
