@@ -18,7 +18,7 @@ from firmware_check.compilers import (
     unseen_of_plan,
 )
 from firmware_check.verdict import Disagreement, LayerVerdict
-from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
+from onnxlint_cmsis.cmsis_nn.library import cost_of_route, measured_build, route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
@@ -196,8 +196,6 @@ COST_TOLERANCE = 0.1, 200
 """Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
 that channels whose weights are all zero take up to a tenth less."""
 
-MEASURED_CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
-"""CPUs that the cost model was measured on, one of each instruction set."""
 DATA_DEPENDENT = ("arm_softmax_s8", "arm_softmax_s8_s16")
 """Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
 below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
@@ -229,14 +227,15 @@ def judge(
 ) -> LayerVerdict:
     """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
 
-    Instructions are judged only with the compiler and on the CPUs whose code was measured for the cost model.
+    Instructions are judged only with the compiler and on the CPUs that the cost model was measured on.
     """
     traced, plain = reports
     target = bench.target
     predicted = route(step.call, target) if step.call is not None and step.function else None
     plan = step.plan.outcome(target) if step.plan is not None else None
     instructions = None
-    if step.call is not None and predicted is not None and bench.compiler.costs and target.cpu in MEASURED_CPUS:
+    priced = bench.compiler.costs and measured_build(target).partition(" ")[0] == target.cpu
+    if step.call is not None and predicted is not None and priced:
         instructions = cost_of_route(step.call, target, predicted)
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     if step.output.quantization.floating:

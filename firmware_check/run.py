@@ -219,7 +219,7 @@ def layer_reports(lines: list[str], board: Board, count: int) -> tuple[LayerRepo
     reports = []
     for number in range(count):
         status, ticks, first, second, scratch, output, written, reach, *low = heads[number]
-        status, instructions, asked = _signed(status), ticks * board.tick, (first, second)
+        status, instructions, asked = _signed(status), round(board.instructions(ticks)), (first, second)
         report = LayerReport(status, instructions, asked, scratch, output, written, calls[number])
         reports.append(replace(report, reach=reach, low=(low[0], low[1])))
     return tuple(reports)

@@ -82,7 +82,7 @@ def measure(rows: list[Row], bench: Bench, folder: Path) -> list[Row]:
     counts = []
     for row, (output,) in zip(chosen, outputs, strict=True):
         status, ticks, reps = np.frombuffer(output.tobytes(), np.int32).tolist()
-        measured: Row = {"instructions": ticks * bench.board.tick / reps, "reps": reps}
+        measured: Row = {"instructions": bench.board.instructions(ticks) / reps, "reps": reps}
         if status:
             measured = {"instructions": None, "status": status}
         counts.append({**row, **measured, "version": version, "isa": bench.board.isa.value})

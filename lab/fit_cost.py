@@ -1,6 +1,7 @@
 """Makes onnxlint_cmsis/cmsis_nn/instructions/ from cost vectors: python lab/fit_cost.py [FOLDER] [--check].
 
-FOLDER holds `<release>-<isa>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
+FOLDER holds `<release>-<core>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
+A core is `m0`, `m23`, `scalar` (Cortex-M3), `dsp` (M4) or `mve` (M55). Files of other compilers are left out.
 The loops are counted as onnxlint_cmsis/cmsis_nn/cost.py says; what one turn costs is found by non-negative
 least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
 Pieces that FOLDER has no rows for are fitted to tests/data/cost_later.jsonl.gz (lab/fit_later_costs.py), all that
@@ -22,16 +23,16 @@ import numpy as np
 from fit_later_costs import update_later
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, CPUS, FOLDER
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, CPUS, FOLDER, integer_build
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts
-from onnxlint_cmsis.cmsis_nn.releases import normalise_release
-from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.ground.types import KernelCall, Target
 
 COMPILER_VERSION = "gcc 12.2"
 FLAGS = "-O3"
-EMULATOR = "QEMU -icount shift=0, SysTick, resolution 40 instructions for all repetitions of a row"
+EMULATOR = "QEMU -icount shift=0, SysTick, one count over all repetitions of a row"
 DIGITS = 2
 """Digits kept of the instructions of one turn: fewer than machines differ by."""
 TOLERANCE = 0.001
@@ -40,6 +41,10 @@ TOLERANCE = 0.001
 
 PROVENANCE = ("release", "isa", "cpu", "compiler", "flags", "emulator", "rows")
 """What a file says besides numbers that were worked out."""
+
+
+OTHER_PARTS = ("later", "float")
+"""Parts of a file that other measurements make."""
 
 
 class Row(NamedTuple):
@@ -57,10 +62,25 @@ class Row(NamedTuple):
     """Rows of one family share pieces and are fitted together."""
 
 
+CORES = {"m0": "cortex-m0", "m23": "cortex-m23", **{isa.value: cpu for isa, cpu in CPUS.items()}}
+"""End of a file's name to the CPU that the file was measured on."""
+
+
+def vectors_in(folder: Path, release: str = "*") -> list[Path]:
+    """The files of a folder that the measured compiler made."""
+    paths = (path for core in CORES for path in folder.glob(f"{release}-{core}.jsonl.gz"))
+    return sorted(paths)
+
+
 def target_of(path: Path) -> Target:
     """The build that a file of vectors was measured on."""
-    name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
-    return Target(isa, Isa(isa), normalise_release(name), COMPILER)
+    release, _, core = path.name.removesuffix(".jsonl.gz").rpartition("-")
+    return parse_target(CORES[core], release, COMPILER)
+
+
+def file_of(target: Target) -> Path:
+    """The file of a build's instructions."""
+    return FOLDER / f"{target.release}-{integer_build(target).name}.json"
 
 
 def read(path: Path) -> list[Row]:
@@ -146,7 +166,7 @@ def cost_file(path: Path, rows: Sequence[Row]) -> dict[str, object]:
     return {
         "release": target.release,
         "isa": target.isa.value,
-        "cpu": CPUS[target.isa],
+        "cpu": target.cpu,
         "compiler": COMPILER_VERSION,
         "flags": FLAGS,
         "emulator": EMULATOR,
@@ -187,16 +207,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a file is stale")
     args = parser.parse_args()
     code = 0
-    for path in sorted(args.folder.glob("*.jsonl.gz")) if args.folder else ():
-        target = target_of(path)
-        file = FOLDER / f"{target.release}-{target.isa.value}.json"
+    for path in vectors_in(args.folder) if args.folder else ():
+        file = file_of(target_of(path))
         if args.check:
             wrong = stale(file, path)
             code |= wrong
             print(f"{file.name}: {'stale' if wrong else 'up to date'}")
         else:
             report = cost_file(path, read(path))
-            file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+            kept = {part: before[part] for part in OTHER_PARTS if part in before}
+            file.write_text(json.dumps({**report, **kept}, indent=1) + "\n", encoding="utf-8")
             print(f"{file.name}: {json.dumps(report['error_percent'])}")
     for file in sorted(FOLDER.glob("*.json")):
         wrong = update_later(file, check=args.check)

@@ -27,9 +27,7 @@ RELEASE = "main"
 TARGETS = [parse_target(cpu, RELEASE) for cpu in sorted({*CPUS.values(), *FLOAT_CPUS.values()})]
 BUILDS = {float_build(built).name: built for target in TARGETS for built in (target, target._replace(fused=True))}
 """Files, each of an instruction set as measured on its CPU, or of another CPU, with and without -ffp-contract=fast."""
-SCALE = {Isa.SCALAR: 1.0, Isa.DSP: 1.0, Isa.MVE: 1.28}
-"""Numbers for MVE are 1.28 times the instructions, as the clock of the emulated board counts them for integers too."""
-CALLER = {Isa.SCALAR: 14, Isa.DSP: 14, Isa.MVE: 20}
+CALLER = 14
 """Instructions that hand over the arguments: the median by which CMSIS-NN's vectors are above these counts, less 7 that
 reading their clock takes."""
 PRODUCTS = {Function.CONVOLVE, Function.DEPTHWISE, Function.FULLY_CONNECTED, Function.BATCH_MATMUL}
@@ -92,7 +90,7 @@ def _row(measured: MeasuredCall, number: int, target: Target) -> FloatRow | None
     size = sizes_of(call)
     padded = size is not None and taken.kernel in READ_PADDING and size.plane.inside < size.pixels * size.taps
     told = not (padded and data == FULL)
-    return FloatRow(named, family, counts, number * SCALE[isa] + CALLER[isa], LIMITS[multiplies], told)
+    return FloatRow(named, family, counts, number + CALLER, LIMITS[multiplies], told)
 
 
 def fit_float(rows: Iterable[FloatRow]) -> dict[str, float]:

@@ -19,11 +19,12 @@ import numpy as np
 
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, KERNELS, ends_of
+from onnxlint_cmsis.cmsis_nn.cost_records import KERNELS, ends_of, integer_build
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import KERNELS as WITHOUT_BIAS
 from onnxlint_cmsis.cmsis_nn.loops import WORD, Counts
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 FILE = Path(__file__).parent.parent / "tests" / "data" / "cost_later.jsonl.gz"
@@ -59,13 +60,20 @@ def records() -> tuple[dict[str, Any], ...]:
         return tuple(json.loads(line) for line in lines)
 
 
+def target_named(build: str) -> Target:
+    """The target of a build as records name it: `7.0.0-dsp`, `main-cortex-m0`."""
+    release, _, core = build.partition("-")
+    return parse_isa(core, release) if core in {isa.value for isa in Isa} else parse_target(core, release)
+
+
 def later_rows(
     target: Target, parts: tuple[str, ...] = (FIT, APART), kinds: tuple[str, ...] = ()
 ) -> Iterator[LaterRow]:
     """Measured calls of one build. A record without main has the instructions of 7.0.0, to a count of the clock."""
-    builds = [f"{target.release}-{target.isa.value}"]
+    build = integer_build(target).name
+    builds = [f"{target.release}-{build}"]
     if target.release == "main":
-        builds.append(f"7.0.0-{target.isa.value}")
+        builds.append(f"7.0.0-{build}")
     for record in records():
         if record["part"] not in parts or (kinds and record["kind"] not in kinds):
             continue
@@ -161,9 +169,11 @@ def published(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str,
 
 
 def update_later(file: Path, *, check: bool) -> bool:
-    """Fit the later measurements of one build again. Returns whether its file changed."""
+    """Fit the later measurements of one build again. Returns whether its file changed; one of floats alone has none."""
     data = json.loads(file.read_text(encoding="utf-8"))
-    target = Target(data["cpu"], Isa(data["isa"]), data["release"], COMPILER)
+    if "instructions" not in data:
+        return False
+    target = parse_target(data["cpu"], data["release"])
     old, fresh = data.get("later", {}), later_costs(target, data["instructions"])
     if not check:
         file.write_text(json.dumps({**data, "later": fresh}, indent=1) + "\n", encoding="utf-8")

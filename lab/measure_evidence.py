@@ -66,7 +66,7 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
 def rows(folder: Path) -> Iterator[Evidence]:
     """Every row of the table, checks in code order, files in name order."""
     checks = [check.run for check in every_check() if isinstance(check.run, RoutingCheck) and check.run.gain.rule]
-    for path in sorted(folder.glob("*.jsonl.gz")):
+    for path in sorted(path for isa in Isa for path in folder.glob(f"*-{isa.value}.jsonl.gz")):
         name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
         target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
         costs = read(path)

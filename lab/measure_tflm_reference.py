@@ -133,7 +133,7 @@ def counted(
     results: dict[int, list[float]] = {}
     for words in map(str.split, text.splitlines()):
         if len(words) == 3 and words[2] == "0":
-            results.setdefault(int(words[0]), []).append(int(words[1]) * board.tick / REPETITIONS)
+            results.setdefault(int(words[0]), []).append(board.instructions(int(words[1])) / REPETITIONS)
     return results
 
 

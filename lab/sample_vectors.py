@@ -18,7 +18,7 @@ from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
 
 ROWS = 24
 """Rows kept of a stratum, or a few more."""
@@ -52,7 +52,9 @@ def stratum(record: dict[str, Any]) -> tuple[object, ...]:
     """What a row has in common with others of its stratum."""
     if "wrapper" in record:
         return (record["wrapper"], *record["chain"], record["status"], record["overrun"] > 0)
-    taken = route(call_of(record), parse_isa(record["isa"], record["version"]))
+    version = record["version"]
+    target = parse_target(record["cpu"], version) if "cpu" in record else parse_isa(record["isa"], version)
+    taken = route(call_of(record), target)
     return record["kind"], taken.kernel, taken.effective
 
 

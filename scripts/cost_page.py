@@ -22,24 +22,22 @@ loop, which the layer's sizes give, times the instructions of one turn. These ar
 
 Instructions of turns are fitted (`lab/fit_cost.py`) to the real library under QEMU (gcc 12.2, -O3, `-icount shift=0`)
 on Cortex-M3 (scalar), M4 (dsp) and M55 (mve): about 3,700 layers for each release and instruction set, and about
-10,000 shapes for kernels measured later.
-
-Numbers for Cortex-M52, M55 and M85 are 1.28 times the instructions that are retired, as the emulator's clock counts:
-compare two cores by their time.
+10,000 shapes for kernels measured later. Cortex-M0 and M23, which have much fewer instructions than M3, were measured
+by themselves: their code ran on an emulated Cortex-M3 and M33. M0+ has the numbers of M0.
 
 ## How far are they off?
 
 Error in percent on shapes left out of the fit, in the worst release of 4.0.0 to main:
 
-| layers | scalar: median / 95 % | dsp | mve |
-|---|---|---|---|
-| convolution | 0.02 / 0.10 | 0.03 / 0.14 | 0.08 / 0.36 |
-| depthwise | 0.01 / 0.04 | 0.01 / 0.14 | 0.02 / 0.26 |
-| fully connected | 0.04 / 0.26 | 0.16 / 0.58 | 0.11 / 0.57 |
-| average pooling | 0.01 / 0.05 | 0.02 / 0.04 | 0.02 / 0.08 |
-| maximum pooling | 0.09 / 0.54 | 0.06 / 0.45 | 0.02 / 0.06 |
-| addition, multiplication | 0.02 / 0.05 | 0.02 / 0.06 | 0.06 / 0.16 |
-| softmax | 1.8 / 19 | 1.8 / 19 | 1.2 / 16 |
+| layers | Cortex-M3: median / 95 % | M4 | M55 | M0, 7.0.0 and main | M23, 7.0.0 and main |
+|---|---|---|---|---|---|
+| convolution | 0.02 / 0.10 | 0.03 / 0.14 | 0.08 / 0.36 | 0.05 / 0.53 | 0.06 / 0.54 |
+| depthwise | 0.01 / 0.04 | 0.01 / 0.14 | 0.02 / 0.26 | 0.04 / 0.20 | 0.04 / 0.19 |
+| fully connected | 0.04 / 0.26 | 0.16 / 0.58 | 0.11 / 0.57 | 0.10 / 0.75 | 0.04 / 0.22 |
+| average pooling | 0.01 / 0.05 | 0.02 / 0.04 | 0.02 / 0.08 | 0.75 / 2.2 | 0.01 / 0.05 |
+| maximum pooling | 0.09 / 0.66 | 0.06 / 0.45 | 0.02 / 0.06 | 0.14 / 1.2 | 0.14 / 1.3 |
+| addition, multiplication | 0.02 / 0.05 | 0.02 / 0.06 | 0.06 / 0.16 | 0.01 / 0.03 | 0.01 / 0.04 |
+| softmax | 1.8 / 19 | 1.8 / 19 | 1.2 / 16 | 1.7 / 18 | 1.7 / 18 |
 
 {later}
 Errors above 2 % belong to calls under 35,000 instructions. Of 6,000 pairs of layers that differ in one channel count,
@@ -59,7 +57,7 @@ beyond: the numbers are those of random data.
 ## Where is it a range?
 
 **Softmax.** With int8 inputs a value `diff_min` or more below the largest of its row takes 28 to 60 instructions, any
-other up to 540 (scalar, dsp) or 730 (Cortex-M55). `instructions_range` goes from rows in which only the largest value
+other up to 540 (Cortex-M3, M4) or 570 (Cortex-M55). `instructions_range` goes from rows in which only the largest value
 counts to rows in which all count; every softmax measured lay between, to half a percent. On int16 it is one of two
 numbers, 3 to 16 % apart.
 
@@ -75,8 +73,8 @@ lay outside by more than 5 %, none by more than 27 %.
 is the library's own C where a function does the same work, else the best of the three
 (`tests/data/cost_plain.jsonl.gz`).
 
-| instructions for an element | Cortex-M3 | Cortex-M4 | Cortex-M55 |
-|---|---|---|---|
+| instructions for an element | Cortex-M0 | M23 | M3 | M4 | M55 |
+|---|---|---|---|---|---|
 """
 
 TAIL = """
@@ -104,6 +102,7 @@ These costs are `null` in JSON; totals leave them out:
 
 * CMSIS-NN of CMSIS 5, and compilers other than gcc
 * before 7.0.0: transposed convolutions, 16-bit and 4-bit layers; before 6.0.0: LSTM, SVDF
+* integers on Cortex-M0, M0+ and M23: before 7.0.0, and kernels that were measured later
 * with main: an LSTM with an initial state
 * the body of a loop of which nobody can read how often it turns
 * batch matrix product and concatenation of integers
@@ -118,8 +117,8 @@ These costs are `null` in JSON; totals leave them out:
 * other reference code, such as portable code of ExecuTorch (`aten::add`)
 
 Measured were channels up to 48, planes up to 12x12 and 1x64, depths of fully connected layers up to 400, int16 depths
-up to 1,100; larger sizes run the same loops more often. Integers on Cortex-M0, M0+ and M23 get Cortex-M3's numbers, on
-Cortex-M7 and M33 Cortex-M4's: of 936 calls half take the same to 0.4 %, 95 % to 4 %, the others 6 % less to 9 % more.
+up to 1,100; larger sizes run the same loops more often. Integers on Cortex-M7 and M33 get Cortex-M4's numbers: of 936
+calls half take the same to 0.4 %, 95 % to 4 %, the others 6 % less to 9 % more.
 Functions for f32 and f16 were measured on each (Cortex-M35P has M33's, M0+ has M0's): on M7 a convolution of f32 takes
 up to 16 % more than on M4, on M33 a max pool up to 14 % less. On M55 gcc 12.2 makes code for the softmax of f16 that
 stops, as its assembler encodes four instructions wrongly: the number is that of the same code, encoded as it should be.
@@ -130,11 +129,11 @@ Layers in reference code or without code are a warning where they do 5 % of a mo
 Work is counted in multiply-accumulates; an element of other layers counts as 3 from a table, 8 copied, 20 computed.
 From 60 models in firmware (CMSIS-NN 4.0.0, 7.0.0 and main), instructions on Cortex-M4 / M55:
 
-* a multiply-accumulate of a convolution or dense layer: 3.6 / 1.1
-* an element from a table (Sigmoid): 5 / 5
-* an element copied (Slice): 15 / 18
-* an element of a pool or Concat that changes the scale: 35 to 46 / 40 to 54
-* an element of a sum of unequal shapes: 265 / 84
+* a multiply-accumulate of a convolution or dense layer: 3.6 / 0.9
+* an element from a table (Sigmoid): 5 / 4
+* an element copied (Slice): 15 / 14
+* an element of a pool or Concat that changes the scale: 35 to 46 / 31 to 42
+* an element of a sum of unequal shapes: 265 / 66
 """
 
 

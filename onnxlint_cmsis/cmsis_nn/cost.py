@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import ceil, prod
 
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, float_build, table_for
+from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, COMPILER, float_build, integer_build, table_for
 from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
@@ -244,7 +244,7 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     if call.floating is not None:
         floats = float_counts(call, float_build(target), taken)
         return None if floats is None else _Counted(floats, True, 1, {})
-    sizes = sizes_of(call)
+    sizes = sizes_of(call, aligned=integer_build(target).cpu in ALIGNED)
     reversed_ = call.entry == "transpose_conv_s8" and taken.effective == "arm_convolve_s8"
     kernel = kernel_of(REVERSED if reversed_ else taken.effective, target.isa, target.release)
     if sizes is None or kernel is None or taken.status != 0:
@@ -276,7 +276,7 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
 # Who writes the application decides how good the code is, so there is no one number. The most is that of the code in
 # which the firmware check computes a layer (its runtime/reference.c), in the worst of -O2, -O3 and -Os. The least is
 # that of the library's own C where it has a function that does the same work, else the best of the three. Measured with
-# gcc 12.2 under QEMU on Cortex-M3, M4 and M55: tests/data/cost_plain.jsonl.gz.
+# gcc 12.2 under QEMU on Cortex-M0, M3, M4, M23 and M55: tests/data/cost_plain.jsonl.gz.
 
 
 class PerElement(NamedTuple):
@@ -304,19 +304,40 @@ class CopyCost(NamedTuple):
 
 
 COPIES = {
-    Isa.SCALAR: CopyCost(5, 0.5, 300, 23, 15),
-    Isa.DSP: CopyCost(5, 0.5, 300, 24, 15),
-    Isa.MVE: CopyCost(5, 0.2, 400, 30.8, 19.3),
+    "cortex-m0": CopyCost(5, 0.5, 300, 27, 25.6),
+    "cortex-m23": CopyCost(5, 0.5, 300, 27, 25.6),
+    "scalar": CopyCost(5, 0.5, 300, 23, 15),
+    "dsp": CopyCost(5, 0.5, 300, 24, 15),
+    "mve": CopyCost(3.9, 0.15, 313, 24.1, 15.1),
 }
-"""A copy by its instruction set."""
+"""A copy by its build; no cost is known on another."""
 
 ELEMENTS = {
-    "lookup": {Isa.SCALAR: PerElement(5, 7.1), Isa.DSP: PerElement(5, 7.1), Isa.MVE: PerElement(5, 9.1)},
-    "requantize": {Isa.SCALAR: PerElement(46, 62.1), Isa.DSP: PerElement(46, 62.1), Isa.MVE: PerElement(48, 66.7)},
-    "elementwise_add": {Isa.SCALAR: PerElement(83, 345), Isa.DSP: PerElement(78, 345), Isa.MVE: PerElement(17, 85)},
-    "elementwise_mul": {Isa.SCALAR: PerElement(29, 66), Isa.DSP: PerElement(34, 66), Isa.MVE: PerElement(8, 71)},
+    "lookup": {
+        **dict.fromkeys(("cortex-m0", "cortex-m23"), PerElement(6, 7.1)),
+        **dict.fromkeys(("scalar", "dsp"), PerElement(5, 7.1)),
+        "mve": PerElement(3.9, 7.2),
+    },
+    "requantize": {
+        **dict.fromkeys(("cortex-m0", "cortex-m23"), PerElement(116, 134.1)),
+        **dict.fromkeys(("scalar", "dsp"), PerElement(46, 62.1)),
+        "mve": PerElement(37, 52.2),
+    },
+    "elementwise_add": {
+        **dict.fromkeys(("cortex-m0", "cortex-m23"), PerElement(232, 637)),
+        "scalar": PerElement(83, 345),
+        "dsp": PerElement(78, 345),
+        "mve": PerElement(13.2, 67),
+    },
+    "elementwise_mul": {
+        **dict.fromkeys(("cortex-m0", "cortex-m23"), PerElement(88, 138.1)),
+        "scalar": PerElement(29, 66),
+        "dsp": PerElement(34, 66),
+        "mve": PerElement(6.2, 56),
+    },
 }
-"""Kind of reference code to its cost. The least of sums and products is that of arm_elementwise_add_s8 and _mul_s8."""
+"""Kind of reference code to its cost by build. The least of sums and products is that of arm_elementwise_add_s8 and
+_mul_s8."""
 CALL = 60
 """Instructions around a loop over elements, at most."""
 JOINED = "concatenation"
@@ -329,11 +350,11 @@ def copy_range(target: Target, places: list[tuple[int, int]], width: int = 1) ->
     """Least and most instructions of a copy; `width` are the bytes of an element.
 
     `places` has for each loop from the outermost how often it runs, and how many elements it goes on in the source.
-    None for a compiler that nothing was measured with.
+    None for a compiler and a CPU that nothing was measured with.
     """
-    if target.compiler != COMPILER:
+    cost, elements = COPIES.get(integer_build(target).name), prod(size for size, _ in places)
+    if target.compiler != COMPILER or cost is None:
         return None
-    cost, elements = COPIES[target.isa], prod(size for size, _ in places)
     loops = [*(size for size, _ in places), *([width] if width > 1 else [])]
     carries = sum(prod(loops[:axis]) for axis in range(1, len(loops)))
     inner = next((step for size, step in reversed(places) if size > 1), 1)
@@ -347,11 +368,12 @@ def reference_range(
     """Least and most instructions of a kind of reference code that writes a tensor of these sizes.
 
     `repeats`: an operand has fewer elements, of which simple code first makes a tensor of these sizes. None for
-    kinds that were not measured, and for another compiler than gcc.
+    kinds and CPUs that were not measured, and for another compiler than gcc.
     """
-    if target.compiler != COMPILER:
+    build = integer_build(target).name
+    cost, elements = COPIES.get(build), prod(sizes)
+    if target.compiler != COMPILER or cost is None:
         return None
-    cost, elements = COPIES[target.isa], prod(sizes)
     ending = 2 + sizes[1:].count(1)  # loops that end with an element, at most: a loop of size 1 does with each
     copied = cost.call + elements * width * (cost.element + ending * cost.carry)
     if code in MOVING:
@@ -360,5 +382,5 @@ def reference_range(
     if row is None or width > 1:
         return None
     calls = elements if code == JOINED else 1  # a run of a joined tensor may be one element long
-    most = calls * CALL + elements * row[target.isa].most + (copied if repeats else 0)
-    return int(elements * row[target.isa].least), ceil(most)
+    most = calls * CALL + elements * row[build].most + (copied if repeats else 0)
+    return int(elements * row[build].least), ceil(most)

@@ -19,20 +19,18 @@ COMPILER = "gcc"
 """Compiler of the measured library, in version 12.2; nothing is said of another."""
 
 CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
-"""CPU that each instruction set was compiled for and measured on. Cortex-M0, M0+ and M23 are scalar too, but lack much
-of Cortex-M3's instruction set; integers were not measured on them."""
-
+"""CPU that each instruction set was compiled for and measured on; files are named by the instruction set."""
+INTEGER_CPUS = {"cortex-m0": "cortex-m0", "cortex-m0+": "cortex-m0", "cortex-m23": "cortex-m23"}
+"""CPUs whose functions for integers were compiled and measured by themselves, or that run the code of one that was.
+They lack much of Cortex-M3's instruction set: its numbers are a half to a fifth of theirs."""
 FLOAT_CPUS = {
-    "cortex-m0": "cortex-m0",
-    "cortex-m0+": "cortex-m0",
-    "cortex-m23": "cortex-m23",
+    **INTEGER_CPUS,
     "cortex-m7": "cortex-m7",
     "cortex-m33": "cortex-m33",
     "cortex-m35p": "cortex-m33",
 }
-"""CPUs whose functions for f32 and f16 were compiled and measured by themselves, or that run the code of one that was:
-on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on Cortex-M4. On scalar CPUs software
-computes; gcc makes the same code for Cortex-M0 and M0+."""
+"""The same of functions for f32 and f16: on Cortex-M7 a convolution of f32 takes up to 16 % more instructions than on
+Cortex-M4. On scalar CPUs software computes; gcc makes the same code for Cortex-M0 and M0+."""
 ALIGNED = ("cortex-m0", "cortex-m23")
 """Those of FLOAT_CPUS that load words at multiples of 4 alone (Armv6-M and Armv8-M Baseline)."""
 
@@ -40,13 +38,13 @@ FUSED = "-fused"
 """End of what was measured with -ffp-contract=fast."""
 
 FOLDER = Path(__file__).parent / "instructions"
-"""One file `<release>-<isa>.json` for each measured build, and `<release>-<cpu>.json` for one of FLOAT_CPUS."""
+"""One file `<release>-<build>.json` for each measured build: an instruction set, or a CPU measured by itself."""
 
 
 @cache
-def table_of(release: str, isa: Isa) -> dict[str, float] | None:
+def table_of(release: str, build: str) -> dict[str, float] | None:
     """Instructions by piece for integers; None where neither the build nor the one its release names was measured."""
-    path = FOLDER / f"{measured_on(release)}-{isa.value}.json"
+    path = FOLDER / f"{measured_on(release)}-{build}.json"
     if not path.exists():
         return None
     read = json.loads(path.read_text(encoding="utf-8"))
@@ -60,6 +58,21 @@ def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
     path = FOLDER / f"{measured_on(release)}-{build}.json"
     read: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")).get("float", {})
     return read
+
+
+class IntegerBuild(NamedTuple):
+    """What a target's functions for integers were compiled for and measured on."""
+
+    cpu: str
+    """The CPU."""
+    name: str
+    """Build in the name of its file."""
+
+
+def integer_build(target: Target) -> IntegerBuild:
+    """The build of a target's functions for integers."""
+    own = INTEGER_CPUS.get(target.cpu)
+    return IntegerBuild(own, own) if own else IntegerBuild(CPUS[target.isa], target.isa.value)
 
 
 def float_build(target: Target) -> FloatBuild:
@@ -82,7 +95,7 @@ def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str,
     if target.compiler != COMPILER or (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False):
         return None
     if not floats:
-        return table_of(target.release, target.isa)
+        return table_of(target.release, integer_build(target).name)
     return _floats(target.release, float_build(target).name).get("instructions")
 
 
@@ -91,7 +104,7 @@ def measured_build(target: Target, *, floats: bool = False) -> str:
 
     With `floats`, those of functions for f32 and f16.
     """
-    release, cpu = measured_on(target.release), float_build(target).cpu if floats else CPUS[target.isa]
+    release, cpu = measured_on(target.release), (float_build(target) if floats else integer_build(target)).cpu
     return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
 
 

@@ -71,7 +71,7 @@ def test_software_takes_what_its_range_says(cpu: str) -> None:
         taken = route(measured.call, target)
         known = cost_of_route(measured.call, target, taken)
         ends = instructions_range(measured.call, target, taken) or (known and (known, known))
-        took = number + fit_float.CALLER[Isa.SCALAR]
+        took = number + fit_float.CALLER
         if ends:
             inside[taken.kernel].append(0.95 * ends[0] <= took <= 1.05 * ends[1])
     assert len(inside) >= 55
@@ -89,7 +89,7 @@ def test_transposed_convolutions_of_inputs_with_zeros_take_what_their_range_says
     for measured, number in zip(calls("apart", target.cpu), numbers, strict=True):
         if measured.call.floating is None or not measured.call.floating.zeros:
             continue
-        took = number * fit_float.SCALE[target.isa] + fit_float.CALLER[target.isa]
+        took = number + fit_float.CALLER
         if ends := instructions_range(measured.call, target, route(measured.call, target)):
             inside.append(0.95 * ends[0] <= took <= 1.05 * ends[1])
     assert len(inside) > 800

@@ -60,6 +60,7 @@ from onnxlint_cmsis.cmsis_nn.loops import (
     add,
     block,
     by_rest,
+    copy_in_c,
     core_1x_s4,
     core_1x_s8,
     core_4x_s8,
@@ -915,6 +916,7 @@ def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:
 def _half_words(sizes: LoopSizes) -> Counts:
     """Copies and fills of taps on scalar and dsp; with an odd number of channels odd places are not those of words."""
     counts: Counts = {}
+    copy = copy_in_c if sizes.aligned else library_copy
     size, odd, pairs, places = 2 * sizes.in_c, sizes.in_c % 2, sizes.pixels // 2, sizes.odd_places
     shifted = sizes.n // 2 * (sizes.in_h * sizes.in_w % 2)  # images that begin in an odd place
     all_odd = (sizes.pixels - pairs) * (sizes.taps // 2) + pairs * up(sizes.taps, 2)
@@ -923,7 +925,7 @@ def _half_words(sizes: LoopSizes) -> Counts:
         add(counts, library_fill("convolve_s16.fill", outside, size, 2 * target * odd))
         for source in (0, 1):
             inside = (sizes.n - shifted) * places[source][target] + shifted * places[1 - source][target]
-            add(counts, library_copy("convolve_s16.copy", inside, size, 2 * source * odd, 2 * target * odd))
+            add(counts, copy("convolve_s16.copy", inside, size, 2 * source * odd, 2 * target * odd))
     return counts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import PurePosixPath
 
@@ -49,6 +49,7 @@ from onnxlint_cmsis.cmsis_nn.loops import (
     add,
     block,
     by_rest,
+    copy_in_c,
     library_block,
     library_copy,
     library_fill,
@@ -531,6 +532,7 @@ class _Piece(NamedTuple):
 def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     """Fills before and after each image and row, and each pixel if channels are added; copies of rows or pixels."""
     front, rows = sizes.pad_front, sizes.n * sizes.in_h
+    copy = copy_in_c if sizes.aligned else library_copy
     deeper = 1 * (sizes.out_c != sizes.in_c)
     counts = {"pad": 1, "pad.image": sizes.n, "pad.row": rows, "pad.pixel": rows * sizes.in_w * deeper}
     pixel, row = sizes.out_c, sizes.out_w * sizes.out_c
@@ -557,17 +559,19 @@ def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     for depth, pieces in enumerate((once, each_image, each_row, each_pixel)):
         for times, start, source in _alignments(turns[:depth]):
             for piece in pieces:
-                add(counts, _moved(isa, times, piece._replace(start=piece.start + start), source))
+                add(counts, _moved(isa, times, piece._replace(start=piece.start + start), source, copy))
     return counts
 
 
-def _moved(isa: Isa, times: int, piece: _Piece, source: int) -> Counts:
-    """One fill or copy; no call for zero bytes."""
+def _moved(
+    isa: Isa, times: int, piece: _Piece, source: int, copy: Callable[[str, int, int, int, int], Counts]
+) -> Counts:
+    """One fill or copy, which memcpy makes; no call for zero bytes."""
     times = times * (piece.size > 0)
     if isa is Isa.MVE:
         return block(isa, "pad.copy" if piece.copied else "pad.fill", times, piece.size)
     if piece.copied:
-        return library_copy("pad.copy", times, piece.size, source, piece.start)
+        return copy("pad.copy", times, piece.size, source, piece.start)
     return library_fill("pad.fill", times, piece.size, piece.start)
 
 
