@@ -58,8 +58,6 @@ class Runtime(NamedTuple):
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
     unread: bool = False
     """Whether its kernels and its CMSIS-NN were not read: those of the revision that was read answer for them."""
-    reads_tflite: bool = True
-    """Whether what it makes of a `.tflite` file was reviewed."""
     brings: bool = True
     """False where the user names another CMSIS-NN release than the one it brings."""
     asked: str = ""
@@ -166,23 +164,12 @@ def runtime_of(text: str) -> Runtime:
 
 
 def runtime_for(runtime: Runtime, form: Format) -> Runtime:
-    """The runtime that files of a format are judged for: the one that reads them, if any does.
-
-    Raises:
-        ValueError: the memory layout of these files has not been reviewed for the revision.
-
-    """
+    """The runtime that files of a format are judged for: the one that reads them, if any does."""
     if not form.interpreter:
         return DIRECT if runtime.name == AUTO else runtime
-    chosen = runtime
-    if runtime.name != form.interpreter:
-        chosen = runtime_of(form.interpreter)._replace(asked=runtime.label if runtime.name != AUTO else "")
-    if not chosen.reads_tflite:
-        raise ValueError(
-            f"{chosen.label} judges no {form.suffix} file: how {chosen.title} lays one out has been reviewed for "
-            "revisions since 2026-05-21"
-        )
-    return chosen
+    if runtime.name == form.interpreter:
+        return runtime
+    return runtime_of(form.interpreter)._replace(asked=runtime.label if runtime.name != AUTO else "")
 
 
 def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str = "") -> tuple[str, ...]:
@@ -235,7 +222,6 @@ def _tflm(version: str) -> Runtime:
         cmsis_nn=revision.cmsis_nn[:8],
         release=revision.release,
         older=revision.older,
-        reads_tflite=bool(revision.layout),
     )
 
 

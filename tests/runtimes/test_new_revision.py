@@ -18,7 +18,7 @@ from support.quantized_models import Qdq
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
-NEWEST = '    TflmRevision(NEWEST, "2026-06-24", _PIN_2026_06, NEWEST),\n'
+NEWEST = '    TflmRevision(NEWEST, "2026-07-01", _PIN_2026_06, NEWEST),\n'
 NEW = '    TflmRevision("5ca1ab1e" * 5, "2027-01-15", _PIN_2026_06, NEWEST),\n'
 CHECK = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, cause='
 ENDED = 'Row(":309", HALTS_INVOKE, early_scratch, "", PER_CHANNEL_DENSE, "2027-01-15", cause='

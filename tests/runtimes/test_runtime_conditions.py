@@ -225,6 +225,7 @@ def clamped(op_type: str) -> Model:
 
 FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
+    ("tflm@2024-06", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
     ("tflm", "a clamp in float", lambda: convolution(Qdq()).layer("Sqrt").layer("Relu").model(), "float", REFERENCE),
     ("tflm", "a zero-point of weights", case("weights with a zero-point"), "weight-zero-point", WRONG),
@@ -256,6 +257,7 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm@2025-02", "a transpose", turned(np.int8), "no-function", REFERENCE),
     ("tflm@2024-06", "a product of activations", activations((1, 3, 3)), "no-function", REFERENCE),
     ("tflm@2024-10", "a product of activations", activations((1, 3, 3)), "kernel", WRONG),
+    ("tflm@2026-01-15", "a mean over three axes", moved("ReduceMean", IMAGE, axes=[1, 2, 3]), "kernel", WRONG),
     ("tflm@2025-07", "a minimum over axes", moved("ReduceMin", IMAGE, axes=[2, 3]), "operator", REFUSED),
     ("tflm", "a sum of unequal shapes", case("constant per channel behind a scale"), "broadcast", REFERENCE),
     ("tflm", "a dense layer of five dimensions", deep_product(5), "rank", HALTS),

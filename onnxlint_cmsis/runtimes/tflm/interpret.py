@@ -30,7 +30,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     named,
 )
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, hold, kernel_of
+from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -86,9 +86,9 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     """One operator's row, however its kernel ends."""
     view = p.view
     owner = (number, view.number, view.operator.title)
-    kernel = kernel_of(view.operator, with_cmsis_nn=p.build.with_cmsis_nn)
+    kernel = kernel_of(view.operator, p.build.revision, with_cmsis_nn=p.build.with_cmsis_nn)
     if kernel is None:
-        return unregistered(owner, view.operator)
+        return unregistered(owner, view.operator, came_on(view.operator))
     try:
         p.reference = kernel.reference
         hold(p, (SIZED, *kernel.rows))
@@ -124,6 +124,8 @@ def _arena(
     model: TfliteModel, build: TflmBuild, operators: tuple[TflmOperator, ...], variables: int
 ) -> tuple[ArenaLayout | None, str]:
     """The arena, or why there is none."""
+    if not build.revision.layout:
+        return None, f"how revision {build.revision.commit[:8]} lays it out has not been measured"
     if any(operator.stage in ("registration", Stage.PREPARE) for operator in operators):
         return None, "its tensors are not allocated"
     unknown = sorted({operator.op for operator in operators if operator.memory is None})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise, zip_longest
-from math import frexp, isfinite, log, prod
+from math import floor, frexp, isfinite, log, prod
 from struct import calcsize, unpack_from
 
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
@@ -78,6 +78,12 @@ BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
 ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
 BOOL_RESULTS = "2026-10-23"
 """Day of a wheel on PyPI that casts to BOOL; which commit after 90b983c2 brought it was not read."""
+SCRATCH_AXES = "2026-01-16"
+"""Day from which MEAN and SUM keep their axes in scratch (pull request 3281)."""
+CONSTANT_CHECKS = "2025-08-08"
+"""Day from which more kernels ask that sizes, axes and orders are constants (pull request 3141)."""
+TYPE_CHECKS = "2024-07-22"
+"""Day from which Prepare of the kernels of CMSIS-NN asks for types (pull request 2630)."""
 INT64_SUMS = "2026-06-16"
 """Day from which reference code adds the products of int16 layers without a bias in int64 (pull request 3598)."""
 ANY_RANK = "2026-07-01"
@@ -282,6 +288,12 @@ def no_activation(view: OperatorView) -> str:
     return f"the activation {name} is fused with it; none is taken" if name not in ("", "NONE") else ""
 
 
+def activation_left_out(view: OperatorView) -> str:
+    """A fused activation of a kernel that works out its range without one."""
+    name = view.text("fused_activation_function")
+    return f"the activation {name} is fused with it, and is left out" if name not in ("", "NONE") else ""
+
+
 def activation_fits(view: OperatorView) -> str:
     """The ends of a fused activation, divided by the output's scale, are 32-bit integers (kernel_util.cc:344)."""
     ends = {"RELU": 0.0, "RELU6": 6.0, "RELU_N1_TO_1": 1.0}
@@ -434,6 +446,46 @@ def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand,
 def reduced_axes(view: OperatorView) -> str:
     """Constant axes of a reduction are the input's; a scalar has none to look at."""
     return axis_within(AXIS, DATA)(view) if DATA.of(view).shape else ""
+
+
+def falling(view: OperatorView) -> str:
+    """The slope of a leaky ReLU is not negative."""
+    slope = view.operator.options.get("alpha", 0.0)
+    return f"its alpha is {slope:g}; 0 and more are taken" if isinstance(slope, float) and slope < 0 else ""
+
+
+def few_axes(view: OperatorView) -> str:
+    """Axes of a reduction that fit int[2], and a rank that fits int[5] (K/reduce_common.cc of 2025-08-05:32)."""
+    data, output, axes = DATA.of(view).shape, OUTPUT.of(view).shape, view.input(1)
+    apart = len(data) - len(output)
+    count = apart or sum(before != after for before, after in zip(data, output, strict=False))
+    if axes is not None:
+        numbers = numbers_of(view, axes, "INT32")
+        count = prod(axes.shape) if numbers is None else len({int(axis) % max(len(data), 1) for axis in numbers})
+    if count > 2:
+        return f"{count} axes are written into an array of 2 on the stack"
+    return f"the indices of {len(data)} axes are written into an array of 5 on the stack" if len(data) > 5 else ""
+
+
+def centred(view: OperatorView) -> str:
+    """Pixels are those nearest to the corner of a pixel; half_pixel_centers asks for others."""
+    if not view.option("half_pixel_centers"):
+        return ""
+    aligned = bool(view.option("align_corners"))
+    for before, after in zip(DATA.of(view).shape[1:3], OUTPUT.of(view).shape[1:3], strict=False):
+        asked, given_ = (
+            [nearest(pixel, before, after, offset, aligned=aligned) for pixel in range(after)] for offset in (0.5, 0.0)
+        )
+        if asked != given_:
+            return "half_pixel_centers is not looked at"
+    return ""
+
+
+def nearest(pixel: int, before: int, after: int, offset: float, *, aligned: bool) -> int:
+    """GetNearestNeighbor (lite/kernels/internal/reference/resize_nearest_neighbor.h)."""
+    step = single((before - 1) / (after - 1) if aligned and after > 1 else before / after)
+    source = single((pixel + offset) * step)
+    return max(0, min(floor(source + 0.5 if aligned else source), before - 1))
 
 
 def contiguous(view: OperatorView) -> str:
@@ -762,11 +814,37 @@ def rows(outcome: KernelOutcome, file: str, conditions: Mapping[int, Condition])
     return tuple(Row(f"{file}:{line}", outcome, condition) for line, condition in conditions.items())
 
 
+def asked_since(day: str, *limits: KernelLimit) -> tuple[KernelLimit, ...]:
+    """Rows from a day on. Before it the kernel did not look, and what it made of such an operator was not read."""
+    return tuple(
+        dated
+        for limit in limits
+        for dated in (
+            limit._replace(since=day),
+            limit._replace(until=day, condition=unread(limit.condition)),
+        )
+    )
+
+
+@condition
+def unread(view: OperatorView, rule: Condition) -> str:
+    """The condition, of a revision without the check. Raises Unpredictable where it is broken."""
+    text = rule(view)
+    if text:
+        raise Unpredictable(f"{text}, which this revision does not check")
+    return ""
+
+
 def checks(
     file: str, prepare: Mapping[int, Condition], invoke: Mapping[int, Condition] | None = None
 ) -> tuple[KernelLimit, ...]:
     """Checks of Prepare, then of Eval, which return an error; each with its line in the file."""
     return (*rows(PREPARE, file, prepare), *rows(INVOKE, file, invoke or {}))
+
+
+def _int16_until(location: str, day: str, operand: KernelOperand = DATA) -> KernelLimit:
+    """A type that Eval takes from a day on."""
+    return Row(location, INVOKE, where(operand, INT16, always(f"{operand.title} is INT16")), until=day)
 
 
 def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: int) -> tuple[KernelLimit, ...]:
@@ -823,6 +901,9 @@ def _reduction(*, types: tuple[str, ...], types_at: int, same_at: int = 0) -> tu
     )
 
 
+_FEW_AXES = Row("reduce_common.cc:298", WRONG, few_axes, "", "", SCRATCH_AXES, "", OfLayer(
+    "more than two axes are reduced, and the kernel of this revision has room for two on its stack", sure=False
+))  # fmt: skip
 _EXTREME = (
     *_reduction(types=MOVED, types_at=188, same_at=149),
     *rows(INVOKE, "reduce_common.cc", {174: where(DATA, INT8, same_steps(DATA, OUTPUT)), 162: reduced_axes}),
@@ -850,6 +931,21 @@ def _sigmoid(file: str, same: int, point: int, power: int, message: str) -> tupl
         Row(f"{file}:{power}", PREPARE, where(DATA, INT16, power_of_two)),
         Row(message, INVOKE, typed(DATA, *NUMBERS)),
     )
+
+
+_CAST = ("INT8", "INT16", "INT32", "UINT32", "FLOAT32")
+
+
+def _told_since(day: str, limit: KernelLimit) -> tuple[KernelLimit, ...]:
+    """A check of Eval that returns an error from a day on; before it, it prints a line and leaves the output."""
+    silent = limit._replace(outcome=WRONG, until=day, condition=_unwritten(limit.condition))
+    return limit._replace(since=day), silent
+
+
+@condition
+def _unwritten(view: OperatorView, rule: Condition) -> str:
+    text = rule(view)
+    return text and f"{text}, and the output is never written"
 
 
 _STEPS_OF_OUTPUT = all_inputs(lambda operand: same_steps(operand, OUTPUT))
@@ -894,16 +990,19 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         32: inputs(2), 33: outputs, 43: typed(LEFT, *INDEX_TYPES), 45: same_type(LEFT, SECOND),
         46: same_type(LEFT, OUTPUT), 49: ranked(LEFT, 1, 1), 50: ranked(SECOND, 1, 1), 53: ranked(OUTPUT, 1, 1),
     })),
-    ("BROADCAST_TO", checks("broadcast_to.cc", {
-        77: inputs(2), 78: outputs, 87: ranked(DATA, 0, 5), 90: typed(SIZES, *INDEX_TYPES),
-        92: same_type(DATA, OUTPUT), 98: stored(SIZES), 101: broadcast_to_shape,
-    })),
+    ("BROADCAST_TO", (
+        *checks("broadcast_to.cc", {
+            77: inputs(2), 78: outputs, 87: ranked(DATA, 0, 5), 90: typed(SIZES, *INDEX_TYPES),
+            92: same_type(DATA, OUTPUT),
+        }),
+        *asked_since(CONSTANT_CHECKS, Row("broadcast_to.cc:98", PREPARE, stored(SIZES))),
+        Row("broadcast_to.cc:101", PREPARE, broadcast_to_shape),
+    )),
     ("CAST", (
-        *checks("cast.cc", {
-            29: inputs(1), 30: outputs, 36: given(DATA), 39: given(OUTPUT),
-        }, {110: typed(DATA, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")}),
-        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32"), until=BOOL_RESULTS),
-        Row("cast.cc:74", INVOKE, typed(OUTPUT, "INT8", "INT16", "INT32", "UINT32", "FLOAT32", "BOOL")),
+        *checks("cast.cc", {29: inputs(1), 30: outputs, 36: given(DATA), 39: given(OUTPUT)}),
+        *_told_since("2025-11-10", Row("cast.cc:110", INVOKE, typed(DATA, *_CAST, "BOOL"))),
+        *_told_since("2025-11-10", Row("cast.cc:74", INVOKE, typed(OUTPUT, *_CAST), until=BOOL_RESULTS)),
+        Row("cast.cc:74", INVOKE, typed(OUTPUT, *_CAST, "BOOL")),
     )),
     ("CEIL", _float_curve("ceil.cc", 39, given_at=(35, 38), type_at=41)),
     ("CONCATENATION", (
@@ -980,13 +1079,19 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("EQUAL NOT_EQUAL", _comparison(("BOOL", "FLOAT32", "INT32", "INT64", "INT8"), 120)),
     ("EXP", _float_curve("exp.cc", 33, given_at=(37, 40), type_at=41)),
-    ("EXPAND_DIMS", checks("expand_dims.cc", {
-        90: inputs(2), 91: outputs, 102: stored(AXIS), 104: expanded,
-    }, {140: typed(DATA, *NUMBERS)})),
-    ("FILL", checks("fill.cc", {
-        73: given(LEFT), 76: given(SECOND), 82: ranked(SECOND, 0, 0), 85: same_type(SECOND, OUTPUT),
-        90: stored(LEFT), 94: filled,
-    }, {125: typed(SECOND, "FLOAT32", "INT32", "INT8")})),
+    ("EXPAND_DIMS", (
+        *checks("expand_dims.cc", {90: inputs(2), 91: outputs}),
+        *asked_since(CONSTANT_CHECKS, Row("expand_dims.cc:102", PREPARE, stored(AXIS))),
+        *checks("expand_dims.cc", {104: expanded}, {140: typed(DATA, *NUMBERS)}),
+    )),
+    ("FILL", (
+        *checks("fill.cc", {
+            73: given(LEFT), 76: given(SECOND), 82: ranked(SECOND, 0, 0), 85: same_type(SECOND, OUTPUT),
+        }),
+        Row("fill.cc:90", PREPARE, stored(LEFT), since=CONSTANT_CHECKS),
+        Row("fill.cc:94", PREPARE, filled),
+        Row("fill.cc:125", INVOKE, typed(SECOND, "FLOAT32", "INT32", "INT8")),
+    )),
     ("FLOOR", (Row("floor.cc:32", INVOKE, typed(DATA, *FLOAT)),)),
     ("FLOOR_DIV", (
         *checks("floor_div.cc", {
@@ -1006,7 +1111,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("GATHER_ND", checks("gather_nd.cc", {
         34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
     })),
-    ("GREATER", _comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303)),
+    ("GREATER", (
+        *_comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303),
+        _int16_until("comparisons.cc:303", "2025-03-17", LEFT),
+    )),
     ("GREATER_EQUAL LESS LESS_EQUAL", _comparison(("FLOAT32", "INT32", "INT64", "INT8"), 381)),
     ("HARD_SWISH", (
         *checks("hard_swish_common.cc", {38: inputs(1), 39: outputs, 68: where(DATA, INT8, exponent_at_most_zero)}),
@@ -1026,6 +1134,8 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     })),
     ("LEAKY_RELU", (
         *checks("leaky_relu_common.cc", {35: inputs(1), 36: outputs, 43: same_type(DATA, OUTPUT)}),
+        Row("tensorflow/lite/kernels/internal/common.cc:67", HALTS_INVOKE, where(DATA, INTEGER, falling),
+            until="2026-03-31"),
         Row("leaky_relu.cc:82", INVOKE, typed(DATA, *NUMBERS)),
     )),
     ("LOGICAL_AND LOGICAL_OR", (
@@ -1048,6 +1158,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("log_softmax.cc:136", INVOKE, typed(DATA, *MOVED)),
     )),
     ("MEAN", (
+        _FEW_AXES,
         Row("reduce.cc", REFERENCE, always("MEAN has no CMSIS-NN kernel"), cause="mean", layer=OfLayer(
             "converters write it as MEAN, which has no CMSIS-NN kernel",
             sure=False,
@@ -1059,11 +1170,16 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("MIRROR_PAD", checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)})),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
-    ("PACK", rows(INVOKE, "pack.cc", {59: packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")})),
+    ("PACK", (
+        *rows(INVOKE, "pack.cc", {59: packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")}),
+        _int16_until("pack.cc:101", "2025-08-20", OUTPUT),
+    )),
     ("PRELU", (
         *checks("prelu_common.cc", {
-            90: given(DATA), 92: given(SECOND), 94: given(OUTPUT), 101: where(OUTPUT, INT16, typed(SECOND, "INT8")),
+            90: given(DATA), 92: given(SECOND), 94: given(OUTPUT),
         }),
+        Row("prelu_common.cc:101", PREPARE, where(OUTPUT, INT16, typed(SECOND, "INT8")), since="2025-09-09"),
+        _int16_until("prelu.cc:75", "2025-09-09"),
         Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK, cause="rank"),
@@ -1081,13 +1197,16 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("REDUCE_MAX REDUCE_MIN", _EXTREME),
     ("RELU", (
         *checks("activations_common.cc", {
-            95: given(DATA), 98: given(OUTPUT), 103: where(DATA, INT16, pointed(DATA, 0)),
-            104: where(DATA, INT16, pointed(OUTPUT, 0)),
+            95: given(DATA), 98: given(OUTPUT),
         }),
+        Row("activations_common.cc:103", PREPARE, where(DATA, INT16, pointed(DATA, 0)), since="2025-03-21"),
+        Row("activations_common.cc:104", PREPARE, where(DATA, INT16, pointed(OUTPUT, 0)), since="2025-03-21"),
+        _int16_until("activations.cc:73", "2025-03-21"),
         Row("activations.cc:73", INVOKE, typed(DATA, *NUMBERS)),
     )),
     ("RELU6", (
         Row("activations_common.cc:122", PREPARE, given(DATA)),
+        _int16_until("activations.cc:121", "2024-09-26"),
         Row("activations.cc:121", INVOKE, typed(DATA, *NUMBERS)),
         Row("activations.cc:105", WRONG, where(DATA, INTEGER, same_steps(DATA, OUTPUT)), cause="unequal-scales"),
     )),
@@ -1098,10 +1217,13 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         36: inputs(2), 37: outputs, 46: ranked(DATA, 4, 4), 47: ranked(SIZES, 1, 1), 49: typed(SIZES, "INT32"),
         52: stored(SIZES), 58: aligned_once,
     }, {103: typed(OUTPUT, *MOVED)})),
-    ("RESIZE_NEAREST_NEIGHBOR", checks("resize_nearest_neighbor.cc", {
-        38: inputs(2), 39: outputs, 50: ranked(DATA, 4, 4), 51: ranked(SIZES, 1, 1), 52: typed(SIZES, "INT32"),
-        53: two_sizes, 57: stored(SIZES),
-    }, {108: typed(OUTPUT, *NUMBERS)})),
+    ("RESIZE_NEAREST_NEIGHBOR", (
+        *checks("resize_nearest_neighbor.cc", {
+            38: inputs(2), 39: outputs, 50: ranked(DATA, 4, 4), 51: ranked(SIZES, 1, 1), 52: typed(SIZES, "INT32"),
+            53: two_sizes, 57: stored(SIZES),
+        }, {108: typed(OUTPUT, *NUMBERS)}),
+        Row("resize_nearest_neighbor.cc:81", WRONG, centred, until="2026-02-10"),
+    )),
     ("REVERSE_V2", (
         *checks("reverse.cc", {47: inputs(2), 48: outputs, 60: ranked(AXIS, 1, 1), 61: ranked(DATA, 0, MOST_AXES)}),
         Row(
@@ -1164,10 +1286,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("STRIDED_SLICE", (
         *checks("strided_slice_common.cc", {139: inputs(4), 140: outputs, 142: ranked(DATA, 0, 4)}),
-        *(
+        *asked_since(CONSTANT_CHECKS, *(
             Row(f"strided_slice_common.cc:{line}", PREPARE, stored(KernelOperand(position, f"input {position}")))
             for position, line in ((1, 144), (2, 146), (3, 148))
-        ),
+        )),
         Row("strided_slice_common.cc:119", PREPARE, strided),
         Row("strided_slice.cc:78", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "BOOL")),
     )),
@@ -1180,18 +1302,32 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
             for line, operand in ((103, LEFT), (105, SECOND), (107, OUTPUT))
         ),
         Row("sub.cc:194", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8", "INT16")),
+        Row("sub.cc:194", INVOKE, where(OUTPUT, ("INT32",), always("its output is INT32")), until="2025-06-04"),
     )),
     ("SUM", (
+        _FEW_AXES,
         Row("reduce_common.cc:235", PREPARE, touched(AXIS)),
         *_reduction(types=NUMBERS, types_at=406, same_at=368),
         Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
     ("TANH", (*checks("tanh.cc", {52: inputs(1), 53: outputs}), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
-    ("UNPACK", (Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),)),
+    ("UNPACK", (
+        Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),
+        _int16_until("unpack.cc:96", "2025-03-17"),
+    )),
     ("WHILE", (Row("while.cc:65", PREPARE, subgraphs_of_while),)),
     ("ZEROS_LIKE", checks("zeros_like.cc", {31: inputs(1), 32: outputs}, {74: typed(DATA, "INT64", "INT32", *MOVED)})),
 )  # fmt: skip
 """Operators and the checks of their kernels, in the order of names."""
+
+
+NEW_OPERATORS = {
+    "REVERSE_V2": "2025-07-10",
+    "REDUCE_MIN": "2025-08-05",
+    "DYNAMIC_UPDATE_SLICE": "2025-11-10",
+    "REDUCE_ALL": "2026-01-08",
+}
+"""Operators that a resolver can add from a day on (lite/micro/micro_mutable_op_resolver.h); all others since before."""
 
 
 def _decodes(view: OperatorView) -> tuple[bytes, ...]:
@@ -1405,7 +1541,8 @@ def _mean_or_sum(p: Preparation) -> None:
     data, output = p.view.input(0), p.view.output()
     if data is not None and output is not None and data.elem_type in INTEGER:
         p.request(WORD * prod(output.shape))
-    _axes_and_place(p)
+    if holds(p.build.revision, SCRATCH_AXES, ""):
+        _axes_and_place(p)
 
 
 def _mirror_pad(p: Preparation) -> None:
@@ -1546,9 +1683,12 @@ def weighted_types(
 ) -> tuple[KernelLimit, ...]:
     """Element types of a layer with weights; `first` is the line of the first check, `float_at` that of Eval."""
     return (
-        Row(f":{first}", PREPARE, same_type(data, OUTPUT)),
-        Row(f":{first + 1}", PREPARE, typed(data, *ACTIVATIONS)),
-        Row(f":{first + 6}", PREPARE, in_pairs(data, *pairs), layer=HYBRID),
+        *asked_since(
+            TYPE_CHECKS,
+            Row(f":{first}", PREPARE, same_type(data, OUTPUT)),
+            Row(f":{first + 1}", PREPARE, typed(data, *ACTIVATIONS)),
+            Row(f":{first + 6}", PREPARE, in_pairs(data, *pairs), layer=HYBRID),
+        ),
         in_float(f":{float_at}", data),
     )
 
@@ -1789,6 +1929,7 @@ TRANSPOSED = in_file(
     },
     *TRANSPOSED_SCALES,
     _ignored_point(":288", IMAGE, READ_FILTER_POINT),
+    Row(":122", WRONG, where(IMAGE, INTEGER, activation_left_out)),
     Row(":256", REFERENCE, where(IMAGE, INT16, always("int16 transposed convolution")),
         cause="activation-type", layer=INT8_ALONE),
 )  # fmt: skip
@@ -1802,6 +1943,7 @@ TRANSPOSED_PLAIN = in_file(
         79: outputs,
     },
     *TRANSPOSED_SCALES,
+    Row(":114", WRONG, where(IMAGE, INTEGER, activation_left_out), until="2026-02-10"),
     Row(":401", INVOKE, typed(IMAGE, "FLOAT32", *INTEGER)),
 )  # fmt: skip
 
@@ -2025,6 +2167,14 @@ summed_axis = equal(
 """Both operands have as many products to sum."""
 
 
+def collapsed(view: OperatorView) -> str:
+    """Matrices of the first operand that are turned are not taken for one, where one matrix stands behind them all."""
+    left, right = LEFT.of(view).shape, SECOND.of(view).shape
+    several = view.option("adj_x") and min(len(left), len(right)) > 2 and right[-3] == 1 and left[-3] > 1
+    return "matrices that adj_x turns are taken for one" if several else ""
+
+
+_COLLAPSED = Row("batch_matmul.cc:365", WRONG, collapsed, until="2026-04-09")
 PRODUCTS = in_file(
     "cmsis_nn/batch_matmul.cc",
     {199: given(LEFT), 202: given(SECOND), 205: given(OUTPUT)},
@@ -2035,6 +2185,7 @@ PRODUCTS = in_file(
       ((218, LEFT, (2, 99)), (219, LEFT, (0, 4)), (220, SECOND, (2, 99)), (221, SECOND, (0, 4)))),
     Row(":255", PREPARE, summed_axis),
     *int16_points(319, LEFT, SECOND, OUTPUT),
+    _COLLAPSED,
     not_yet("cmsis_nn/batch_matmul.cc", "2024-09-09"),
     Row(":124", WRONG, always("rows and columns of its first input are exchanged"), "", "2024-09-09", "2024-11-06",
         layer=OfLayer("the kernel of this revision exchanges rows and columns of the first operand's "
@@ -2049,6 +2200,7 @@ PRODUCTS_PLAIN = in_file(
     *(Row(f":{line}", PREPARE, ranked(side, *ends)) for line, side, ends in
       ((206, LEFT, (2, 99)), (207, LEFT, (0, 5)), (208, SECOND, (2, 99)), (209, SECOND, (0, 5)))),
     *int16_points(242, LEFT, SECOND, OUTPUT),
+    _COLLAPSED,
     Row(":276", PREPARE, summed_axis),
 )  # fmt: skip
 
@@ -2111,10 +2263,14 @@ def _pairs(float_at: str, broadcast_at: str) -> tuple[KernelLimit, ...]:
 ADD = in_file(
     "cmsis_nn/add.cc",
     {
-        296: given(LEFT), 299: given(SECOND), 302: given(OUTPUT), 304: same_type(LEFT, OUTPUT),
-        305: typed(LEFT, *NUMBERS, "INT32"),
+        296: given(LEFT), 299: given(SECOND), 302: given(OUTPUT),
     },
-    Row(":310", PREPARE, same_type(LEFT, SECOND), cause="activation-type"),
+    *asked_since(
+        TYPE_CHECKS,
+        Row(":304", PREPARE, same_type(LEFT, OUTPUT)),
+        Row(":305", PREPARE, typed(LEFT, *NUMBERS, "INT32")),
+        Row(":310", PREPARE, same_type(LEFT, SECOND), cause="activation-type"),
+    ),
     *int16_points(314, LEFT, SECOND, OUTPUT),
     *SUM_FACTORS,
     {327: where(OUTPUT, ("INT32",), no_steps(LEFT)), 329: where(OUTPUT, ("INT32",), no_steps(SECOND))},
@@ -2289,7 +2445,9 @@ ORDERED = in_file(
     {27: inputs(2), 28: outputs},
     *(Row(":30", PREPARE, given(operand)) for operand in (DATA, ORDER, OUTPUT)),
     Row(":33", PREPARE, ranked(DATA, 0, 5), cause="rank", layer=TOO_MANY_AXES),
-    {35: same_type(DATA, OUTPUT), 37: stored(ORDER), 44: ranked(ORDER, 1, 1)},
+    {35: same_type(DATA, OUTPUT)},
+    *asked_since(CONSTANT_CHECKS, Row(":37", PREPARE, stored(ORDER))),
+    {44: ranked(ORDER, 1, 1)},
     Row(":45", PREPARE, lambda v: "" if ORDER.of(v).shape[0] == len(DATA.of(v).shape) else
         f"its order has {ORDER.of(v).shape[0]} axes for {len(DATA.of(v).shape)} dimensions"),
     Row(":47", PREPARE, order_within),
@@ -2445,9 +2603,9 @@ def types_together(view: OperatorView) -> str:
 SOFTMAX = in_file(
     "cmsis_nn/softmax.cc",
     {
-        47: inputs(1), 48: outputs, 50: given(DATA), 51: ranked(DATA, 1, 99), 53: given(OUTPUT), 55: types_together,
-        60: typed(DATA, *NUMBERS),
+        47: inputs(1), 48: outputs, 50: given(DATA), 51: ranked(DATA, 1, 99), 53: given(OUTPUT),
     },
+    *asked_since(TYPE_CHECKS, Row(":55", PREPARE, types_together), Row(":60", PREPARE, typed(DATA, *NUMBERS))),
     in_float(":98"),
     *SOFTMAX_STEPS,
 )  # fmt: skip
@@ -2576,8 +2734,10 @@ LSTM = in_file(
     "cmsis_nn/unidirectional_sequence_lstm.cc",
     {337: outputs, 338: inputs(24)},
     *(Row(":350", PREPARE, given(operand)) for operand in (DATA, HIDDEN, CELL)),
+    *asked_since("2025-10-17", Row(":355", PREPARE, constants(*range(1, 9))),
+                 Row(":360", PREPARE, constants(*range(12, 16)))),
     {
-        355: constants(*range(1, 9)), 360: constants(*range(12, 16)), 390: typed(CELL, "FLOAT32", "INT16"),
+        390: typed(CELL, "FLOAT32", "INT16"),
         373: readable_lstm(DATA, HIDDEN),
     },
     Row(":438", REFERENCE, lambda v: "" if DATA.of(v).elem_type in INTEGER and CELL.of(v).elem_type == "INT16" else
@@ -2653,9 +2813,17 @@ PLAIN: dict[str, Kernel] = {
 """The same in a build without CMSIS-NN."""
 
 
-def kernel_of(operator: TfliteOperator, *, with_cmsis_nn: bool = True) -> Kernel | None:
-    """The kernel of an operator; None where TensorFlow Lite Micro has none."""
+def came_on(operator: TfliteOperator) -> str:
+    """Day that brought an operator; empty where all reviewed revisions have it, and where none has."""
+    custom = CUSTOM.get(operator.custom_code)
+    return custom.since if operator.op == "CUSTOM" and custom else NEW_OPERATORS.get(operator.op, "")
+
+
+def kernel_of(operator: TfliteOperator, revision: TflmRevision, *, with_cmsis_nn: bool = True) -> Kernel | None:
+    """The kernel of an operator; None where a revision of TensorFlow Lite Micro has none."""
     op, name = operator.op, operator.custom_code
+    if not holds(revision, came_on(operator), ""):
+        return None
     if op == "CUSTOM" and name in CUSTOM:
         row = CUSTOM[name]
         known = "" if row.limits else "; what its kernel checks is not followed"

@@ -15,7 +15,7 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.runtime import RECURRENT, USUAL_CAUSES, ConditionRow, LayerFacts, RuntimeVerdict, always
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, broken
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
@@ -170,7 +170,8 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
 TFLM_ROWS = (
     ConditionRow(
         "operator", RuntimeVerdict.REFUSED, ("REDUCE_MIN",), always,
-        "it has no operator {op} in this revision", RESOLVER, until="2025-08-05", level=Level.WARNING, sure=False,
+        "it has no operator {op} in this revision", RESOLVER, until=NEW_OPERATORS["REDUCE_MIN"], level=Level.WARNING,
+        sure=False,
     ),
     ConditionRow(
         "check", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),

@@ -98,10 +98,12 @@ def stopped(
     return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None, cause)
 
 
-def unregistered(owner: tuple[int, int, str], operator: TfliteOperator) -> TflmOperator:
-    """The row of an operator that no resolver of the runtime's own can add."""
+def unregistered(owner: tuple[int, int, str], operator: TfliteOperator, since: str) -> TflmOperator:
+    """The row of an operator that no resolver of the runtime's own can add; `since` is the day from which one can."""
     reason = f"TensorFlow Lite Micro has no operator {operator.title}"
-    if operator.op == "CUSTOM":
+    if since:
+        reason = f"this revision has no operator {operator.title}, which came on {since}"
+    elif operator.op == "CUSTOM":
         reason = f"{operator.title} is a custom operator, which the application would have to register"
     message, verdict = f"Failed to get registration from op code {operator.op}", RuntimeVerdict.REFUSED
     sure = operator.op != "CUSTOM"
