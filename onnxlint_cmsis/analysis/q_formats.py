@@ -10,7 +10,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.lowered import folded
-from onnxlint_cmsis.lower.quantization import STORED, of_integers, of_result, quantizes
+from onnxlint_cmsis.lower.quantization import INTEGERS, STORED, of_integers, of_result, quantizes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
@@ -80,7 +80,6 @@ def shifts(source: int, weights: int, bias: int, output: int) -> Shifts:
 
 Measured = Mapping[str, RealRange]
 """Range of a tensor by its name."""
-_BOUNDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
 
 
 def range_of(graph: Graph, tensor: str, measured: Measured) -> RealRange | None:
@@ -97,7 +96,7 @@ def range_of(graph: Graph, tensor: str, measured: Measured) -> RealRange | None:
 
 def _stated(quantization: AffineQuantization | None) -> RealRange | None:
     """Range of the real numbers that a quantized tensor can hold."""
-    bounds = _BOUNDS.get(quantization.elem_type) if quantization else None
+    bounds = INTEGERS.get(quantization.elem_type) if quantization else None
     if quantization is None or bounds is None or not quantization.scales or not quantization.zero_points:
         return None
     if len(quantization.scales) != 1 or len(quantization.zero_points) != 1:

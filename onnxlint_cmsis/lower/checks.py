@@ -39,6 +39,7 @@ from onnxlint_cmsis.lower.quantization import (
     dequantizes,
     of_input,
     of_weights,
+    strange_numbers,
     weights_behind,
     wrong_scale,
 )
@@ -207,7 +208,7 @@ def check_activations(
     `entry` is the entry point of the layer's call, if it has one.
     """
     known = [quantization for quantization in (*numbers, result) if quantization is not None]
-    wrong = next((scale for scale in map(wrong_scale, known) if scale is not None), None)
+    wrong = strange_numbers(known)
     strange = sorted({quantization.elem_type for quantization in known} - set(ACTIVATION_TYPES))
     widening = entry in WIDENING
     roles = operator_of(node).roles
@@ -224,7 +225,7 @@ def check_activations(
             any(len(quantization.scales or (0,)) != 1 for quantization in known),
             Cause.SCALE, "several scales quantize an activation; CMSIS-NN's functions take one",
         ),
-        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
+        (bool(wrong), Cause.SCALE, wrong),
         (
             bool(strange),
             Cause.ACTIVATION_TYPE,
@@ -318,7 +319,7 @@ def check_weights(
     position = operator_of(layer.node).roles.second
     if weights is None:
         return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
-    wrong = wrong_scale(weights)
+    wrong = strange_numbers((weights,))
     facts = (
         (
             weights_behind(graph, layer.node.inputs[position]) is None,
@@ -329,7 +330,7 @@ def check_weights(
             weights.elem_type not in WEIGHT_TYPES,
             Cause.WEIGHT_TYPE, f"its weights are {weights.elem_type}; CMSIS-NN takes int8 and int4",
         ),
-        (wrong is not None, Cause.SCALE, f"a scale of its quantization is {wrong}; scales are finite and above 0"),
+        (bool(wrong), Cause.SCALE, wrong),
     )  # fmt: skip
     return (
         next((refused(cause, text) for met, cause, text in facts if met), None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,6 +167,17 @@ def activation_type(graph: Graph, tensor: str, assume: Assumptions) -> tuple[str
 
 OUTPUT = -1
 """Axis of the weights' scales in a quantized operator: that of the output channels."""
+INTEGERS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "int8": (-128, 127),
+        "uint8": (0, 255),
+        "int16": (-32768, 32767),
+        "uint16": (0, 65535),
+        "int4": (-8, 7),
+        "uint4": (0, 15),
+    }
+)
+"""Least and largest integer of each type, and so zero-point."""
 UNSIGNED_OFFSET = 128
 """Offset from uint8 to int8, for integers and zero-points."""
 TOLERANCE = 1e-6
@@ -223,6 +235,24 @@ def wrong_scale(quantization: AffineQuantization) -> float | None:
     if not scales or (math.isfinite(sum(scales)) and min(scales) > 0):  # the sum of a NaN is one
         return None
     return next((scale for scale in scales if not (math.isfinite(scale) and scale > 0)), None)
+
+
+def wrong_zero_point(quantization: AffineQuantization) -> int | None:
+    """First zero-point that the integers' type does not hold; None where it holds all."""
+    least, most = INTEGERS.get(quantization.elem_type, (-math.inf, math.inf))
+    return next((zero for zero in quantization.zero_points or () if not least <= zero <= most), None)
+
+
+def strange_numbers(quantizations: Iterable[AffineQuantization]) -> str:
+    """What cannot be computed with among scales and zero-points, as a clause; empty where all can be."""
+    for quantization in quantizations:
+        scale, zero = wrong_scale(quantization), wrong_zero_point(quantization)
+        if scale is not None:
+            return f"a scale of its quantization is {scale}; scales are finite and above 0"
+        if zero is not None:
+            least, most = INTEGERS[quantization.elem_type]
+            return f"a zero-point of its quantization is {zero}; {quantization.elem_type} holds {least} to {most}"
+    return ""
 
 
 # Quantization of a tensor, found in the graph: in Q/DQ pairs and in quantized operators.

@@ -8,9 +8,10 @@ import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import Level
 from support.linter import linted
+from support.paths import SHARED
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
@@ -49,7 +50,60 @@ def test_what_cannot_be_computed_with_is_told_by_tensor(scales, zero_points, tex
     (finding,) = zero_scales(convolution(scales, zero_points, index=index))
     assert text in finding.text
     assert finding.location.tensor == "xwy"[index]
-    assert finding.level is (Level.ERROR if text.startswith("scale") else Level.WARNING)
+    assert finding.level is (Level.WARNING if "no zero-point" in text else Level.ERROR)
+
+
+def onnx_zero_point(kind: str, zero: int, where: str) -> onnx.ModelProto:
+    """A convolution, with a zero-point that its type does not hold, as only 32 bits of `int32_data` can state it."""
+    bits = 21 if kind == "int16" else 17
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 10, opset_import: ["" : {bits}]>
+        g ({kind}[1, 4, 8, 8] x) => ({kind}[1, 4, 8, 8] y)
+        <float s = {{0.1}}, {kind} xz = {{0}}, {kind} yz = {{0}}, int8 wz = {{0}}> {{
+            a = DequantizeLinear(x, s, xz)
+            b = DequantizeLinear(w, s, wz)
+            c = Conv(a, b)
+            y = QuantizeLinear(c, s, yz)
+        }}"""
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 4, 1, 1), np.int8), "w"))
+    (stored,) = (one for one in model.graph.initializer if one.name == where)
+    stored.int32_data[:] = [zero]
+    return model
+
+
+@pytest.mark.parametrize(
+    ("kind", "zero", "where", "text"),
+    [
+        ("int8", -72790, "xz", "a zero-point of its quantization is -72790; int8 holds -128 to 127"),
+        ("int8", 128, "yz", "a zero-point of its quantization is 128; int8 holds -128 to 127"),
+        ("int8", 200, "wz", "a zero-point of its quantization is 200; int8 holds -128 to 127"),
+        ("uint8", -1, "xz", "a zero-point of its quantization is -1; uint8 holds 0 to 255"),
+        ("int16", 32768, "xz", "a zero-point of its quantization is 32768; int16 holds -32768 to 32767"),
+    ],
+)
+def test_a_zero_point_that_its_type_does_not_hold_is_an_error_of_a_model(kind, zero, where, text):
+    (finding,) = zero_scales(onnx_zero_point(kind, zero, where).SerializeToString(), "m.onnx")
+    assert text in finding.text
+    assert finding.level is Level.ERROR
+
+
+@pytest.mark.parametrize("zero", [-128, 127])
+def test_a_zero_point_that_its_type_holds_is_none(zero):
+    assert not zero_scales(onnx_zero_point("int8", zero, "xz").SerializeToString(), "m.onnx")
+
+
+PROGRAM = SHARED / "cases" / "users" / "mobse_M4.pte"
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="needs a program in a folder `shared`")
+@pytest.mark.parametrize(("cpu", "effect"), [("cortex-m4", Effect.WRONG), ("cortex-m55", Effect.UNKNOWN)])
+def test_a_zero_point_that_a_program_states_is_held_against_its_type(cpu, effect):
+    found = [finding for finding in linted(PROGRAM, targets=[cpu]).findings if finding.code == "CNN512"]
+    (wide,) = (finding for finding in found if "-72790" in finding.text)
+    (short,) = (finding for finding in found if "-160" in finding.text)
+    assert (wide.level, wide.effect) == (Level.ERROR, effect)
+    assert short.level is Level.WARNING
 
 
 @pytest.mark.parametrize("elem_type", ["INT8", "INT16"])

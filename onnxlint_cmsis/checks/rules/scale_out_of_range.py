@@ -1,4 +1,4 @@
-"""A scale cannot be computed with.
+"""A scale or zero-point cannot be computed with.
 
 A scale is finite and above 0. Of (input scale x weight scale / output scale) TensorFlow Lite's QuantizeMultiplier
 makes the largest multiplier from 2^30 on, which is wrong, and 0 below 2^-32, so that the channel gives one number for
@@ -8,8 +8,9 @@ A quantizer that saw nothing but zeros writes a scale that no data give: TensorF
 zero-point 0 (int16 3.59e-43), AI Edge Quantizer 3.92e-12 with zero-point -128, 7.87e-12 or 3.05e-14, ONNX Runtime 1
 with zero-point 0.
 
-A quantized tensor of a `.tflite` file needs as many scales as its type, and a zero-point that its type holds.
-TensorFlow Lite Micro takes scales without a zero-point as not quantized (micro_allocator.cc:275).
+A zero-point is an integer of its tensor's type, in every format: convolutions pad with 8 bits of it
+(arm_convolve_s8.c), and kernels with DSP instructions add 16 bits of it (arm_elementwise_mul_s8.c:107). TensorFlow
+Lite Micro takes scales without a zero-point as not quantized (micro_allocator.cc:275).
 
 **What to do.** Look at the layer's weights and its calibration data: a scale of 0 or NaN comes from a tensor that is
 constant or not finite, a tiny one from a tensor that was always zero.
@@ -24,12 +25,14 @@ from math import isfinite
 from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
 from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.formats.pte.names import EXECUTORCH
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.checks import vanished
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import INTEGERS
 from onnxlint_cmsis.model.graph import Graph, Node, StoredQuantization, node_location
 
 _MODEL = """
@@ -47,7 +50,7 @@ RULE = Rule(
     name="scale-out-of-range",
     level=Level.ERROR,
     effect=Effect.UNKNOWN,
-    summary="A scale cannot be computed with.",
+    summary="A scale or zero-point cannot be computed with.",
     docs=__doc__,
     bad=Example(_MODEL.replace("SCALE", "0.0")),
     good=Example(_MODEL.replace("SCALE", "0.1")),
@@ -55,6 +58,7 @@ RULE = Rule(
 )
 
 
+QUANTIZE = "Quantize with zero-points that the type holds: a quantizer's range has to hold 0."
 LOOK = "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
 
 
@@ -95,14 +99,13 @@ SINGLE = 1e-6
 """Relative difference of scales that are one in single precision."""
 MOST_NAMED = 3
 """Tensors that a message names."""
-LIMITS = {
-    "int8": (-128, 127),
-    "uint8": (0, 255),
-    "int16": (-32768, 32767),
-    "uint16": (0, 65535),
-    "int4": (-8, 7),
-}
-"""Least and largest zero-point by element type."""
+NEGATED = "_offset"
+"""What the names of numbers end in that ExecuTorch adds to integers that it reads: zero-points with another sign."""
+REGISTER = 1 << 15
+"""Offsets from here on lose bits in code for DSP instructions, which adds two of 16 bits at a time (main:
+arm_elementwise_mul_s8.c:107, arm_elementwise_add_s8.c:119)."""
+ADDED = "quantized_add", "quantized_mul"
+"""Operators that compute rightly with other zero-points of 16 bits; windows are padded with 8 bits of them."""
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
@@ -122,6 +125,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
                 said, node_location(graph.path, record.node), level=level, group=f"vanished {level.name}", remedy=LOOK
             )
     yield from _stored(graph)
+    yield from _given(subject)
     yield from _always_zero(subject)
 
 
@@ -129,13 +133,36 @@ def _stored(graph: Graph) -> Iterator[Statement]:
     """What cannot be computed with in the quantization that tensors keep, each tensor at the first node that has it."""
     for tensor, node in _first_users(graph).items():
         stored = graph.quantization.get(tensor)
-        if stored is None or graph.elem_type(tensor) not in LIMITS:
+        if stored is None or graph.elem_type(tensor) not in INTEGERS:
             continue
         fault, level = _fault(stored, graph.elem_type(tensor))
         if fault:
             where = node_location(graph.path, node)._replace(tensor=tensor)
             said = f"{node.op_type} '{node.label}': no kernel computes rightly with '{tensor}': it has {fault}."
             yield Statement(said, where, level=level, group=fault, remedy=LOOK)
+
+
+def _given(subject: ModelSubject) -> Iterator[Statement]:
+    """Zero-points that a program gives a call and that the type of what it reads or writes does not hold."""
+    graph = subject.model.graph
+    cut = any(target.isa is Isa.DSP for target in subject.model.settings.targets)
+    for node in graph.nodes:
+        tensors = (*node.inputs, *node.outputs) if node.domain == EXECUTORCH else ()
+        kind = next((graph.elem_type(key) for key in tensors if graph.elem_type(key) in INTEGERS), "")
+        for name, value in node.attributes.items() if kind else ():
+            if not isinstance(value, int) or not name.endswith(("zero_point", NEGATED)):
+                continue
+            least, most = INTEGERS[kind]
+            if name.endswith(NEGATED) and not name.startswith("output"):
+                least, most = -most, -least
+            if not least <= value <= most:
+                short = -REGISTER <= value < REGISTER
+                said = f"{described(node)}: {name} is {value}; {kind} allows {least} to {most}"
+                said += "." if short or not cut else ", and kernels with DSP instructions keep 16 bits of it."
+                level = Level.WARNING if short and node.op_type.endswith(ADDED) else None
+                effect = None if short or not cut else Effect.WRONG
+                where, group = node_location(graph.path, node), f"zero-point {level} {effect}"
+                yield Statement(said, where, level=level, effect=effect, group=group, remedy=QUANTIZE)
 
 
 def _fault(stored: StoredQuantization, elem_type: str) -> tuple[str, Level | None]:
@@ -145,10 +172,10 @@ def _fault(stored: StoredQuantization, elem_type: str) -> tuple[str, Level | Non
         return f"scale {wrong[0]:g}; scales are finite and above 0", None
     if not stored.zero_points:
         return "a scale and no zero-point; TensorFlow Lite Micro takes it as not quantized", Level.WARNING
-    least, most = LIMITS[elem_type]
+    least, most = INTEGERS[elem_type]
     outside = [zero for zero in stored.zero_points if not least <= zero <= most]
     if outside:
-        return f"zero-point {outside[0]}; {elem_type} holds {least} to {most}", Level.WARNING
+        return f"zero-point {outside[0]}; {elem_type} holds {least} to {most}", None
     return "", None
 
 

@@ -8,6 +8,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     BIAS,
     CH_MULT,
     COLS,
+    DILATION_H,
+    DILATION_W,
     FILTER_C,
     FILTER_H,
     FILTER_N,
@@ -29,6 +31,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
     UNIT_DILATION,
     Condition,
+    Term,
     all_of,
     any_of,
     at_least,
@@ -36,6 +39,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     greater,
     less,
+    maximum,
     named,
     unequal,
 )
@@ -59,6 +63,7 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     size,
     within,
 )
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 
 # Scratch sizes of the depthwise wrappers s8, s16 and s4.
@@ -318,6 +323,44 @@ _DEF_3X3 = dict.fromkeys(_RELEASES, 52)
 _DEF_OPT = {**dict.fromkeys(_RELEASES, 51), "4.0.0": 257}
 _FROM_4, _HAZARDS_FROM_5 = _RELEASES[2:], _FROM_4_1[1:]
 
+
+class _Axis(NamedTuple):
+    """The sizes of one axis of a call."""
+
+    size: Term
+    taps: Term
+    outputs: Term
+    stride: Term
+    pad: Term
+    dilation: Term
+
+    def several(self) -> Condition:
+        """Whether more than one tap meets the input."""
+        return all_of(greater(self.taps, 1), any_of(greater(self.pad, 0), greater(self.size, self.dilation)))
+
+    def clipped_before(self) -> Condition:
+        """Whether the first window whose last tap is not in front of the input begins there."""
+        first = maximum(self.pad - (self.taps - 1) * self.dilation + self.stride - 1, 0) // self.stride
+        return all_of(greater(self.taps, 1), less(first * self.stride, self.pad), less(first, self.outputs))
+
+    def clipped_after(self) -> Condition:
+        """Whether the first window whose last tap is behind the input begins inside it."""
+        whole = maximum(self.size + self.pad - (self.taps - 1) * self.dilation - 1 + self.stride, 0) // self.stride
+        return all_of(less(whole, self.outputs), less(whole * self.stride - self.pad, self.size))
+
+
+_ROWS = _Axis(IN_H, FILTER_H, OUT_H, STRIDE_H, PAD_H, DILATION_H)
+_COLUMNS = _Axis(IN_W, FILTER_W, OUT_W, STRIDE_W, PAD_W, DILATION_W)
+# The nibbles of an odd number of channels change places from tap to tap: a tap that is left out is not counted.
+_CLIPPED = any_of(
+    _ROWS.clipped_before(),
+    _COLUMNS.clipped_before(),
+    all_of(_ROWS.clipped_after(), greater(OUT_C, 1)),
+    all_of(_COLUMNS.clipped_after(), any_of(greater(OUT_C, 1), greater(FILTER_H, 1))),
+)
+_SEVERAL_TAPS = any_of(_ROWS.several(), _COLUMNS.several())
+_ODD_CHANNELS = equal(IN_C % 2, 1)
+
 DEPTHWISE_HAZARDS = (
     # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
     _channels(
@@ -362,6 +405,20 @@ DEPTHWISE_HAZARDS = (
         "dw-fast-s16-window-outside",
         "depthwise_s16",
         kernel_at(_HAZARDS_FAST_S16, dict.fromkeys(_FROM_4, 51), _DSP),
+    ),
+    Hazard(
+        id="dw-s4-odd-channels",
+        kind="wrong-result",
+        entries=("depthwise_s4",),
+        of_kernels=("arm_depthwise_conv_s4",),
+        origin=kernel_at("arm_depthwise_conv_s4", dict.fromkeys(_HAZARDS_FROM_5, 75)),
+        when=all_of(_ODD_CHANNELS, any_of(all_of(greater(CH_MULT, 1), _SEVERAL_TAPS), _CLIPPED)),
+        brief="takes weights of other taps and channels where the input channels are odd in number",
+        what="With an odd number of input channels the kernel takes half of them, rounded down, as the bytes of a tap "
+        "and counts the 4 bits that are left from tap to tap, without those in the padding: the weights are those of "
+        "other taps and channels wherever ch_mult is above 1 or a window reaches into the padding, status SUCCESS.",
+        breach=_ODD_CHANNELS,
+        way_round="Take an even number of input channels: more of them, of zeros, change nothing.",
     ),
     _channels(
         "dw-s4-opt-channels-differ", "depthwise_s4", kernel_at(_HAZARDS_OPT_S4, dict.fromkeys(_HAZARDS_FROM_5, 69))

@@ -111,6 +111,22 @@ def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
     )
 
 
+def _unwritten(name: str, function: str, lines: dict[str, int]) -> Hazard:
+    return Hazard(
+        id=name,
+        kind="wrong-result",
+        entries=(_entry(function),),
+        origin=Origin(f"{_POOLING}{function}.c", function, lines),
+        when=_EMPTY_WINDOW,
+        unsized=_EMPTY_BY_PADDING,
+        brief="leaves the outputs of windows without input as they were",
+        what="A window holds no input at all, only padding: max pooling writes nothing there and clamps what lay in "
+        "the output before, status SUCCESS.",
+        way_round="Choose a padding below the window's size and an output that no window starts behind the input. This "
+        f"{RETRAIN}.",
+    )
+
+
 def _no_state(name: str, function: str) -> Hazard:
     return Hazard(
         id=name,
@@ -177,6 +193,16 @@ OTHERS_HAZARDS = (
         {"4.0.0": 163, "4.1.0": 163, "5.0.0": 163},
     ),
     _one_image("max-pool-s16-one-image", "arm_max_pool_s16", {"4.0.0": 145, "4.1.0": 145, "5.0.0": 145}),
+    _unwritten(
+        "max-pool-empty-window",
+        "arm_max_pool_s8",
+        {V5_8: 162, V5_9: 162, "4.0.0": 163, "4.1.0": 163, "5.0.0": 163, **dict.fromkeys(_FROM_6, 162)},
+    ),
+    _unwritten(
+        "max-pool-s16-empty-window",
+        "arm_max_pool_s16",
+        {V5_9: 113, **dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", *_FROM_6), 145)},
+    ),
     _no_state("lstm-initial-state-dropped", "arm_lstm_unidirectional_s8"),
     _no_state("lstm-s16-initial-state-dropped", "arm_lstm_unidirectional_s16"),
     _single_columns("maximum-single-columns", "arm_maximum_s8", 202),
@@ -423,6 +449,16 @@ TRANSPOSE_HAZARDS = (
             "Sizes, and the offsets of the up to 8 elements that are gathered at a time, are kept in 16 bits: elements "
             "from 65,536 on behind the first are read from the wrong place.",
             "Keep the last axis at 9,362 or less, or let the permutation move an axis in front of the last two.",
+        ),
+    ),
+    _row(
+        "transpose-identity-of-two",
+        all_of(_TWO_AXES, equal(PERMUTATION[0], 0), greater(IN_W, 1), greater(IN_C, 1)),
+        ALL_ISAS,
+        (_FUNCTION, 193),
+        (
+            "Of two axes the function turns both without a look at the permutation, also where they stay.",
+            "Leave out the Transpose, which moves nothing.",
         ),
     ),
     _row(
