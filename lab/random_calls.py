@@ -83,8 +83,8 @@ def requantized_wide(sums: Array, scale: Multiplier | tuple[Multiplier, ...]) ->
 
 
 def _columns(scale: Multiplier | tuple[Multiplier, ...]) -> tuple[Array, Array]:
-    scales = (scale,) if isinstance(scale, Multiplier) else scale
-    return np.array([one.value for one in scales], np.int64), np.array([one.shift for one in scales], np.int64)
+    values, shifts = zip(*((scale,) if isinstance(scale, Multiplier) else scale), strict=True)
+    return np.array(values, np.int64), np.array(shifts, np.int64)
 
 
 class Draw:
@@ -271,7 +271,7 @@ class Draw:
 
     def softmax(self, entry: str) -> RandomCall:
         """A softmax of rows; None of a value that C leaves open."""
-        given, made = (
+        given, result_bits = (
             (8 if entry == "softmax_s8_s16" else 16 if entry.endswith("16") else 8),
             16 if "16" in entry else 8,
         )
@@ -281,7 +281,7 @@ class Draw:
         constants: Any = multiplier(scale) if given == 16 else softmax_constants(scale)
         values = [
             Value(name, number, (rows, row), (0, 1), Quantization(1.0, 0, bits))
-            for number, (name, bits) in enumerate((("x", given), ("y", made)))
+            for number, (name, bits) in enumerate((("x", given), ("y", result_bits)))
         ]
         numbers = {"rows": rows, "row": row, "constants": constants}
         step = Step("", "", "softmax", (values[0],), values[1], None, f"arm_{entry}", (), numbers)
@@ -290,7 +290,7 @@ class Draw:
             np.concatenate([exponentials(), reciprocals()]).astype(np.int16) if given == 16 else np.zeros(0, np.int8)
         )
         more = tuple(constants) if given == 16 else (*constants.multiplier, constants.diff_min)
-        expected = exact.values.astype(f"int{made}") if exact is not None and exact.defined.all() else None
+        expected = exact.values.astype(f"int{result_bits}") if exact is not None and exact.defined.all() else None
         return RandomCall(
             KernelCall(entry, dims, ONE, dims), (source.astype(f"int{given}"), tables), expected, more=more
         )
@@ -351,16 +351,16 @@ class Draw:
         """An operand of a concatenation, and the rest of the output as it was."""
         shape = [self.number(1, 5) for _ in range(3)] + [self.channels()]
         axis = self.number(0, 3)
-        place, behind = self.number(0, 4), self.number(0, 3)
+        offset, behind = self.number(0, 4), self.number(0, 3)
         data = self.integers(8, tuple(shape)).astype(np.int8)
-        margins = [(place, behind) if number == axis else (0, 0) for number in range(4)]
+        margins = [(offset, behind) if number == axis else (0, 0) for number in range(4)]
         result = np.pad(data, margins, constant_values=UNTOUCHED)
         run = int(np.prod(shape[axis:]))
         call = KernelCall(entry, Dims(*shape), ONE, Dims(*result.shape), runs=(run,))
-        return RandomCall(call, (data,), result.reshape(-1), more=(place,), axis="wzyx"[axis])
+        return RandomCall(call, (data,), result.reshape(-1), more=(offset,), axis="wzyx"[axis])
 
     def clamped(self, entry: str) -> RandomCall:
-        """A function that cuts values off in place."""
+        """A function that cuts values off in offset."""
         bits = 16 if entry == "relu_q15" else 8
         dims = Dims(1, 1, 1, self.pick(self.number(1, 9), self.number(1, 300)))
         data = self.integers(bits, (dims.c or 1,)).astype(f"int{bits}")

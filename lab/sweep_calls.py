@@ -79,25 +79,25 @@ def image_of(library: Library, board: Board, row: CompilerRow, folder: Path) -> 
     return image
 
 
-def bytes_of(drawn: RandomCall, made: int) -> bytes:
-    """A call as sweep_calls.c reads it; `made` is how many bytes its output has."""
-    call, (base, place) = drawn.call, (list(DRAWN).index(drawn.call.entry), "xyzw".find(drawn.axis or "x"))
+def bytes_of(drawn: RandomCall, size: int) -> bytes:
+    """A call as sweep_calls.c reads it; `size` is how many bytes its output has."""
+    call, (base, axis) = drawn.call, (list(DRAWN).index(drawn.call.entry), "xyzw".find(drawn.axis or "x"))
     joined = list(DRAWN).index("concatenation_s8")
     front = 4 - len(call.permutation or range(4))  # a transpose takes its axes first
     images = [(*dims[front:], *dims[:front]) for dims in (call.input_dims, call.output_dims)]
     arrays = [*drawn.inputs, *(np.zeros(0, np.int8),) * (5 - len(drawn.inputs))]
     numbers = [
-        base + place + (3 if base > joined else 0), *images[0], *call.filter_dims, *images[1],
+        base + axis + (3 if base > joined else 0), *images[0], *call.filter_dims, *images[1],
         *call.stride, *call.padding, *drawn.behind, *call.dilation, call.ch_mult, *drawn.zeros, *drawn.limits,
         int(bool(call.per_channel)), *drawn.more, *(0,) * (12 - len(drawn.more)),
-        *(array.nbytes for array in arrays), made,
+        *(array.nbytes for array in arrays), size,
     ]  # fmt: skip
     return np.array(numbers, np.int32).tobytes() + b"".join(array.tobytes() for array in arrays)
 
 
 def run(calls: list[RandomCall], board: Board, image: Path) -> list[Done]:
     """What the calls did; the emulator is started again behind a call that ended it."""
-    sizes = [_made(call) for call in calls]
+    sizes = [_output_bytes(call) for call in calls]
     done: list[Done] = []
     while len(done) < len(calls):
         left = calls[len(done) :]
@@ -121,7 +121,7 @@ def run(calls: list[RandomCall], board: Board, image: Path) -> list[Done]:
     return done
 
 
-def _made(call: RandomCall) -> int:
+def _output_bytes(call: RandomCall) -> int:
     numbers = int(np.prod([size or 1 for size in call.call.output_dims]))
     return numbers * (2 if call.call.types.endswith(("s16", "q15")) else 1)
 

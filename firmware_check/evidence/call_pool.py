@@ -114,8 +114,9 @@ def _of_planes(entry: str, high: _Plane, wide: _Plane, generator: random.Random)
 def _transposes(entry: str) -> Iterator[KernelCall]:
     """Axes around the sizes that 16 bits hold, and small ones in every order."""
     for sizes, order in (
-        ((5, 7), (1, 0)), ((65540, 1), (1, 0)), ((65540, 2), (1, 0)), ((2, 65540), (1, 0)), ((8, 9363), (1, 0)),
-        ((8, 9362), (1, 0)), ((3, 32769), (1, 0)), ((1, 2, 8, 9364), (0, 1, 3, 2)), ((1, 2, 8, 9360), (0, 1, 3, 2)),
+        ((5, 7), (1, 0)), ((5, 7), (0, 1)), ((65540, 1), (1, 0)), ((65540, 2), (1, 0)), ((2, 65540), (1, 0)),
+        ((8, 9363), (1, 0)), ((8, 9362), (1, 0)), ((3, 32769), (1, 0)), ((1, 2, 8, 9364), (0, 1, 3, 2)),
+        ((1, 2, 8, 9360), (0, 1, 3, 2)),
         *(((2, 3, 4, 5), order) for order in permutations(range(4))),
         *(((3, 4, 5), order) for order in permutations(range(3)) if order != (0, 1, 2)),
     ):  # fmt: skip

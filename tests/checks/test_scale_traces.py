@@ -67,7 +67,7 @@ def onnx_zero_point(kind: str, zero: int, where: str) -> onnx.ModelProto:
         }}"""
     )
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 4, 1, 1), np.int8), "w"))
-    (stored,) = (one for one in model.graph.initializer if one.name == where)
+    (stored,) = (tensor for tensor in model.graph.initializer if tensor.name == where)
     stored.int32_data[:] = [zero]
     return model
 

@@ -104,8 +104,9 @@ NEGATED = "_offset"
 REGISTER = 1 << 15
 """Offsets from here on lose bits in code for DSP instructions, which adds two of 16 bits at a time (main:
 arm_elementwise_mul_s8.c:107, arm_elementwise_add_s8.c:119)."""
-ADDED = "quantized_add", "quantized_mul"
-"""Operators that compute rightly with other zero-points of 16 bits; windows are padded with 8 bits of them."""
+OPERAND = "self_zero_point"
+"""Attribute of sums and products of two tensors, which are right with other zero-points of 16 bits as well; windows are
+padded with 8 bits of one."""
 
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
@@ -159,7 +160,7 @@ def _given(subject: ModelSubject) -> Iterator[Statement]:
                 short = -REGISTER <= value < REGISTER
                 said = f"{described(node)}: {name} is {value}; {kind} allows {least} to {most}"
                 said += "." if short or not cut else ", and kernels with DSP instructions keep 16 bits of it."
-                level = Level.WARNING if short and node.op_type.endswith(ADDED) else None
+                level = Level.WARNING if short and OPERAND in node.attributes else None
                 effect = None if short or not cut else Effect.WRONG
                 where, group = node_location(graph.path, node), f"zero-point {level} {effect}"
                 yield Statement(said, where, level=level, effect=effect, group=group, remedy=QUANTIZE)
