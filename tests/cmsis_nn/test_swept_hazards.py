@@ -36,12 +36,12 @@ def taken(call: KernelCall, row: int, column: int) -> Iterator[tuple[int, int]]:
                        call.dilation.h or 1)  # fmt: skip
     columns = taps_inside(call.input_dims.w or 1, width, column * (call.stride.w or 1) - (call.padding.w or 0),
                           call.dilation.w or 1)  # fmt: skip
-    half, low, place = channels >> 1, True, 0
+    half, low, held = channels >> 1, True, 0
     for channel in range(channels * multiplier):
-        place += channel > 0 and channel % 2 == 0
+        held += channel > 0 and channel % 2 == 0
         uneven = 0
         for tap_row in rows:
-            at = (tap_row * width + columns.start) * half * multiplier + place + uneven
+            at = (tap_row * width + columns.start) * half * multiplier + held + uneven
             for tap in columns:
                 yield 2 * at + (not low), (tap_row * width + tap) * out_c + channel
                 low = not low
@@ -70,7 +70,7 @@ def test_weights_of_an_odd_number_of_channels_are_taken_from_other_places(releas
     for _ in range(4000):
         call = geometry(generator)
         pixels = product(range(call.output_dims.h or 0), range(call.output_dims.w or 0))
-        places = [place for row, column in pixels for place in taken(call, row, column)]
+        places = [pair for row, column in pixels for pair in taken(call, row, column)]
         odd = (call.input_dims.c or 0) % 2 == 1
         wrong = odd and any(read != right for read, right in places)
         told = "dw-s4-odd-channels" in ids(call, "cortex-m4", release)
@@ -82,14 +82,14 @@ def test_weights_of_an_odd_number_of_channels_are_taken_from_other_places(releas
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_the_kernel_for_one_image_and_even_channels_are_right(cpu: str) -> None:
-    one = KernelCall(
+    single = KernelCall(
         "depthwise_s4", Dims(1, 6, 6, 3), Dims(1, 3, 3, 3), Dims(1, 6, 6, 3), padding=Pair(1, 1), ch_mult=1
     )
-    even = one._replace(
+    even = single._replace(
         input_dims=Dims(2, 6, 6, 4), filter_dims=Dims(1, 3, 3, 8), output_dims=Dims(2, 6, 6, 8), ch_mult=2
     )
-    batch = one._replace(input_dims=Dims(2, 6, 6, 3), output_dims=Dims(2, 6, 6, 3))
-    odd = [[name for name in ids(call, cpu) if name == "dw-s4-odd-channels"] for call in (one, even, batch)]
+    batch = single._replace(input_dims=Dims(2, 6, 6, 3), output_dims=Dims(2, 6, 6, 3))
+    odd = [[name for name in ids(call, cpu) if name == "dw-s4-odd-channels"] for call in (single, even, batch)]
     assert odd == [[], [], ["dw-s4-odd-channels"]]
 
 
