@@ -11,7 +11,7 @@ from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.models import LiteRtProcess, litert_missing, runnable
 from onnxlint_cmsis.formats.tflite.edit import one_operator
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import main_keys
 
 if TYPE_CHECKING:
     from firmware_check.program import Step
@@ -36,7 +36,7 @@ class LiteRtReference:
         self._model = model
         self._data = runnable(model)
         self._process = _started(self._data)
-        self._keys = tensor_keys(model.subgraphs[0], "")
+        self._keys = main_keys(model)
         self._index = {key: index for index, key in enumerate(self._keys)}
         self._makers = {
             self._keys[output]: number

@@ -23,7 +23,7 @@ from firmware_check.program import (
 )
 from firmware_check.reading.forms import Unsupported, formed
 from firmware_check.reading.layers import BIAS
-from onnxlint_cmsis.formats.tflite.to_graph import array_of, tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import array_of, main_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.checks import WIDENING
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
@@ -69,7 +69,7 @@ class TfliteSpace:
         self.model = model
         self.library = library
         self.main = model.subgraphs[0]
-        self.keys = tensor_keys(self.main, "")
+        self.keys = main_keys(self.model)
         self.values: dict[int, Value] = {}
         """Activations by the number of their tensor."""
         self.inputs: list[Value] = []

@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.formats.format import LoadedFile
+    from onnxlint_cmsis.model.graph import Attribute, Left
 
     Ids = NDArray[np.int64]
     Array = NDArray[Any]
@@ -97,6 +99,32 @@ class Lanes(NamedTuple):
 Value = Fixed | Lanes
 
 
+class Read(dict[str, "Attribute"]):
+    """Attributes of a node that remember which of them were read."""
+
+    def __init__(self, attributes: Mapping[str, Attribute]) -> None:
+        super().__init__(attributes)
+        self.asked = {*SIZES_TOLD}
+
+    def __getitem__(self, name: str) -> Attribute:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """One of them."""
+        self.asked.add(name)
+        return super().get(name, default)
+
+    def items(self) -> Any:
+        """All of them."""
+        self.asked.update(self)
+        return super().items()
+
+    def unread(self) -> list[str]:
+        """Those that say something and were not read."""
+        return [name for name in self if name not in self.asked and dict.__getitem__(self, name) not in DEFAULTS]
+
+
 class Model(NodeView):
     """One file, read into the table; `values` holds what its tensors compute."""
 
@@ -109,6 +137,8 @@ class Model(NodeView):
         """Why nothing but "equal operands, equal result" is known of a node, by its index."""
         self.missing: dict[str, str] = {}
         """Why nothing at all is known of a tensor."""
+        self.left = loaded.leftovers()
+        self.sizes = loaded.computed_sizes()
         self.rounded: dict[str, tuple[Lanes, Quantization]] = {}
         """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
@@ -135,6 +165,8 @@ class Model(NodeView):
         outputs = [name for name in node.outputs if name]
         if all(name in self.graph.constants for name in outputs):
             return
+        for name in self.graph.variables.intersection(outputs):  # written before, or by an earlier run
+            self.values.pop(name, None)
         if wrong := self._type_fault(node):
             self.missing.update(dict.fromkeys(outputs, f"{node.label} ({node.op_type}): {wrong}"))
             return
@@ -167,7 +199,10 @@ class Model(NodeView):
 
     def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
         """What the outputs of a described operator hold."""
-        operator = operator_of(node)
+        self._nothing_left(node)
+        operator, read = operator_of(node), Read(node.attributes)
+        if self.graph.variables & {*node.inputs, *node.outputs}:
+            raise NotCoveredError("it keeps values from one run to the next")
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
         if function is None or node.graph or node.bodies or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
@@ -178,13 +213,36 @@ class Model(NodeView):
             raise NotCoveredError("it computes with other numbers than float32 and integers of up to 16 bits")
         if function not in KEEPING and OTHER_REALS & {self.elem_type(name) for name in node.inputs if name}:
             raise NotCoveredError("its real numbers are not float32, and round otherwise")
-        results = function(self, node)
+        results = function(self, replace(node, attributes=read))
+        if operator.elements is not Elements.RENAMED and (unread := read.unread()):  # else it says sizes alone
+            raise NotCoveredError(f"it has {', '.join(unread)}, of which nothing is known")
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
         for name, value in values.items():
             shape = value.shape if isinstance(value, Lanes) else value.array.shape
             if name in self.values or shape != self.shape(name):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
         return values
+
+    def _left(self, node: Node) -> list[Left]:
+        """What the file says of a node and its tensors, and the graph does not."""
+        told = [
+            self.left.nodes.get(node.index, ()),
+            *(self.left.tensors.get(n, ()) for n in (*node.inputs, *node.outputs)),
+        ]
+        return [item for items in told for item in items]
+
+    def _nothing_left(self, node: Node) -> None:
+        """Raise NotCoveredError for a node with more to it than attributes and operands of known sizes and scales."""
+        if left := self._left(node):
+            raise NotCoveredError(f"it has {', '.join(item.what for item in left)}, of which nothing is known")
+        bias = self.roles(node).bias
+        for position, name in enumerate((*node.inputs, *node.outputs)):
+            computed = name in self.graph.producers and name not in self.graph.constants
+            if computed and self.sizes.get(name) != self.graph.shape(name):
+                raise NotCoveredError(f"the size of '{name}' is what the file states, and not known to be computed")
+            scaled = name in self.graph.quantization and self.graph.elem_type(name) not in BITS
+            if scaled and not (name in self.graph.constants and position == bias):
+                raise NotCoveredError(f"'{name}' ({self.graph.elem_type(name)}) has a scale")
 
     def _said(self, node: Node) -> bytes:
         """All that a node and its operands say; NotCoveredError for what may not be a function of its operands."""
@@ -197,12 +255,15 @@ class Model(NodeView):
             raise NotCoveredError("what it computes does not stand in its operands")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
             raise NotCoveredError("it keeps values from one run to the next")
+        left = self._left(node)
+        if unread := [item.what for item in left if item.content is None]:
+            raise NotCoveredError(f"nobody can read its {', '.join(unread)}")
         names = [*node.inputs, *(node.outputs if node.domain == TFLITE else ())]
         stored = [self.graph.quantization.get(name) for name in names]
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
         operands = [self.exact(name) for name in node.inputs]
         version = 0 if node.domain == TFLITE else since(node.domain, node.op_type, node.opset)
-        told = (node.domain, node.op_type, version, sorted(node.attributes.items()), stored, shapes, operands)
+        told = (node.domain, node.op_type, version, sorted(node.attributes.items()), stored, shapes, operands, left)
         return hashlib.sha256(repr(told).encode()).digest()
 
     def exact(self, name: str, *, signed: bool = False) -> bytes:
@@ -461,9 +522,9 @@ class Model(NodeView):
             raise NotCoveredError("the weights of a lane have several scales")
         steps = [x.scale * scale for scale in scales[:, 0].tolist()]
         biases = in_steps(bias, steps, count)
-        check_sums(factors, biases, x.bits)
-        # TensorFlow Lite Micro rounds 16 bits by the type of the bias, as with int64 where there is none
+        # TensorFlow Lite Micro sums and rounds 16 bits by the type of the bias, as with int64 where there is none
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
+        check_sums(factors, biases, x.bits, short=short)
         held = (x.zero, x.bits, short)
         known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, window)
         if told not in known:
@@ -607,6 +668,10 @@ def bounds(table: Numbers, key: Key, stated: Quantization) -> Steps | None:
 # Operators: each function gives what a node makes of what its operands hold.
 
 
+SIZES_TOLD = ("num_splits", "num", "values_count", "output_padding")
+"""Attributes that tell nothing but sizes of results, which are computed before."""
+DEFAULTS = (0, "", (), "NONE", "DEFAULT", "FLOAT32")
+"""Values of attributes that say nothing: numbers, lists and names of TensorFlow Lite's options that are left out."""
 OTHER_REALS = frozenset({"float16", "bfloat16", "float64"})
 """Real numbers in which nothing is described but where elements go."""
 DESCRIBED = frozenset({"float32", *BITS})
@@ -639,12 +704,13 @@ def quantized(model: Model, node: Node) -> Value:
     if node.int("precision") not in (0, FLOAT32):
         raise NotCoveredError("it divides in another precision")
     value, scale, zero = model.operand(node, 0), model.numbers(node, 1), model.zeros(node, 2)
+    axis = node.int("axis", 1)
     elem_type = model.graph.elem_type(node.outputs[0])
     if isinstance(value, Lanes):
         return model.settled(node, value, quantization(scale, zero, elem_type))
     if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
         raise NotCoveredError("it quantizes a constant that is computed")
-    return value.quantized(scale, zero, node.int("axis", 1), elem_type)
+    return value.quantized(scale, zero, axis, elem_type)
 
 
 def first(model: Model, value: Lanes, node: Node) -> tuple[Lanes, tuple[int, ...], list[int]]:
@@ -666,8 +732,14 @@ def weighted(model: Model, node: Node) -> tuple[Lanes, Fixed, Fixed | None]:
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or isinstance(bias, Lanes):
         raise NotCoveredError("its weights or its bias are computed")
     narrow = node.domain == TFLITE and model.graph.elem_type(node.inputs[roles.weights[0]]) in ("int8", "int4")
-    if narrow and node.op_type != "FULLY_CONNECTED" and np.any(weights.zero):
+    stored = model.graph.quantization.get(node.inputs[roles.weights[0]])
+    subtracted = node.op_type == "FULLY_CONNECTED" and stored is not None and len(stored.scales) == 1
+    if narrow and not subtracted and np.any(weights.zero):
         raise NotCoveredError("its weights have a zero-point, which kernels do not read")
+    summed_in = node.text("quantized_bias_type", "FLOAT32")
+    own = "FLOAT32" if bias is None else bias.array.dtype.name.upper()
+    if value.bits > 8 and summed_in not in ("FLOAT32", own):
+        raise NotCoveredError("its sums have the type of quantized_bias_type, and its bias another one")
     rank = weights.array.ndim
     if rank < 2:
         raise NotCoveredError(f"its weights are {list(weights.array.shape)}")
@@ -688,6 +760,8 @@ def convolution(model: Model, node: Node) -> Lanes:
         groups = x.shape[1] // max(weights.array.shape[1], 1)
         if node.op_type == "DEPTHWISE_CONV_2D" and node.int("depth_multiplier") * groups != weights.array.shape[0]:
             raise NotCoveredError("its depth_multiplier, which kernels of the device read, does not fit its weights")
+    if node.ints("kernel_shape", weights.array.shape[2:]) != weights.array.shape[2:]:
+        raise NotCoveredError("its kernel_shape is not that of its weights")
     if transposed:  # the weights have all input channels, and the outputs of one group
         if groups < 1 or weights.array.shape[1] % groups or node.ints("output_shape"):
             raise NotCoveredError("its groups or its padding are not written out")
@@ -716,12 +790,11 @@ def pair(model: Model, node: Node) -> Value:
     positions = [*operator_of(node).roles.data_of(node)]
     if len(positions) != 2 or (not node.domain and node.opset < BROADCASTING):
         raise NotCoveredError("it has other than two operands, or broadcasts along an axis that it names")
-    values = [model.operand(node, position) for position in positions]
+    key, values = (canonical(node), *said(node)), [model.operand(node, position) for position in positions]
     for value, other in zip(values, values[::-1], strict=True):
         if canonical(node) == "Add" and isinstance(value, Lanes) and isinstance(other, Fixed) and not value.integers:
             return model.finished(node, biased(model, value, other))
     left, right = (model.lanes(node, position) for position in positions)
-    key = (canonical(node), *said(node))
     return model.finished(node, model.paired(left, right, key))
 
 
@@ -949,7 +1022,7 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verifi
     before, after = Model(old, table), Model(new, table)
     if (told := old.digest()) is not None and told == new.digest():
         return Verification(before, after, ("",) * max(len(after.graph.outputs), 1))
-    frame = frame_fault(before.graph, after.graph)
+    frame = frame_fault(before.graph, after.graph) or left_fault(before, after)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
     faults = [frame or fault(before, after, *names) for names in ends]
     return Verification(before, after, tuple(faults or [frame or "there is no output"]))
@@ -967,6 +1040,17 @@ def frame_fault(old: Graph, new: Graph) -> str:
                 return f"'{name}' is {_end(new, name)}, in the old file {_end(old, other)}"
     if old.signatures != new.signatures or not all(signature.main for signature in new.signatures):
         return "the signatures differ, or one of them enters another subgraph, which is not read"
+    return ""
+
+
+def left_fault(before: Model, after: Model) -> str:
+    """What two files, their inputs or outputs say beside their graphs, and differ in; empty where they do not."""
+    ends = {*after.graph.inputs, *after.graph.outputs}
+    sides = [[side.left.file, *(side.left.tensors.get(name, ()) for name in sorted(ends))] for side in (before, after)]
+    for have, want in zip(*sides[::-1], strict=True):
+        told = [item.what for item in (*have, *want) if item.content is None or item not in have or item not in want]
+        if told or have != want:
+            return f"the files differ in what nobody reads, or it cannot be read: {', '.join(dict.fromkeys(told))}"
     return ""
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.model.graph import Graph, Leftovers
 
 
 class LoadedFile(Protocol):
@@ -28,6 +28,12 @@ class LoadedFile(Protocol):
 
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
         """A way to read constants by their key in the graph, None for what cannot be read."""
+
+    def leftovers(self) -> Leftovers:
+        """What the file says and the graph does not; read now."""
+
+    def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
+        """Sizes of results as a runtime computes them from those of inputs and constants; without all others."""
 
 
 class Format(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import SupportsIndex, overload
 
@@ -24,6 +24,20 @@ class ModelError(Exception):
         super().__init__(message)
         self.kind = kind
         self.message = message
+
+
+# Names that are made up: no file has them.
+
+
+def unlike(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, which it is from now on: the wanted one, with as many `~` behind it as that takes.
+
+    `taken` has every name of the file, so that no file can hold what is made up.
+    """
+    while wanted in taken:
+        wanted += "~"
+    taken.add(wanted)
+    return wanted
 
 
 # The graph the analysis works on: plain data, no protobuf, subgraphs and local functions laid flat.
@@ -281,6 +295,29 @@ class Graph:
         """Element type of a value, empty where unknown."""
         tensor = self.tensors.get(name)
         return tensor.elem_type if tensor else ""
+
+
+# What a file says and its graph does not.
+
+
+class Left(NamedTuple):
+    """Something that a file says of a node, a tensor or itself, and that the graph does not keep."""
+
+    what: str
+    """Name in the file's own words: `attribute 'div'`, `custom_options`."""
+    content: bytes | None
+    """What it says, or a digest of it; None where nobody can read it."""
+
+
+class Leftovers(NamedTuple):
+    """All that the graph of a file does not keep, but for what has no meaning: names, notes, measured ranges."""
+
+    nodes: Mapping[int, tuple[Left, ...]] = {}
+    """Of nodes, by `Node.index`."""
+    tensors: Mapping[str, tuple[Left, ...]] = {}
+    """Of tensors, by their key."""
+    file: tuple[Left, ...] = ()
+    """Of the file as a whole."""
 
 
 # What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding.

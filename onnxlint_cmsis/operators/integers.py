@@ -208,11 +208,15 @@ def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int
     return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
 
 
-def check_sums(weights: Array, biases: Sequence[float], bits: int) -> None:
-    """Raise NotCoveredError where a sum over weights [out_c, channels, places], or a part of it, may overflow."""
-    longest = (np.abs(weights).sum(axis=(1, 2)) * ((1 << bits) - 1)).tolist()
-    if any(size + abs(start) >= 1 << LONGEST_SUM[bits] for size, start in zip(longest, biases, strict=True)):
-        raise NotCoveredError(f"a sum may need more than {LONGEST_SUM[bits] + 1} bits")
+def check_sums(weights: Array, biases: Sequence[float], bits: int, *, short: bool = False) -> None:
+    """Raise NotCoveredError where a sum over weights [out_c, channels, places], or a part of it, may overflow.
+
+    A `short` sum has 32 bits whatever the bits of the data: that of int16 with a bias of int32
+    (tensorflow/lite/micro/kernels/conv.cc, requires_int32_accum).
+    """
+    longest, room = (np.abs(weights).sum(axis=(1, 2)) * ((1 << bits) - 1)).tolist(), 31 if short else LONGEST_SUM[bits]
+    if any(size + abs(start) >= 1 << room for size, start in zip(longest, biases, strict=True)):
+        raise NotCoveredError(f"a sum may need more than {room + 1} bits")
 
 
 # Functions of one element, and of two.

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.model.graph import Constant, Graph, ModelError, Node, Tensor
+from onnxlint_cmsis.model.graph import Constant, Graph, Leftovers, ModelError, Node, Tensor
 
 
 class LoadedToy(NamedTuple):
@@ -36,6 +36,12 @@ class LoadedToy(NamedTuple):
 
     def reader(self) -> Callable:
         return lambda key: weights(self.graph.constants[key].shape) if key in self.graph.constants else None
+
+    def leftovers(self) -> Leftovers:
+        return Leftovers()
+
+    def computed_sizes(self) -> dict:
+        return {}
 
 
 def weights(shape):

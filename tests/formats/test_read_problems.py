@@ -36,7 +36,7 @@ def test_two_nodes_make_one_value(told):
     told(refused([relu("x", "y", "a"), relu("x", "y", "b")]))
 
 
-def test_a_value_of_a_subgraph_has_a_name_of_its_own(told):
+def test_a_value_of_a_subgraph_has_a_key_of_its_own():
     """Else the constant of the one would be read for the other."""
     inner = [tensor("c", np.zeros(1, np.float32))]
     branches = [
@@ -45,7 +45,9 @@ def test_a_value_of_a_subgraph_has_a_name_of_its_own(told):
     ]
     choice = helper.make_node("If", ["p"], ["z"], "i", then_branch=branches[0], else_branch=branches[1])
     outer = [tensor("i.then_branch/c", np.ones(1, np.float32)), tensor("p", np.array(True))]
-    told(refused([choice, relu("i.then_branch/c", "y")], outer))
+    graph = read(model([choice, relu("i.then_branch/c", "y")], [X], [value("y", [1])], outer))
+    assert graph.constants["i.then_branch/c"].values() == (1.0,)
+    assert [graph.constants[node.inputs[0]].values() for node in graph.nodes if node.op_type == "Neg"] == [(0.0,)] * 2
 
 
 def test_nodes_of_one_name_are_told_once(told):

@@ -36,7 +36,7 @@ from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, checker_proble
 from onnxlint_cmsis.formats.onnx.wire import subgraphs
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
-from onnxlint_cmsis.formats.tflite.to_graph import tensor_keys, to_graph
+from onnxlint_cmsis.formats.tflite.to_graph import main_keys, to_graph
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -217,7 +217,7 @@ class TfliteProvenModel:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Keys of the main subgraph's tensors, by index."""
-        return tensor_keys(self.model.subgraphs[0], "")
+        return main_keys(self.model)
 
     def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
         """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""

@@ -283,10 +283,14 @@ class Document:
         tensor.name, tensor.data_type = name, data_type
 
 
+MARK = "\x01made up\x01"
+"""What stands in names that shape inference makes up; no file has it."""
+
+
 def require_text(names: Iterable[str | bytes]) -> None:
-    """Raise ModelError (`not-a-model`) for a name that is not UTF-8."""
+    """Raise ModelError (`not-a-model`) for a name that is not UTF-8, or has the mark of those that are made up."""
     for name in names:
-        if type(name) is not str:
+        if type(name) is not str or MARK in name:
             raise ModelError("not-a-model", f"not an ONNX model: a name is not UTF-8 text: {name!r:.60}")
 
 

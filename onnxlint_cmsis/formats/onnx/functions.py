@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_named
-from onnxlint_cmsis.formats.onnx.wire import Range, all_nodes, inner_nodes, subgraphs
+from onnxlint_cmsis.formats.onnx.wire import Range, all_names, all_nodes, inner_nodes, subgraphs
 from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.model.graph import ModelError, Problem
+from onnxlint_cmsis.model.graph import ModelError, Problem, unlike
 from onnxlint_cmsis.operators.curve import IDENTITY
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class _Expansion:
         }
         self.problems = problems
         self.made = 0
+        self.taken = {str(name) for name in all_names(model)}
+        """Names of the file, and those made up so far."""
 
     def graph(self, graph: GraphProto, path: str, calls: tuple[FunctionKey, ...]) -> None:
         """Expand the calls in a graph and in all graphs inside it."""
@@ -124,7 +126,8 @@ class _Expansion:
         if self.made > MAX_NODES:
             raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_NODES} nodes")
         here = f"{label}.{function.name}"
-        names = dict(zip(function.input, call.input, strict=False))
+        names = _Names(f"{here}/", self.taken)
+        names |= dict(zip(function.input, call.input, strict=False))
         names |= dict.fromkeys(function.input[len(call.input) :], "")
         passed = {
             formal: actual for formal, actual in zip(function.output, call.output, strict=False) if formal in names
@@ -133,26 +136,39 @@ class _Expansion:
         out: list[NodeProto] = []
         for position, original in enumerate(function.node):
             node = type(original).FromString(original.SerializeToString())
-            rename(node, names, f"{here}/")
+            rename(node, names)
             _bind_attributes(node, function, call)
             node.metadata_props.add(key=PATH_KEY, value=here)
             out += self.node(node, position, f"{here}/" if not node.name else "", calls)
         return out + [_identity(names[formal], actual, here) for formal, actual in passed.items() if actual]
 
 
-def rename(node: NodeProto, names: dict[str, str], prefix: str) -> None:
+class _Names(dict[str, str]):
+    """Names of tensors of one call, by those of its function; one that is not there is made up."""
+
+    def __init__(self, prefix: str, taken: set[str]) -> None:
+        super().__init__()
+        self.prefix = prefix
+        self.taken = taken
+
+    def __missing__(self, name: str) -> str:
+        self[name] = unlike(self.prefix + name, self.taken)
+        return self[name]
+
+
+def rename(node: NodeProto, names: _Names) -> None:
     """Rename the tensors of a function's node, and of the graphs inside it, for one call."""
-    node.name = prefix + node.name if node.name else ""
+    node.name = names.prefix + node.name if node.name else ""
     for values in (node.input, node.output):
-        values[:] = [names.get(v, prefix + v) if v else v for v in values]
+        values[:] = [names[v] if v else v for v in values]
     for _, graph in subgraphs(node):
         for named in (graph.input, graph.output, graph.value_info, graph.initializer):
             for item in named:
-                item.name = names.get(item.name, prefix + item.name)
+                item.name = names[item.name]
         for sparse in graph.sparse_initializer:
-            sparse.values.name = names.get(sparse.values.name, prefix + sparse.values.name)
+            sparse.values.name = names[sparse.values.name]
         for inner in graph.node:
-            rename(inner, names, prefix)
+            rename(inner, names)
 
 
 def _bind_attributes(node: NodeProto, function: FunctionProto, call: NodeProto) -> None:

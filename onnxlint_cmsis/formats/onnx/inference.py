@@ -10,6 +10,7 @@ import onnx
 
 from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
+from onnxlint_cmsis.formats.onnx.document import MARK
 from onnxlint_cmsis.formats.onnx.functions import Known, Table, domain_of, imported_versions, operator_of_proto
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, hide_dangerous, infer_shapes
 from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
@@ -217,7 +218,7 @@ def _nodes(node: NodeProto, op_type: str, inputs: tuple[int, ...], keep: tuple[s
     new.attribute.extend(a for a in node.attribute if a.name in keep)
     if not cast:
         return [new]
-    new.output[0] = f"{output}\x01uncast"
+    new.output[0] = f"{output}{MARK}uncast"
     return [new, helper.make_node(CAST.name, [new.output[0]], [output], to=cast)]
 
 
@@ -253,12 +254,12 @@ def _channels_last(node: NodeProto, pool: Operator, rank: Rank) -> list[NodeProt
         return None
     output = node.output[0]
     before, after = [0, axes - 1, *range(1, axes - 1)], [0, *range(2, axes), 1]
-    inner = helper.make_node(pool.name, [f"{output}\x01in"], [f"{output}\x01out"])
+    inner = helper.make_node(pool.name, [f"{output}{MARK}in"], [f"{output}{MARK}out"])
     inner.attribute.extend(a for a in node.attribute if a.name in keep)
     return [
-        helper.make_node(TRANSPOSE.name, [node.input[0]], [f"{output}\x01in"], perm=before),
+        helper.make_node(TRANSPOSE.name, [node.input[0]], [f"{output}{MARK}in"], perm=before),
         inner,
-        helper.make_node(TRANSPOSE.name, [f"{output}\x01out"], [output], perm=after),
+        helper.make_node(TRANSPOSE.name, [f"{output}{MARK}out"], [output], perm=after),
     ]
 
 
@@ -271,7 +272,7 @@ def _mean(node: NodeProto, opset: int) -> list[NodeProto] | None:
         return [helper.make_node(REDUCE_MEAN.name, [node.input[0]], [output], keepdims=keepdims, axes=axes or None)]
     if not axes:
         return [helper.make_node(REDUCE_MEAN.name, [node.input[0]], [output], keepdims=keepdims)]
-    inputs = [node.input[0], f"{output}\x01axes"]
+    inputs = [node.input[0], f"{output}{MARK}axes"]
     constant = helper.make_node(CONSTANT.name, [], inputs[1:], value_ints=axes)
     return [constant, helper.make_node(REDUCE_MEAN.name, inputs, [output], keepdims=keepdims)]
 
@@ -432,19 +433,20 @@ MAX_VISITS = 100_000
 """Nodes that the repetitions may visit in all, for the largest models."""
 
 
-def infer(model: ModelProto) -> list[Table]:
+def infer(model: ModelProto, *, believing: bool = True) -> list[Table]:
     """A table for the main graph and each graph inside it, in the order of `all_graphs`.
 
-    A shape stated in the file is used only if inference finds none; one that contradicts inference is not used.
+    A shape stated in the file is used only if inference finds none; one that contradicts inference is not used. Not
+    `believing`, no shape of a result that the file states is used at all.
     """
     graphs = list(all_graphs(model.graph))
-    stated = [_stated(graph) for graph in graphs]
     copy = type(model).FromString(model.SerializeToString())
     versions = imported_versions(copy)
     for graph in _graphs(copy, len(graphs)):
         _forget_results(graph)
         _forget_impossible(graph)
         hide_dangerous(graph, versions)
+    stated = [_stated(graph) for graph in (graphs if believing else _graphs(copy, len(graphs)))]
     standardise(copy, _graphs(copy, len(graphs)), lambda _: None)
     tables = _run(copy, len(graphs))
     if tables is None:

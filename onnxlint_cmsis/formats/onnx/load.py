@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ from onnxlint_cmsis.formats.onnx.tensors import elem_bits, elem_name, payload_pr
 from onnxlint_cmsis.formats.onnx.wire import (
     UNKNOWN_RANGE,
     Range,
+    all_names,
     attribute_tensors,
     inner_ranges,
     open_buffer,
@@ -49,10 +51,12 @@ from onnxlint_cmsis.model.graph import (
     Body,
     Constant,
     Graph,
+    Leftovers,
     ModelError,
     Node,
     Problem,
     Tensor,
+    unlike,
     window_misfit,
 )
 from onnxlint_cmsis.model.roles import Form, Quantized
@@ -378,19 +382,11 @@ class Flattener:
     def _define(self, graph: GraphProto, scope: Scope) -> None:
         """Keys, types and constants of a graph's values."""
         table = next(self.tables)
-        if scope.parent is not None:
-            for name in defined(graph):
-                scope.names[name] = f"{scope.path}/{name}"
         for name, (elem, shape) in table.items():
             key = scope.key(name)
             self.tensors[key] = Tensor(key, elem_name(elem), shape)
         main_inputs = {v.name for v in graph.input} if scope.parent is None else set()
         overridable = main_inputs if self.document.model.ir_version >= OVERRIDABLE_IR else set()
-        names = [value.name for values in (graph.input, graph.initializer) for value in values]
-        names += [sparse.values.name for sparse in graph.sparse_initializer]
-        taken = self.given.intersection(map(scope.key, names)) if scope.parent is not None else set()
-        if taken:
-            raise ModelError("not-a-model", f"`{min(taken)}` is a value of a subgraph and of the graph around it")
         self.given |= {scope.key(v.name) for v in graph.input}
         for tensor in graph.initializer:
             key = scope.key(tensor.name)
@@ -484,6 +480,11 @@ class Flattener:
             self.node_metadata[index] = kept
         return where, path
 
+    @cached_property
+    def taken(self) -> set[str]:
+        """Names of the file, and those made up so far: keys in subgraphs are unlike both."""
+        return {str(name) for name in all_names(self.document.model)}
+
     def _unique(self, path: str) -> str:
         """Path of a subgraph, unlike any other even where node names repeat."""
         unique, number = path, 1
@@ -496,7 +497,7 @@ class Flattener:
     def _body(self, attribute: str, graph: GraphProto, scope: Scope) -> Body:
         """Formal inputs and outputs of a subgraph."""
         for name in defined(graph):
-            scope.names[name] = f"{scope.path}/{name}"
+            scope.names[name] = unlike(f"{scope.path}/{name}", self.taken)
         inputs, outputs = [v.name for v in graph.input], [v.name for v in graph.output]
         return Body(attribute, tuple(map(scope.key, inputs)), tuple(map(scope.key, outputs)), scope.path)
 
@@ -661,6 +662,18 @@ class LoadedModel(NamedTuple):
             return None if values is None else np.array(values, dtype=constant.elem_type).reshape(constant.shape)
 
         return read
+
+    def leftovers(self) -> Leftovers:
+        """What the file says and the graph does not keep."""
+        from onnxlint_cmsis.formats.onnx.left import leftovers
+
+        return leftovers(self.document, self.tensors)
+
+    def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
+        """Sizes of the main graph's values as ONNX's inference finds them without those that the file states."""
+        table = infer(self.document.model, believing=False)[0]
+        shapes = {name: shape for name, (_, shape) in table.items() if shape is not None}
+        return {name: tuple(size or 0 for size in shape) for name, shape in shapes.items() if None not in shape}
 
 
 def load(

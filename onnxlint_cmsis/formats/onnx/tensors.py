@@ -94,6 +94,12 @@ def plain(attributes: Iterable[AttributeProto]) -> dict[str, Attribute]:
     return values
 
 
+def keeps(attribute: AttributeProto) -> bool:
+    """Whether `plain` has all that an attribute says."""
+    known = (attribute.type or _type(attribute)) in PLAIN and not attribute.ref_attr_name
+    return known and all(isinstance(decoded(text), str) for text in attribute.strings)
+
+
 def decoded(value: bytes) -> str | bytes:
     """Text where the bytes are UTF-8, else the bytes."""
     try:

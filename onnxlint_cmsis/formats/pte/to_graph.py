@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, signatur
 from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
-from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Node, Problem, Tensor
+from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Left, Leftovers, Node, Problem, Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,6 +107,14 @@ class LoadedProgram(NamedTuple):
             return values.astype(kind.newbyteorder("=")).reshape(tensor.shape)
 
         return read
+
+    def leftovers(self) -> Leftovers:
+        """All of the file: nobody compares what programs compute."""
+        return Leftovers(file=(Left("the program", None),))
+
+    def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
+        """None: sizes are those that the program states."""
+        return {}
 
 
 def load_pte(

@@ -148,8 +148,12 @@ class TfliteModel(NamedTuple):
 
     def runs_once(self) -> frozenset[int]:
         """Subgraphs that run only once: every path to them goes through a CALL_ONCE."""
-        every, first = self._entered(lambda op: op != "CALL_ONCE"), self._entered(lambda _: True)
+        every, first = self._entered(lambda op: op != "CALL_ONCE"), self.entered()
         return frozenset(first - every)
+
+    def entered(self) -> set[int]:
+        """Subgraphs that the main one runs, itself included."""
+        return self._entered(lambda _: True)
 
     def _entered(self, follows: Callable[[str], bool]) -> set[int]:
         """Subgraphs that the main one enters through the operators that are followed, itself included."""

@@ -34,11 +34,15 @@ from onnxlint_cmsis.model.graph import (
     Body,
     Constant,
     Graph,
+    Left,
+    Leftovers,
+    ModelError,
     Node,
     Problem,
     Signature,
     StoredQuantization,
     Tensor,
+    unlike,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +78,26 @@ class LoadedTflite(NamedTuple):
             return array_of(self.file, tensors[key]) if key in self.graph.constants and key in tensors else None
 
         return read
+
+    def leftovers(self) -> Leftovers:
+        """What the file says and the graph does not keep."""
+        from onnxlint_cmsis.formats.tflite import left
+
+        try:
+            of_node, tensors = left.of_operators(self.file), left.of_tensors(self.file)
+            return Leftovers(
+                {node.index: of_node[node.offset] for node in self.graph.nodes},
+                dict(zip(main_keys(self.file), tensors[0], strict=True)),
+                left.of_file(self.file),
+            )
+        except ModelError as error:  # tables that overlap, in a part that nothing has read so far
+            return Leftovers(file=(Left(error.message, None),))
+
+    def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
+        """Sizes of the main subgraph's results as LiteRT's kernels compute them, by key."""
+        from onnxlint_cmsis.formats.tflite.result_sizes import followed_sizes
+
+        return followed_sizes(self.graph)
 
 
 def load_tflite(
@@ -139,11 +163,12 @@ class _Builder:
         self.keys: dict[int, tuple[str, ...]] = {}
         self.once: set[int] = set()
         self.once_entered = model.runs_once()
+        self.taken = names_of(model)
 
     def add(self, number: int, path: str) -> None:
         """A subgraph's tensors and operators; one that two operators run is added once."""
         subgraph = self.model.subgraphs[number]
-        self.keys[number] = tensor_keys(subgraph, path)
+        self.keys[number] = tensor_keys(subgraph, path, self.taken)
         for key, tensor in zip(self.keys[number], subgraph.tensors, strict=True):
             shape = tuple(None if size < 0 else size for size in tensor.shape)
             self.tensors[key] = Tensor(key, elem_type(tensor), shape)
@@ -206,16 +231,29 @@ class _Builder:
                 self.problems.append(Problem("undecided", text))
 
 
-def tensor_keys(subgraph: Subgraph, path: str) -> tuple[str, ...]:
-    """A key for each tensor: its name, with its index where another has that name, behind the subgraph's path."""
+def tensor_keys(subgraph: Subgraph, path: str, taken: set[str]) -> tuple[str, ...]:
+    """A key for each tensor: its name, with its index where it has none or another has it, behind a path if there is.
+
+    What is not a name of the main subgraph is made up, and unlike all that is taken (`names_of` to begin with).
+    """
     seen: set[str] = set()
     keys: list[str] = []
     for index, tensor in enumerate(subgraph.tensors):
-        name = tensor.name or f"tensor#{index}"
-        key = f"{name}#{index}" if name in seen else name
-        seen |= {name, key}
-        keys.append(f"{path}/{key}" if path else key)
+        name, new = tensor.name or "tensor", bool(tensor.name) and tensor.name not in seen
+        seen.add(tensor.name)
+        key = name if new else f"{name}#{index}"
+        keys.append(key if new and not path else unlike(f"{path}/{key}" if path else key, taken))
     return tuple(keys)
+
+
+def main_keys(model: TfliteModel) -> tuple[str, ...]:
+    """A key for each tensor of the main subgraph."""
+    return tensor_keys(model.subgraphs[0], "", names_of(model))
+
+
+def names_of(model: TfliteModel) -> set[str]:
+    """Every name that the file gives a tensor."""
+    return {tensor.name for subgraph in model.subgraphs for tensor in subgraph.tensors}
 
 
 def _consumers(nodes: list[Node]) -> dict[str, tuple[Node, ...]]:

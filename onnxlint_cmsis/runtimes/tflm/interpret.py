@@ -7,7 +7,7 @@ from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
-from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, stored_bytes, tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, names_of, stored_bytes, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level, Target
@@ -303,10 +303,11 @@ def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
 
 def buffer_names(model: TfliteModel, arena: ArenaLayout) -> list[str]:
     """Name of every buffer by its number: tensors of all subgraphs, then scratch requests."""
+    taken = names_of(model)
     names = [
         name
         for number, subgraph in enumerate(model.subgraphs)
-        for name in tensor_keys(subgraph, f"subgraph{number}" if number else "")
+        for name in tensor_keys(subgraph, f"subgraph{number}" if number else "", taken)
     ]
     return names + [f"scratch of {label_of(model, number, owner)}" for number, owner, _ in arena.scratch]
 

@@ -1,0 +1,78 @@
+"""What an `.onnx` file says and its graph does not keep: attributes of other types than numbers and text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.onnx.tensors import keeps
+from onnxlint_cmsis.formats.onnx.wire import attribute_tensors, subgraphs
+from onnxlint_cmsis.model.graph import Left, Leftovers
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+
+    from onnxlint_cmsis.formats.onnx.document import Document
+
+ACTING = ("ort_config",)
+"""Metadata that a runtime acts on (ONNX Runtime, core/session/inference_session_utils.h)."""
+
+
+def leftovers(document: Document, stored: Mapping[str, TensorProto | None]) -> Leftovers:
+    """What nodes, constants and the file say beside the graph; `stored` has the tensor of each constant."""
+    tensors = {
+        key: (Left("segment", tensor.segment.SerializeToString()),)
+        for key, tensor in stored.items()
+        if tensor is not None and tensor.HasField("segment")
+    }
+    nodes = {index: tuple(_of_node(document, node)) for index, node in enumerate(_flat(document.model.graph))}
+    return Leftovers(nodes, tensors, tuple(_of_file(document)))
+
+
+def _flat(graph: GraphProto) -> Iterator[NodeProto]:
+    """Nodes in the order of the graph's: each one's subgraphs behind it."""
+    for node in graph.node:
+        yield node
+        for _, inner in subgraphs(node):
+            yield from _flat(inner)
+
+
+def _of_node(document: Document, node: NodeProto) -> Iterator[Left]:
+    counted = Counter(attribute.name for attribute in node.attribute)
+    for attribute in node.attribute:
+        if counted[attribute.name] > 1 or not keeps(attribute):
+            yield Left(f"attribute '{attribute.name}'", _content(document, attribute))
+    if node.overload:
+        yield Left("overload", node.overload.encode())
+    if "device_configurations" in node.DESCRIPTOR.fields_by_name and node.device_configurations:
+        yield Left("device_configurations", None)
+
+
+def _content(document: Document, attribute: AttributeProto) -> bytes | None:
+    """What stands for an attribute with its tensors; None where values lie in another file."""
+    told = hashlib.sha256(attribute.SerializeToString(deterministic=True))
+    for tensor in attribute_tensors(attribute):
+        payload = document.payload(tensor)
+        if tensor.data_location == tensor.EXTERNAL or (payload is not None and payload.external is not None):
+            return None
+        if payload is not None:  # the copy of the model has a placeholder for it
+            start, length = payload.message
+            told.update(document.buffer[start : start + length])
+    return told.digest()
+
+
+def _of_file(document: Document) -> Iterator[Left]:
+    model = document.model
+    for entry in model.metadata_props:
+        if entry.key in ACTING:
+            yield Left(f"metadata '{entry.key}'", entry.value.encode())
+    for annotation in model.graph.quantization_annotation:
+        yield Left("quantization_annotation", annotation.SerializeToString(deterministic=True))
+    if "configuration" in model.DESCRIPTOR.fields_by_name and model.configuration:
+        yield Left("configuration", None)
+    known = type(model).FromString(model.SerializeToString(deterministic=True))
+    known.DiscardUnknownFields()
+    if known.SerializeToString(deterministic=True) != model.SerializeToString(deterministic=True):
+        yield Left("fields that the onnx package does not know", None)
