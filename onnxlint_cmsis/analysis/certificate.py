@@ -104,7 +104,7 @@ class Read(dict[str, "Attribute"]):
 
     def __init__(self, attributes: Mapping[str, Attribute]) -> None:
         super().__init__(attributes)
-        self.asked = {*SIZES_TOLD}
+        self.asked = {*TOLD_BEFORE}
 
     def __getitem__(self, name: str) -> Attribute:
         self.asked.add(name)
@@ -668,8 +668,8 @@ def bounds(table: Numbers, key: Key, stated: Quantization) -> Steps | None:
 # Operators: each function gives what a node makes of what its operands hold.
 
 
-SIZES_TOLD = ("num_splits", "num", "values_count", "output_padding")
-"""Attributes that tell nothing but sizes of results, which are computed before."""
+TOLD_BEFORE = ("num_splits", "num", "values_count", "output_padding", "output_dtype")
+"""Attributes that tell nothing but sizes and types of results, which are worked out before."""
 DEFAULTS = (0, "", (), "NONE", "DEFAULT", "FLOAT32")
 """Values of attributes that say nothing: numbers, lists and names of TensorFlow Lite's options that are left out."""
 OTHER_REALS = frozenset({"float16", "bfloat16", "float64"})
