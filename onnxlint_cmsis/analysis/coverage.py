@@ -255,7 +255,8 @@ def _verdict(
     stops = worst is Effect.STOPS
     conditions = [*_conditions(model)]
     if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
-        conditions.append("in builds with checks")
+        everywhere = model.interpretation is not None and model.interpretation.stop(target)
+        conditions += [] if everywhere else ["in builds with checks"]
     given = {effect.value: effect for effect in WORDS}
     open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]
     if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:

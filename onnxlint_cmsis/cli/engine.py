@@ -53,6 +53,7 @@ def lint_file(
         unknown = not_analysed(settings.targets, [problem])
         return _result(path, settings, None, [problem])._replace(verdicts=unknown)
     graph, lowered = model.graph, model.lowered
+    settings = _with_full_names(settings, model)
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
 
@@ -84,6 +85,20 @@ def lint_file(
         left_out=unchecked,
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
+
+
+def _with_full_names(settings: Settings, model: ModelAnalysis) -> Settings:
+    """Settings whose suppressions name nodes and tensors as the model does, where they use the short names shown."""
+    if not any(entry.node or entry.tensor for entry in settings.suppress):
+        return settings
+    from onnxlint_cmsis.analysis.coverage import layer_names
+
+    full = {short: name for name, short in layer_names(model).names.items()}
+    entries = (
+        entry._replace(node=full.get(entry.node, entry.node), tensor=full.get(entry.tensor, entry.tensor))
+        for entry in settings.suppress
+    )
+    return replace(settings, suppress=tuple(entries))
 
 
 def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
@@ -275,13 +290,19 @@ def fix_options(settings: Settings) -> FixOptions:
     )
 
 
-def fix_request(settings: Settings, path: str = "") -> FixRequest:
-    """The request that a file's settings make; with a path, accepted findings are not acted on."""
+def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None = None) -> FixRequest:
+    """The request that a file's settings make; with a path, accepted findings are not acted on.
+
+    `model` is the analysis of the file, where it is at hand. Raises ModelError.
+    """
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.rewriting import FixRequest
 
     request = FixRequest(settings.analysis, fix_options(settings))
     if not path:
         return request
+    if any(entry.node or entry.tensor for entry in settings.suppress):
+        settings = _with_full_names(settings, model or ModelAnalysis(path, settings.analysis))
     consent = accepted.Consent(settings, path)
     return request._replace(fixable=consent.fixable, accepted=consent.accepted)
 
@@ -390,7 +411,7 @@ class Promises:
         path, settings = self._model.path, self._settings
         try:
             data = open_buffer(path)[:] if self._data is None else self._data
-            start = Snapshot(path, data, fix_request(settings, path), analysis=self._model)
+            start = Snapshot(path, data, fix_request(settings, path, self._model), analysis=self._model)
             start.editor.check_readable(data, path)
             return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
         except (OSError, ModelError, UnreadableError, NotAppliedError):

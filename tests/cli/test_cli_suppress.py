@@ -16,6 +16,8 @@ from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
 from support.fixable_models import gaining
+from support.linter import linted
+from support.models import text
 
 FINDINGS = (routing_miss(), wrong_result(), note())
 
@@ -240,3 +242,33 @@ def test_a_baseline_written_below_the_limit_does_not_keep_a_fix_from_what_it_doe
     assert main(["--diff", "--baseline", "small.json", *sized]) == 1
     assert main(["--diff", "--baseline", "whole.json", *sized]) == 0
     told(capsys.readouterr().out)
+
+
+def padded_convolution():
+    """A 1x1 convolution with padding, named as PyTorch's exporter names it; messages call it 'c2'."""
+    model = text(
+        '<ir_version: 10, opset_import: ["" : 13]>\n'
+        "g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {\n"
+        "y = Conv<pads = [0, 0, 1, 1]>(x, w)\n}"
+    )
+    model.graph.node[0].name = "/c2/Conv"
+    return model
+
+
+@pytest.mark.parametrize(("node", "codes"), [("c2", set()), ("/c2/Conv", set()), ("c3", {"CNN302"}), ("", {"CNN302"})])
+def test_a_suppression_takes_the_name_that_messages_show(node, codes):
+    entries = [{"rule": "CNN302", "node": node}] if node else []
+    result = linted(padded_convolution(), suppress=entries)
+    assert {finding.code for finding in result.findings} & {"CNN302"} == codes
+    assert result.names["/c2/Conv"] == "c2"
+    assert [*result.matches.values()] == ([int(not codes)] if entries else [])
+
+
+@pytest.mark.parametrize(("node", "changed"), [("c2", False), ("c3", True)])
+def test_a_fix_leaves_what_a_shown_name_accepts(tmp_path, capsys, node, changed):
+    onnx.save(padded_convolution(), tmp_path / "m.onnx")
+    config = tmp_path / "onnxlint-cmsis.toml"
+    config.write_text(f'[[suppress]]\nrule = "CNN302"\nnode = "{node}"\n', encoding="utf-8")
+    before = (tmp_path / "m.onnx").read_bytes()
+    main(["--fix", "--config", str(config), str(tmp_path / "m.onnx")])
+    assert ((tmp_path / "m.onnx").read_bytes() != before) == changed, capsys.readouterr().out

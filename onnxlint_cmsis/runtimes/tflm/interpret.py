@@ -221,10 +221,10 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     elif strict.verdict is RuntimeVerdict.HALTS:
         covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
         if not covered:
-            halt_ = (
-                f"a build of {NAME} with checks halts in {strict.stage}, and {_without_checks(lax)}: {strict.reason}."
-            )
-            yield Said(_cause(strict), strict.verdict, halt_)
+            builds = f"a build of {NAME} with checks halts in {strict.stage}, and {_without_checks(lax)}"
+            if lax.verdict is RuntimeVerdict.HALTS:
+                builds = f"every build of {NAME} halts in {strict.stage}"
+            yield Said(_cause(strict), strict.verdict, f"{builds}: {strict.reason}.")
     elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
         yield Said(_cause(strict), strict.verdict, text)
@@ -264,8 +264,6 @@ def _without_checks(row: TflmOperator) -> str:
     if row.verdict is RuntimeVerdict.REFUSED:
         when, _, reason = _refusal(row).partition(": ")
         return f"in a release build (NDEBUG) {when} ({reason})"
-    if row.verdict is RuntimeVerdict.HALTS:
-        return "a release build (NDEBUG) halts there too"
     computed = "CMSIS-NN" if row.verdict is RuntimeVerdict.CMSIS_NN else row.verdict.value
     return f"a release build (NDEBUG) goes on and computes it, by {computed}"
 
