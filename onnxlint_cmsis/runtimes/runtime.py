@@ -554,6 +554,9 @@ class FileInterpretation(Protocol):
     def operators(self, target: Target) -> tuple[FileOperator, ...]:
         """What becomes of each operator, in file order."""
 
+    def stop(self, target: Target) -> str:
+        """What stops the model in every build, as words; empty where a build runs it."""
+
     def has_cost(self, node: Node, target: Target) -> bool:
         """Whether there can be a cost of an operator."""
 
