@@ -49,6 +49,7 @@ from onnxlint_cmsis.operators.integers import (
     few,
     function_steps,
     in_steps,
+    multipliers,
     only_multiplies,
     quantization,
     quantized_multiplier,
@@ -128,8 +129,12 @@ class Read(dict[str, "Attribute"]):
 class Model(NodeView):
     """One file, read into the table; `values` holds what its tensors compute."""
 
-    def __init__(self, loaded: LoadedFile, table: Numbers) -> None:
+    def __init__(self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False) -> None:
         self.graph: Graph = loaded.graph
+        self.mixed = mixed
+        """Whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
+        self.plain = plain
+        """Whether layers are the same only where all that they say is, so that they are the same in every runtime."""
         self.read = loaded.reader()
         self.table = table
         self.values: dict[str, Value] = {}
@@ -143,6 +148,8 @@ class Model(NodeView):
         """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
             try:
+                if mixed and self.elem_type(name) not in BITS:
+                    raise NotCoveredError(f"runtimes of two formats take NaN and infinity of '{name}' otherwise")
                 self.values[name] = self._named(("input", position), name)
             except DAMAGED as error:
                 self.missing[name] = str(error)
@@ -204,11 +211,15 @@ class Model(NodeView):
         if self.graph.variables & {*node.inputs, *node.outputs}:
             raise NotCoveredError("it keeps values from one run to the next")
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
-        if function is None or node.graph or node.bodies or node.domain not in DOMAINS or "" in node.outputs:
+        if function is None or self._inside(node) or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
+        if self.plain and function not in (moved, FUNCTIONS["Identity"]):
+            raise NotCoveredError("runtimes may compute it otherwise")
         computed = {self.graph.elem_type(n) for n in (*node.inputs, *outputs) if n and n not in self.graph.constants}
         if node.domain == TFLITE and len(computed) > 1 and function not in (quantized, dequantized):
             raise NotCoveredError(f"its kernel takes one type, and it has {', '.join(sorted(computed))}")
+        if self.mixed and node.domain == TFLITE and function not in (*KEEPING, dequantized) and "float32" in computed:
+            raise NotCoveredError("it computes in float32, which runtimes of two formats may do otherwise")
         if function not in KEEPING and not {self.elem_type(name) for name in outputs} <= DESCRIBED:
             raise NotCoveredError("it computes with other numbers than float32 and integers of up to 16 bits")
         if function not in KEEPING and OTHER_REALS & {self.elem_type(name) for name in node.inputs if name}:
@@ -244,10 +255,14 @@ class Model(NodeView):
             if scaled and not (name in self.graph.constants and position == bias):
                 raise NotCoveredError(f"'{name}' ({self.graph.elem_type(name)}) has a scale")
 
+    def _inside(self, node: Node) -> bool:
+        """Whether a node has subgraphs or stands in one; a local function of ONNX that was laid flat is none."""
+        return bool(node.bodies) or (bool(node.graph) and not self.graph.has_functions)
+
     def _said(self, node: Node) -> bytes:
         """All that a node and its operands say; NotCoveredError for what may not be a function of its operands."""
         record = operator_of(node)
-        if not record.canonical or node.graph or node.bodies or node.domain not in DOMAINS:
+        if not record.canonical or self._inside(node) or node.domain not in DOMAINS:
             raise NotCoveredError("nobody knows what it computes")
         hidden = record.canonical in (*HIDDEN, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
@@ -275,7 +290,7 @@ class Model(NodeView):
             return bytes(32)
         value, elem_type = self.value(name), self.graph.elem_type(name)
         if isinstance(value, Fixed):
-            parts = [b"" if part is None else digest(np.asarray(part)) for part in value]
+            parts = [b"" if part is None else digest(np.asarray(part)) for part in value[:3]]
         elif not value.integers and self.table.unsettled[value.ids].any():
             producer = self.graph.producers[name]
             parts = [self._said(producer), bytes([producer.outputs.index(name)])]
@@ -368,7 +383,9 @@ class Model(NodeView):
 
     def lanes(self, node: Node, position: int) -> Lanes:
         """An operand as lanes, be it a constant or not."""
-        value = self.operand(node, position)
+        value, stored = self.operand(node, position), self.graph.quantization.get(node.inputs[position])
+        if stored is not None and len(stored.scales) > 1:  # LiteRT's kernels read 0 then, the device's the first
+            raise NotCoveredError("its operand has a scale for each channel, and kernels read one scale")
         return value if isinstance(value, Lanes) else self.of_constant(value)
 
     def of_constant(self, value: Fixed) -> Lanes:
@@ -482,8 +499,9 @@ class Model(NodeView):
         """Real numbers as the integers of a scale."""
         value = self.real(value)
         self.rounded[node.outputs[0]] = value, stated
-        known, told = self.table.known, (digest(value.ids), stated)
-        ids = known[told] = known[told] if told in known else settle(self.table, value.ids, stated)
+        single = node.domain == TFLITE and node.op_type in DIVIDES_IN_FLOAT32
+        known, told = self.table.known, (digest(value.ids), stated, single)
+        ids = known[told] = known[told] if told in known else settle(self.table, value.ids, stated, single=single)
         return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
 
     def paired(self, left: Lanes, right: Lanes, key: Key) -> Lanes:
@@ -521,6 +539,9 @@ class Model(NodeView):
         if (scales != scales[:, :1]).any():
             raise NotCoveredError("the weights of a lane have several scales")
         steps = [x.scale * scale for scale in scales[:, 0].tolist()]
+        others = steps
+        if weights.single:
+            others = [float(np.float32(x.scale) * np.float32(scale)) for scale in scales[:, 0].tolist()]
         biases = in_steps(bias, steps, count)
         # TensorFlow Lite Micro sums and rounds 16 bits by the type of the bias, as with int64 where there is none
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
@@ -531,7 +552,7 @@ class Model(NodeView):
             taps, parts = taps_of(window), x.ids.reshape(x.shape[0], groups, inner)
             known[told] = np.array([self._sums(held, part, factors, biases, taps) for part in parts], np.int64)
         sums = known[told]
-        ids = table.numbers(table.name("scaled"), sums, np.array([table.name(step) for step in steps]))
+        ids = table.numbers(table.name("scaled"), sums, np.array([*map(table.name, steps, others)]))
         table.unsettled[ids] = True
         shape = (x.shape[0], count, *window.result_sizes)
         plane = tuple(axis for axis in axes if shape[axis] > 1)
@@ -595,8 +616,8 @@ def _places(value: Lanes) -> Array:
     return np.broadcast_to(np.arange(math.prod(sizes)).reshape(sizes), value.shape)
 
 
-def settle(table: Numbers, ids: Ids, stated: Quantization) -> Ids:
-    """The integers that lanes of real numbers become in a scale."""
+def settle(table: Numbers, ids: Ids, stated: Quantization, *, single: bool = False) -> Ids:
+    """The integers that lanes of real numbers become in a scale; `single`: some kernels divide scales in float32."""
     unique, inverse = np.unique(ids, return_inverse=True)
     clips = table.are(unique, "clip")
     inner = np.where(clips, table.rows[unique, 1], unique)
@@ -610,7 +631,7 @@ def settle(table: Numbers, ids: Ids, stated: Quantization) -> Ids:
         columns += [table.rows[operand, 0], table.low[operand], table.high[operand]]
     told = np.stack([column for column in columns if (column != column[:1]).any()] or columns[:1])
     _, alike, code = np.unique(told, axis=1, return_index=True, return_inverse=True)
-    ways = [settled(table, int(source[at]), stated, *limits[int(clip[at])]) for at in alike.tolist()]
+    ways = [settled(table, int(source[at]), stated, limits[int(clip[at])], single) for at in alike.tolist()]
     name, second, low, high = np.array(ways, np.int64).reshape(-1, 4)[code.reshape(-1)].T
     inner = np.where(table.are(source, "real", "scaled"), first, source)
     new, of = name >= 0, np.where(name == table.name_of.get(("constant",)), low, inner)
@@ -618,9 +639,11 @@ def settle(table: Numbers, ids: Ids, stated: Quantization) -> Ids:
     return inner[inverse].reshape(ids.shape)
 
 
-def settled(table: Numbers, number: int, stated: Quantization, least: int, most: int) -> tuple[int, int, int, int]:
+def settled(
+    table: Numbers, number: int, stated: Quantization, ends: Sequence[int], single: bool
+) -> tuple[int, int, int, int]:
     """What a lane becomes between two bounds: its row without its operand, and its ends; -1 for what it is made of."""
-    key, more = table.key(number), Key()
+    key, more, (least, most) = table.key(number), Key(), ends
     if key[0] == "real":
         _, inner, scale, zero, _ = key
         low, high = int(table.low[inner]), int(table.high[inner])
@@ -630,13 +653,16 @@ def settled(table: Numbers, number: int, stated: Quantization, least: int, most:
             new: Key = ("clamp", least, most)
             steps: Steps | None = ((low - zero,), (high - zero,))
         else:
-            factor = quantized_multiplier(scale / stated.scale)
-            new = ("rescale", zero, *factor, stated, least, most)
-            steps = [requantized(end - zero, *factor, 8) for end in (low, high)]
+            factor = scale / stated.scale
+            other = float(np.float32(scale) / np.float32(stated.scale)) if single else factor
+            new = ("rescale", zero, *quantized_multiplier(factor), *quantized_multiplier(other), stated, least, most)
+            ways = multipliers(factor)
+            steps = [[s for way in ways for s in requantized(end - zero, *way, 8)] for end in (low, high)]
     elif key[0] == "scaled":
-        _, inner, scale = key
-        factor = quantized_multiplier(scale / stated.scale)
-        new, more = ("requantize",), (*factor, stated.zero, stated.bits, least, most)
+        _, inner, *products = key
+        factor, other = (scale / stated.scale for scale in products)
+        more = (*quantized_multiplier(factor), stated.zero, stated.bits, least, most, *quantized_multiplier(other))
+        new = ("requantize",)
         steps = sum_steps(int(table.low[inner]), int(table.high[inner]), factor, table.key(inner)[3])
     elif table.unsettled[number]:
         raise NotCoveredError("it reads a sum that is never taken to integers")
@@ -682,6 +708,12 @@ HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_
 """Operators whose nodes hold more than the graph tells, such as tensors."""
 GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
 """Operators of TensorFlow Lite with scales between their gates, which the graph does not tell."""
+DIVIDES_IN_FLOAT32 = ("RELU",)
+"""Kernels that take integers to another scale by a factor in float32 in LiteRT and some revisions of TensorFlow Lite
+Micro; QUANTIZE divides in float64. Where both make one multiplier, the kernels compute the same.
+
+tensorflow/lite/micro/kernels/activations_common.cc and quantize_common.cc. Other clamps of the device keep the scale.
+"""
 FLOAT32 = 1
 """Number of the type float32 in ONNX."""
 DOMAINS = ("", MICROSOFT, TFLITE)
@@ -780,7 +812,9 @@ def dense(model: Model, node: Node) -> Lanes:
     if bias is not None and bias.array.shape[:-1] in ((), (1,)) and node.domain != TFLITE:
         bias = bias.moved(lambda array: np.broadcast_to(array.reshape(-1), (weights.array.shape[0],)))
     flat = model.spread(model.shaped(value, (math.prod(value.shape) // columns, columns)))
-    result = model.summed(flat, weights, bias, 1, Window((), (), (), (), (), ()))
+    stored = model.graph.quantization.get(node.inputs[model.roles(node).weights[0]])
+    single = node.domain == TFLITE and stored is not None and len(stored.scales) == 1
+    result = model.summed(flat, weights._replace(single=single), bias, 1, Window((), (), (), (), (), ()))
     kept = node.domain != TFLITE or node.int("keep_num_dims")
     return model.finished(node, model.shaped(result, (*value.shape[:-1], result.shape[1])) if kept else result)
 
@@ -830,6 +864,8 @@ LARGEST = float(np.finfo(np.float32).max)
 
 def clamp(model: Model, node: Node) -> Lanes:
     """Relu, Relu6, Clip."""
+    if node.domain == TFLITE and node.op_type not in DIVIDES_IN_FLOAT32:
+        model.copies(node, 0)
     bounds = ACTIVATIONS.get(canonical(node))
     if bounds is None:
         ends = [-LARGEST, LARGEST]
@@ -1015,11 +1051,20 @@ class Verification(NamedTuple):
         """Whether all outputs are equal for every input."""
         return not any(self.faults)
 
+    @property
+    def rounds(self) -> bool:
+        """Whether a file takes real numbers to integers, as the device does and other runtimes may not."""
+        return bool(self.old.rounded or self.new.rounded)
 
-def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
-    """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory."""
-    table = Numbers(most)
-    before, after = Model(old, table), Model(new, table)
+
+def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain: bool = False) -> Verification:
+    """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory.
+
+    `plain`: outputs are equal in every runtime, since layers say the same or move elements.
+    """
+    table, sides = Numbers(most), (old, new)
+    mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
+    before, after = (Model(side, table, mixed=mixed, plain=plain) for side in sides)
     if (told := old.digest()) is not None and told == new.digest():
         return Verification(before, after, ("",) * max(len(after.graph.outputs), 1))
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)

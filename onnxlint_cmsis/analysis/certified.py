@@ -139,7 +139,7 @@ def _sum(table: Numbers, number: int, stated: Quantization) -> tuple[Any, ...] |
         least, most, key = stated.step(key[2]), stated.step(key[3]), table.key(key[1])
     if key[0] != "scaled" or table.key(key[1])[0] != "sum":
         return None
-    _, inner, step = key
+    _, inner, step, _ = key
     bias, edge = table.key(inner)[1], table.key(inner)[-1]
     multiplier, shift = quantized_multiplier(step / stated.scale)
     bounds = int(table.low[inner]), int(table.high[inner])
@@ -205,9 +205,9 @@ WORDS = {
         "adds another bias", "reads another zero-point", "reads another type",
         "has another window", "has other weights or reads other lanes", "has another border",
     ),
-    "scaled": ("", "has other scales"),
+    "scaled": ("", "has other scales", "has scales that kernels multiply otherwise"),
     "requantize": ("", "has another multiplier", "has another shift", "has another zero-point", "makes another type",
-                   "has other bounds", "has other bounds"),
+                   "has other bounds", "has other bounds", *["has a multiplier that kernels compute otherwise"] * 2),
 }  # fmt: skip
 """What it means that a part of a number differs, in the order of its parts."""
 

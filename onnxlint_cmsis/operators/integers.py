@@ -5,6 +5,7 @@ Facts for whoever proves something of them. What is not described raises NotCove
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,19 @@ def quantized_multiplier(real: float) -> tuple[int, int]:
     return (0, 0) if shift < -31 else (multiplier, shift)
 
 
+OFF_BY = (1.0, 1 - 2.0**-23, 1 + 2.0**-23)
+"""Factors between what kernels multiply by: some compute it in float32, with up to two roundings, some in float64."""
+
+
+def multipliers(real: float) -> list[tuple[int, int]]:
+    """Multipliers and shifts of all that kernels may compute of one factor. Raises NotCoveredError.
+
+    A power of two comes out of every order and precision of products and quotients.
+    """
+    ways = OFF_BY[:1] if math.frexp(real)[0] == 0.5 else OFF_BY
+    return [*dict.fromkeys(quantized_multiplier(real * off) for off in ways)]
+
+
 def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int, ...]:
     """A sum times multiplier * 2**(shift - 31), by each way of rounding that a device may be built for.
 
@@ -88,11 +102,14 @@ Steps = Sequence[Sequence[int]]
 """What the least and the greatest integer come out as, by each way of rounding."""
 
 
-def sum_steps(low: int, high: int, factor: tuple[int, int], bits: int) -> Steps | None:
-    """The ends of a sum times a multiplier and its shift, by each way of rounding; None where the shift overflows."""
+def sum_steps(low: int, high: int, factor: float, bits: int) -> Steps | None:
+    """The ends of a sum times a factor, by each way of computing it and rounding; None where a shift overflows."""
     ways = {bits, 8} if max(abs(low), abs(high)) < 2**31 else {bits}
     try:
-        return [[step for way in ways for step in requantized(end, *factor, way)] for end in (low, high)]
+        return [
+            [step for way in ways for near in multipliers(factor) for step in requantized(end, *near, way)]
+            for end in (low, high)
+        ]
     except NotCoveredError:
         return None
 
@@ -109,6 +126,11 @@ class Fixed(NamedTuple):
     """Scale of each element, where the stored integers stand for real numbers."""
     zero: Array | None = None
     """Zero-point of each element."""
+    single: bool = False
+    """Whether some kernels multiply its scale by that of the data in float32: matrix products of one scale do.
+
+    GetQuantizedConvolutionMultipler (tensorflow/lite/kernels/kernel_util.cc); others compute in float64.
+    """
 
     def moved(self, move: Callable[[Array], Array]) -> Fixed:
         """With its elements at other places."""
@@ -128,7 +150,8 @@ class Fixed(NamedTuple):
         sizes = np.broadcast_shapes(self.array.shape, spread[0].shape, spread[1].shape)
         if self.scale is not None or self.array.dtype.kind not in "iu" or sizes != self.array.shape:
             raise NotCoveredError("scales do not fit their integers")
-        return Fixed(self.array, *(np.broadcast_to(part, sizes).astype(np.float64) for part in spread))
+        scales, zeros = (np.broadcast_to(part, sizes).astype(np.float64) for part in spread)
+        return Fixed(self.array, scales, zeros)
 
     def quantized(self, scale: Array, zero: Array, axis: int, elem_type: str) -> Fixed:
         """Real numbers as QuantizeLinear stores them in integers."""
@@ -251,15 +274,15 @@ def pair_steps(name: str, pairs: Sequence[tuple[int, int]], scales: Sequence[flo
     if stated.bits not in (8, 16) or (stated.bits == 16 and all(math.frexp(scale)[0] == 0.5 for scale in scales)):
         raise NotCoveredError("TensorFlow Lite may shift where scales are powers of two")
     if name == "Mul":
-        factor = quantized_multiplier(math.prod(scales) / stated.scale)
-        return [step for left, right in pairs for step in requantized(left * right, *factor, 8)]
+        factors = multipliers(math.prod(scales) / stated.scale)
+        return [step for left, right in pairs for factor in factors for step in requantized(left * right, *factor, 8)]
     twice, fine = 2 * max(scales), 20 if stated.bits == 8 else 15
-    factors = [quantized_multiplier(scale / twice) for scale in scales]
-    last = quantized_multiplier(twice / ((1 << fine) * stated.scale))
-    for pair in pairs:
+    first, second = (multipliers(scale / twice) for scale in scales)
+    last = multipliers(twice / ((1 << fine) * stated.scale))
+    for pair, *factors in itertools.product(pairs, first, second):
         parts = [requantized(end << fine, *factor, 8) for end, factor in zip(pair, factors, strict=True)]
-        for left, right in zip(*parts, strict=True):
-            steps += requantized(left + right if name == "Add" else left - right, *last, 8)
+        for (left, right), factor in itertools.product(zip(*parts, strict=True), last):
+            steps += requantized(left + right if name == "Add" else left - right, *factor, 8)
     return steps
 
 
@@ -285,8 +308,9 @@ def curve_steps(name: str, alpha: object, ends: Sequence[int], scale: float, sta
     """
     if name == "LeakyRelu" and isinstance(alpha, float) and alpha > 0:
         slopes = [1.0 if end >= 0 else alpha for end in ends]
-        factors = [quantized_multiplier(scale * slope / stated.scale) for slope in slopes]
-        return [step for end, factor in zip(ends, factors, strict=True) for step in requantized(end, *factor, 8)]
+        factors = [multipliers(scale * slope / stated.scale) for slope in slopes]
+        ways = [(end, near) for end, some in zip(ends, factors, strict=True) for near in some]
+        return [step for end, near in ways for step in requantized(end, *near, 8)]
     if name not in NEAR or stated.bits != 8 or (name == "HardSwish" and ends[0] != ends[1]):
         raise NotCoveredError(f"{name} is not computed")
     if name != "Sigmoid" and not any(ends):

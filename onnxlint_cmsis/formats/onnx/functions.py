@@ -26,6 +26,9 @@ RANGE_KEY = "\x01range"
 """metadata_props key that carries a node's byte range through the expansion."""
 PATH_KEY = "\x01path"
 """metadata_props key that carries the path of the calls a node comes from."""
+VERSION_KEY = "\x01version"
+"""metadata_props key that carries the operator set of a function's node, where the model imports another version."""
+OWN_KEYS = (RANGE_KEY, PATH_KEY, VERSION_KEY)
 MAX_VERSION = 2**31 - 1
 """Largest version of an operator set that the onnx package takes."""
 MAX_NODES = 200_000
@@ -46,7 +49,7 @@ def expand_functions(
         return False
     for node in all_nodes(model):  # metadata of the file's own under the keys used here
         for position in reversed(range(len(node.metadata_props))):
-            if node.metadata_props[position].key in (RANGE_KEY, PATH_KEY):
+            if node.metadata_props[position].key in OWN_KEYS:
                 del node.metadata_props[position]
     _tag(model.graph.node, nodes, buffer)
     for function, ranges in zip(model.functions, functions, strict=False):
@@ -63,8 +66,8 @@ def expand_functions(
     return True
 
 
-def imported_versions(model: ModelProto) -> dict[str, int]:
-    """Version of each operator set that a model imports, by domain; those of domains without one are left out.
+def imported_versions(model: ModelProto | FunctionProto) -> dict[str, int]:
+    """Version of each operator set that a model or a function imports, by domain; without those of other domains.
 
     One below 0 or above MAX_VERSION becomes -1 or MAX_VERSION: the onnx package takes no other in a C int.
     """
@@ -94,6 +97,7 @@ class _Expansion:
             (domain_of(f.domain), f.name, f.overload): f for f in model.functions
         }
         self.problems = problems
+        self.versions = imported_versions(model)
         self.made = 0
         self.taken = {str(name) for name in all_names(model)}
         """Names of the file, and those made up so far."""
@@ -125,7 +129,7 @@ class _Expansion:
         self.made += len(function.node)
         if self.made > MAX_NODES:
             raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_NODES} nodes")
-        here = f"{label}.{function.name}"
+        here, versions = f"{label}.{function.name}", imported_versions(function)
         names = _Names(f"{here}/", self.taken)
         names |= dict(zip(function.input, call.input, strict=False))
         names |= dict.fromkeys(function.input[len(call.input) :], "")
@@ -139,6 +143,9 @@ class _Expansion:
             rename(node, names)
             _bind_attributes(node, function, call)
             node.metadata_props.add(key=PATH_KEY, value=here)
+            version = versions.get(domain_of(node.domain), 0)
+            if version not in (0, self.versions.get(domain_of(node.domain))):
+                node.metadata_props.add(key=VERSION_KEY, value=str(version))
             out += self.node(node, position, f"{here}/" if not node.name else "", calls)
         return out + [_identity(names[formal], actual, here) for formal, actual in passed.items() if actual]
 

@@ -21,6 +21,7 @@ from onnxlint_cmsis.formats.onnx.document import Document
 from onnxlint_cmsis.formats.onnx.functions import (
     PATH_KEY,
     RANGE_KEY,
+    VERSION_KEY,
     Scope,
     defined,
     domain_of,
@@ -436,7 +437,8 @@ class Flattener:
         else:
             inputs = tuple([scope.key(name) for name in node.input])
             outputs = tuple([scope.key(name) for name in node.output])
-        version, plain = self.opsets.get(domain, 0), tensors.plain(node.attribute)
+        own = [entry.value for entry in node.metadata_props if self.expanded and entry.key == VERSION_KEY]
+        version, plain = int(own[0]) if own else self.opsets.get(domain, 0), tensors.plain(node.attribute)
         name, op_type = node.name, node.op_type
         inputs = with_missing(inputs, domain, op_type, version)
         return Node(
@@ -474,6 +476,8 @@ class Flattener:
                 where = int(offset), int(length)
             elif entry.key == PATH_KEY and self.expanded:
                 path = entry.value
+            elif entry.key == VERSION_KEY and self.expanded:
+                continue
             else:
                 kept[entry.key] = entry.value
         if kept:

@@ -184,6 +184,7 @@ SAME_MEANING: Mapping[str, tuple[tuple[int, ...], ...]] = MappingProxyType(
         "Identity": ((1, 13, 14, 16, 19, 21, 23, 24, 25),),
         "IsNaN": ((9, 13, 20),),
         "LRN": ((1, 13),),
+        "LpPool": ((2, 11, 18, 22),),
         "LeakyRelu": ((6, 16),),
         "MatMul": ((1, 9, 13),),
         "MaxPool": ((8, 10, 11, 12),),

@@ -1,0 +1,143 @@
+"""`verify` and runtimes: what is equal in one of them and a step off in another is not equal, or the claim names it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import inliner
+
+from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
+from support import models, paths
+from support.goldens import Told
+from support.proofs import prove
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
+
+TOLD_APART = (
+    "clip_i64_min", "clip_int64", "conv_vs_fc_INT16_int32", "conv_vs_fc_INT8_int32", "cross_format_max",
+    "equal_scales_MUL", "fc_weight_zero_INT8_channel", "q23_scale16", "qgemm_no_zero_cast", "qgemm_no_zero_untyped",
+    "quantize_precision", "quantize_scale_float16", "relu_vs_quantize",
+)  # fmt: skip
+"""Folders of pairs that some runtime tells apart."""
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_pairs_that_a_runtime_tells_apart_are_not_equal(name: str) -> None:
+    folder = paths.SHARED / "cases" / "verify" / name
+    if not folder.is_dir():
+        pytest.skip("needs the shared cases")
+    old, new = (next(folder.glob(f"{side}.*")) for side in "ab")
+    assert not verify(*(format_of(path.name).load(str(path)) for path in (old, new))).equal
+
+
+def rescaled(op: str, scales: tuple[float, float]) -> bytes:
+    """All integers of 8 bits in another scale, the least of which is 0."""
+    ends = [tensor(name, [1, 256], scale=(scale,)) for name, scale in zip("xy", scales, strict=True)]
+    for end in ends:
+        end["quantization"]["zero_point"] = [-128]
+    return write(one_operator(op, ends, ("QuantizeOptions", {}) if op == "QUANTIZE" else None))
+
+
+SCALES = [(0.6861367225646973, 0.6550770401954651), (1.6224769353866577, 0.8374074697494507)]
+"""Their quotient rounds to other multipliers in float32 and float64."""
+
+
+@pytest.mark.parametrize("scales", [*SCALES, (0.5, 0.25), (0.75, 0.5)], ids=str)
+def test_kernels_that_divide_scales_in_another_precision_are_two(scales: tuple[float, float]) -> None:
+    pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+    files = [rescaled(op, scales) for op in ("RELU", "QUANTIZE")]
+    runs = prove(*files, beside=Path("m.tflite"), inputs=range(20))
+    equal = verify(*(TFLITE.load("m.tflite", file) for file in files)).equal
+    assert equal == runs.equal == (scales not in SCALES)
+
+
+@pytest.mark.parametrize("op", ["MUL", "ADD"])
+def test_equal_scales_for_each_channel_are_not_one(op: str) -> None:
+    """LiteRT's kernels read the scale 0 where there are several, those of the device the first."""
+
+    def model(*scales: float) -> bytes:
+        held = tensor("w", [1, 4], buffer=1, scale=scales)
+        held["quantization"]["quantized_dimension"] = 1
+        ends = [tensor(name, [1, 4]) for name in "xy"]
+        options = (f"{op.capitalize()}Options", {})
+        return write(one_operator(op, [ends[0], held, ends[1]], options, buffers=[{}, {"data": [1, 2, 3, 4]}]))
+
+    one_scale, several = model(0.5), model(0.5, 0.5, 0.5, 0.5)
+    assert not verify(*(TFLITE.load("m.tflite", data) for data in (one_scale, several))).equal
+    assert verify(*(TFLITE.load("m.tflite", data) for data in (one_scale, one_scale + bytes(4)))).equal
+
+
+def test_real_numbers_of_two_formats_are_not_compared() -> None:
+    """The larger of NaN and 1 is NaN in ONNX Runtime, and 1 in TensorFlow Lite."""
+    ends = [tensor(name, [8], scale=None, type="FLOAT32") for name in "xzy"]
+    tflite = write(one_operator("MAXIMUM", ends, ("MaximumMinimumOptions", {})))
+    file = models.text(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[8] x, float[8] z) => (float[8] y) { y = Max(x, z) }'
+    )
+    known = verify(ONNX.load("m.onnx", file.SerializeToString()), TFLITE.load("m.tflite", tflite))
+    assert known.faults == ("runtimes of two formats take NaN and infinity of 'x' otherwise",)
+
+
+# Local functions: laid flat, with the operator sets that they import themselves.
+
+
+def called(opset: int, own: int, node: str = "Softmax(a)") -> onnx.ModelProto:
+    return models.text(
+        f'<ir_version: 9, opset_import: ["" : {opset}, "local" : 1]> g (float[2, 3, 4] x) => (float[2, 3, 4] y) '
+        "{ r = Relu(x) y = local.Curved(r) } "
+        f'<domain: "local", opset_import: ["" : {own}]> Curved (a) => (b) {{ b = {node} }}'
+    )
+
+
+def equal(old: onnx.ModelProto, new: onnx.ModelProto) -> bool:
+    other = onnx.ModelProto.FromString(new.SerializeToString())
+    other.doc_string = "another file"
+    return verify(*(ONNX.load("m.onnx", model.SerializeToString()) for model in (old, other))).equal
+
+
+@pytest.mark.parametrize("node", ["Softmax(a)", "Tanh(a)", "Transpose<perm = [0, 1, 2]>(a)"])
+def test_a_local_function_is_what_its_nodes_are(node: str) -> None:
+    file = called(13, 13, node)
+    flat = inliner.inline_local_functions(file)
+    assert not flat.functions and equal(file, flat) and equal(flat, file)
+
+
+def test_a_local_function_has_the_operator_sets_that_it_imports() -> None:
+    """`Softmax` without an axis takes the last one from operator set 13 on, and the last two before."""
+    flat = [inliner.inline_local_functions(called(opset, opset)) for opset in (11, 13)]
+    mixed = called(13, 11)
+    assert equal(mixed, mixed) and not equal(mixed, flat[1])
+    ends = ONNX.load("m.onnx", mixed.SerializeToString()).graph.nodes
+    assert [node.opset for node in ends] == [13, 11]
+
+
+# What the command says.
+
+
+CHAIN = (
+    '<ir_version: 8, opset_import: ["" : 13]> g (int8[1, 4] x) => (int8[1, 4] y, int8[1, 4] z) '
+    "<float s = {0.1}, float t = {0.3}, int8 o = {0}> "
+    "{ r = DequantizeLinear(x, s, o) p = Relu(r) MORE y = QuantizeLinear(q, t, o) "
+    "n = Neg(x) z = Transpose<perm = [0, 1]>(n) }"
+)
+
+
+def test_the_claim_names_the_runtimes_for_which_it_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told
+) -> None:
+    """`y` is a rounded sum, whose operands changed places; `z` is the same in any runtime."""
+    files = [tmp_path / name for name in ("old.onnx", "new.onnx")]
+    for file, more in zip(files, ("q = Add(r, p)", "q = Add(p, r)"), strict=True):
+        onnx.save(models.text(CHAIN.replace("MORE", more)), file)
+    assert main(["verify", *map(str, files), "--output-format", "json"]) == 0
+    outputs = json.loads(capsys.readouterr().out)["outputs"]
+    assert {output["name"]: output["runtimes"] for output in outputs} == {
+        "y": "TensorFlow Lite Micro and CMSIS-NN", "z": "any",
+    }  # fmt: skip
+    assert main(["verify", *map(str, files)]) == 0
+    told(capsys.readouterr().out)
