@@ -18,6 +18,7 @@ from onnxlint_cmsis.cmsis_nn.cost import (
 from onnxlint_cmsis.cmsis_nn.cost_records import (
     COMPILER,
     instructions_range,
+    is_measured,
     measured_build,
     measured_pairs,
     range_reason,
@@ -57,6 +58,7 @@ __all__ = [
     "family_of",
     "hazards",
     "instructions_range",
+    "is_measured",
     "measured_build",
     "measured_pairs",
     "parameters",

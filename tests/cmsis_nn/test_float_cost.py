@@ -194,7 +194,7 @@ def test_padding_that_no_device_has_is_not_counted_window_by_window() -> None:
 
 @pytest.mark.parametrize(
     ("cpu", "same"),
-    [("cortex-m33+nodsp", "cortex-m33"), ("cortex-m4+nodsp", "cortex-m4"), ("cortex-m55+nomve", "cortex-m4")],
+    [("cortex-m33+nodsp", "cortex-m33"), ("cortex-m4+nodsp", "cortex-m4")],
 )
 def test_a_floating_point_unit_needs_no_other_instructions(cpu: str, same: str) -> None:
     assert cost(CONV, parse_target(cpu, "main")) == cost(CONV, parse_target(same, "main"))

@@ -20,7 +20,7 @@ from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, INTEGER_CPUS, table_of
 from onnxlint_cmsis.cmsis_nn.json_records import call_of, shape_answer
-from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, route
+from onnxlint_cmsis.cmsis_nn.library import copy_range, cost, instructions_range, reference_range, route
 from onnxlint_cmsis.cmsis_nn.loops import AxisSizes, odd_places, plane, whole_fours
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
@@ -29,15 +29,11 @@ from support.linter import target_of
 
 SAMPLE = paths.DATA / "cost_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "cost"
-ALONE, ALONE_RELEASES = ("m0", "m23"), ("7.0.0", "main")
-"""Cores without an instruction set of their own among the vectors, and the releases that were measured on them."""
+ALONE = ("m0", "m23")
+"""Cores that are measured beside the one of their instruction set."""
 MEASURED = RELEASES[RELEASES.index("4.0.0") :]
 CORES = fit_cost.CORES
-BUILDS = [
-    parse_target(cpu, release)
-    for release, (core, cpu) in product(MEASURED, CORES.items())
-    if core not in ALONE or release in ALONE_RELEASES
-]
+BUILDS = [parse_target(cpu, release) for release, cpu in product(MEASURED, CORES.values())]
 FOLDS = 4
 
 # Median and 95th percentile of the error in percent, for each kind.
@@ -217,17 +213,36 @@ def test_the_same_work_costs_what_its_kernel_costs() -> None:
         assert cost(call, target_of("cortex-m4")) == pytest.approx(instructions, rel=0.002)
 
 
-def test_a_core_that_was_not_measured_never_gets_the_number_of_another() -> None:
+def test_a_core_never_gets_the_number_of_another() -> None:
     """Cortex-M0 and M23 have no SMULL: a convolution takes 2.3 times the instructions of Cortex-M3, a softmax 3.6."""
     softmax = KernelCall("softmax_s8", *[Dims(4, 1, 1, 100)] * 3)
     rows = [parse_target("cortex-m3")] + [parse_target(cpu) for cpu in ("cortex-m0", "cortex-m0+", "cortex-m23")]
     for call in (CONV, DEPTHWISE, DENSE, softmax):
         other, *alone = (cost(call, target) for target in rows)
-        assert all(number is None or number > 1.4 * (other or 0) for number in alone), call
-    assert cost(CONV, rows[1]) == cost(CONV, rows[2]) is not None
+        assert all((number or 0) > 1.4 * (other or 0) for number in alone), call
     for release in MEASURED:
-        numbers = [cost(CONV, target._replace(release=release)) for target in rows]
-        assert None in numbers[1:] or len({numbers[0], numbers[1], numbers[3]}) == 3
+        other, first, second, third = (cost(CONV, target._replace(release=release)) for target in rows)
+        assert None not in {other, first, third}
+        assert first == second
+        assert len({other, first, third}) == 3
+
+
+@pytest.mark.parametrize(
+    "cpu", ["cortex-m52+nomve", "cortex-m55+nomve", "cortex-m85+nodsp+nomve", "cortex-m4+nodsp", "cortex-m7+nodsp"]
+)
+def test_a_core_that_was_not_measured_has_no_number(cpu: str) -> None:
+    """Calls take up to 27 % more or less than on the core of the same instruction set that was measured."""
+    assert cost(CONV, parse_target(cpu)) is None
+    assert copy_range(parse_target(cpu), [(8, 8), (8, 1)]) is None
+    assert reference_range(parse_target(cpu), "lookup", (8, 8)) is None
+
+
+@pytest.mark.parametrize(
+    ("cpu", "same"),
+    [("cortex-m33+nodsp", "cortex-m3"), ("cortex-m35p", "cortex-m4"), ("cortex-m85", "cortex-m55")],
+)
+def test_a_core_that_runs_the_code_of_another_has_its_number(cpu: str, same: str) -> None:
+    assert cost(CONV, parse_target(cpu)) == cost(CONV, parse_target(same)) is not None
 
 
 def test_rows_so_small_that_it_matters_what_runs_once_for_each_have_no_known_cost() -> None:

@@ -22,7 +22,13 @@ from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5
 """Percent: what the median, 95 of 100 and the largest error of every kernel on every core stay below."""
-BUILDS = ("4.0.0-dsp", "6.0.0-scalar", "main-scalar", "main-dsp", "main-mve")
+ALIGNED = 1.6, 4.0, 12.0
+"""The same on Cortex-M0 and M23, on which a copy takes what the addresses decide."""
+BUILDS = (
+    "4.0.0-dsp",
+    "6.0.0-scalar",
+    *(f"main-{core}" for core in ("scalar", "dsp", "mve", "cortex-m0", "cortex-m23")),
+)
 NO_DIMS = Dims(None, None, None, None)
 
 
@@ -48,8 +54,10 @@ def test_every_published_error_is_small() -> None:
     ]
     assert len(errors) > 150
     for name, kernel, error in errors:
-        small = error["median"] < MEDIAN and error["p95"] < MOST_OF_ALL and error["max"] < LARGEST
-        assert small, (name, kernel, error)
+        limits = ALIGNED if "cortex-m" in name else (MEDIAN, MOST_OF_ALL, LARGEST)
+        assert all(error[key] < limit for key, limit in zip(("median", "p95", "max"), limits, strict=True)), (
+            name, kernel, error,
+        )  # fmt: skip
 
 
 def test_the_later_numbers_are_what_the_measurements_say() -> None:
@@ -306,7 +314,8 @@ def test_layers_without_a_bias_are_predicted_apart() -> None:
             number = cost(call, target)
             kernel = route(call, target).effective
             if measured > 5000 and kernel in loops.KERNELS:
-                assert number == pytest.approx(measured, rel=0.03), (record, build)
+                off = 0.08 if "cortex-m" in build else 0.03
+                assert number == pytest.approx(measured, rel=off), (record, build)
                 checked.add((kernel, target.cpu))
     assert len(checked) > 25
 

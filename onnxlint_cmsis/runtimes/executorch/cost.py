@@ -14,7 +14,7 @@ from onnxlint_cmsis.cmsis_nn.library import COMPILER
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, Turns, instructions_of, steps_up
-from onnxlint_cmsis.runtimes.tflm.reference_cost import WITHOUT_LONG_PRODUCTS
+from onnxlint_cmsis.runtimes.tflm.reference_cost import measured_own_code
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.pte.program import PteTensor
@@ -95,7 +95,7 @@ def own_range(
     """
     if op not in SINCE or runtime.unread or runtime.since < EXECUTORCH_RELEASES[SINCE[op]].since:
         return None
-    if target.compiler != COMPILER or target.cpu in WITHOUT_LONG_PRODUCTS or source.dynamic or result.dynamic:
+    if target.compiler != COMPILER or not measured_own_code(target) or source.dynamic or result.dynamic:
         return None
     name, elements = op.rpartition("::")[2], prod(result.sizes)
     between, width = name.endswith("quantize_per_tensor"), 1

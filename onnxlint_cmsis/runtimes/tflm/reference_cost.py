@@ -12,7 +12,7 @@ from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.library import COMPILER
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, is_measured
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.lower.layer import operands_of
@@ -162,6 +162,11 @@ def turns(call: ReferenceCall) -> dict[str, int]:
     return {"element": elements, "line": steps_up(loops), "call": 1}
 
 
+def measured_own_code(target: Target) -> bool:
+    """Whether code of runtimes was measured on the target's CPU, or on one that runs its code to a few percent."""
+    return is_measured(target) and target.cpu not in WITHOUT_LONG_PRODUCTS
+
+
 def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[int, int] | None:
     """Least and most instructions of a reference kernel of a revision of TensorFlow Lite Micro.
 
@@ -169,7 +174,7 @@ def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[i
     added or multiplied.
     """
     row = COSTS.get((call.op, call.elem_type))
-    if row is None or target.compiler != COMPILER or commit != NEWEST or target.cpu in WITHOUT_LONG_PRODUCTS:
+    if row is None or target.compiler != COMPILER or commit != NEWEST or not measured_own_code(target):
         return None
     if call.op in BROADCASTS and all(shape == call.output for shape in call.inputs):
         return None
