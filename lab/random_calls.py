@@ -63,7 +63,7 @@ class RandomCall(NamedTuple):
     behind: tuple[int, int] = (0, 0)
     """Padding after of rows and columns, as it follows from the output."""
     blind: bool = False
-    """Whether no window meets the input, so that a kernel which reads wrong numbers may be right."""
+    """Whether no window meets the input or the output is one number: a kernel that reads wrong numbers may be right."""
 
 
 def requantized(sums: Array, scale: Multiplier | tuple[Multiplier, ...]) -> Array:
@@ -128,7 +128,7 @@ class Draw:
         size = self.pick(1, 1, 1, 2, 3, 4, 5, 6, 8, 9, 12, 16)
         taps, stride = self.pick(1, 1, 1, 2, 3, 3, 4, 5, 7), self.pick(1, 1, 1, 2, 2, 3, 4)
         before, dilation = self.pick(0, 0, 0, 1, 1, 2, 3, 6), 1 if pooling else self.pick(1, 1, 1, 1, 2, 3)
-        reach, after = (taps - 1) * dilation + 1, self.pick(0, 0, before, 1, 2, 5)
+        reach, after = (taps - 1) * dilation + 1, self.pick(0, 0, before, before, before, 1, 2, 5)
         follows = (size + before + after - reach) // stride + 1
         output = follows if follows >= 1 and self.number(0, 3) else self.number(1, 9)
         return Axis(size, taps, stride, before, dilation, output)
@@ -143,6 +143,8 @@ class Draw:
         stem, _, kind = entry.rpartition("_")
         pooling, transposed = "pool" in stem, stem == "transpose_conv"
         high, wide = self.axis(pooling=pooling), self.axis(pooling=pooling)
+        if self.number(0, 3) == 0:  # a row, mostly with a window of a row
+            high = high._replace(size=1, taps=1 if self.number(0, 3) else high.taps)
         if transposed:
             high, wide = self.turned(high), self.turned(wide)
         if pooling and self.number(0, 3):
@@ -215,6 +217,7 @@ class Draw:
             *(np.array(column, np.int32) for column in zip(*scales, strict=True)),
         )  # fmt: skip
         expected = np.clip(result, *limits).astype(f"int{bits}").reshape(-1)
+        blind = blind or bool((expected == expected[0]).all())
         return RandomCall(call._replace(weight_offset=zeros[1] != 0), arrays, expected, zeros, limits, blind=blind)
 
     def pool(self, call: KernelCall) -> RandomCall:

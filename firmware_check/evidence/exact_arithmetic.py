@@ -106,14 +106,14 @@ def _transposed(call: KernelCall, operands: CallNumbers) -> Elements:
     step_h, step_w = call.stride.h or 1, call.stride.w or 1
     count, height, width, _ = data.shape
     shape = call.output_dims
-    more = max(kernel_h, kernel_w, shape.h or 0, shape.w or 0)
+    top, left = call.padding.h or 0, call.padding.w or 0
+    more = max(kernel_h, kernel_w, shape.h or 0, shape.w or 0, top, left)
     whole = np.zeros((count, height * step_h + more * 2, width * step_w + more * 2, out_c), data.dtype)
     for y in range(height):
         for x in range(width):
             spread = np.tensordot(data[:, y, x, :], _wide(operands.weights), axes=([1], [3]))
             part = spread.transpose(0, 2, 3, 1)
             whole[:, y * step_h : y * step_h + kernel_h, x * step_w : x * step_w + kernel_w] += part
-    top, left = call.padding.h or 0, call.padding.w or 0
     return whole[:, top : top + (shape.h or 0), left : left + (shape.w or 0)]
 
 

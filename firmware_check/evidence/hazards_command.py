@@ -26,7 +26,7 @@ from onnxlint_cmsis.ground.files import write_text
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from firmware_check.evidence.call_runs import CallRun
     from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard
@@ -124,6 +124,17 @@ def record(path: str, run: Recorded) -> None:
     write_text(path, f"[\n{','.join(map(_record_text, runs)).lstrip()}]\n")
 
 
+def record_rows(path: str, run: Recorded, target: Target) -> None:
+    """Put some hazards of a run into the recorded one of the same compiler, in the order of the tables."""
+    old = next((old for old in read(path) if (_key(old), old.compiler) == (_key(run), run.compiler)), None)
+    if old is None:
+        raise FirmwareError(f"{path}: no run of CMSIS-NN {run.release} on {run.cpu} with {run.compiler} to add rows to")
+    rows = {row.hazard: row for row in (*old.hazards, *run.hazards)}
+    order = [name for name in (row.id for row in hazards_on(target)) if name in rows]
+    hazards = (*(rows[name] for name in order), *(row for name, row in rows.items() if name not in order))
+    record(path, old._replace(hazards=hazards))
+
+
 def read(path: str) -> list[Recorded]:
     """The runs in a file; none where there is no file."""
     if not Path(path).is_file():
@@ -162,10 +173,10 @@ NO_PARAMETER = "the function has no parameter for an initial state: its signatur
 """Why a hazard of what cannot be given is not run."""
 
 
-def hazards_seen(bench: Bench, folder: Path) -> list[HazardSeen]:
-    """Each hazard of the release on one board: its smallest call, run."""
+def hazards_seen(bench: Bench, folder: Path, names: Collection[str] = ()) -> list[HazardSeen]:
+    """Each hazard of the release on one board, or those of these names: its smallest call, run."""
     calls = routed(bench.target)
-    rows = hazards_on(bench.target)
+    rows = [row for row in hazards_on(bench.target) if not names or row.id in names]
     steps = {row.id: _steps(row, calls, bench) for row in rows}
     runs = run_steps([step for of_hazard in steps.values() for step in of_hazard], bench, folder)
     return [_seen(row, steps[row.id], runs, bench) for row in rows]
@@ -325,6 +336,7 @@ def main(argv: list[str]) -> int:
     add("--jobs", type=count, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
     add("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="for one run of QEMU. Default: 600.")
     add("--record", default="", metavar="FILE", help="put the results into this JSON file")
+    add("--row", action="append", default=[], metavar="ID", help="only this hazard of integers, and no branch")
     add("--assume", default="", choices=FLOAT.types, help="functions for f32 or f16 alone")
     args = parser.parse_args(argv)
     library, row = open_any(args.cmsis_nn), compiler_named(args.compiler)
@@ -337,11 +349,13 @@ def main(argv: list[str]) -> int:
         rows: list[HazardSeen] = []
         branches: list[BranchSeen] = []
         with tempfile.TemporaryDirectory(prefix="firmware_check-") as folder:
-            if not args.assume:
+            if args.row:
+                rows += hazards_seen(bench, Path(folder) / "hazards", args.row)
+            elif not args.assume:
                 rows += hazards_seen(bench, Path(folder) / "hazards")
                 branches += branches_seen(bench, Path(folder) / "branches")
                 checked(rows, branches)
-            for kind in [args.assume] if args.assume else floats:
+            for kind in [] if args.row else [args.assume] if args.assume else floats:
                 of_kind = replace(bench, floating=kind)
                 try:
                     of_kind.refuse_unlinkable()
@@ -355,7 +369,9 @@ def main(argv: list[str]) -> int:
         say("".join(f"{printable(line)}\n" for line in _lines(run)))
         unlike = any(row.outcome == NOT_CONFIRMED for row in rows) or any(branch.unlike for branch in branches)
         worst = max(worst, int(unlike))
-        if args.record:
+        if args.record and args.row:
+            record_rows(args.record, run, bench.target)
+        elif args.record:
             record(args.record, run)
     return worst
 

@@ -1098,7 +1098,7 @@ def worse_clause(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: R
         for index, target in enumerate(before.prices.targets):
             had = before.prices.of_layer(old)[index].route
             has = [after.prices.of_layer(layer)[index].route for layer in new]
-            if len(set().union(*map(risks, has))) > len(risks(had)):
+            if not set().union(*map(risks, has)) <= risks(had):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
     gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None
     for total in totals(before, after, plan, rewrites) if gaining else ():

@@ -10,6 +10,10 @@ import pytest
 
 import random_calls
 import sweep_calls
+from firmware_check.evidence.exact_arithmetic import CallNumbers, summed
+from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
 from random_calls import DRAWN, requantized, requantized_wide
 
@@ -25,6 +29,21 @@ def test_sums_are_scaled_within_a_half_and_rounded_twice():
     assert requantized(np.array([3, -3]), Multiplier(1 << 30, 0)).tolist() == [2, -1]
     assert requantized(np.array([6, -6]), Multiplier(1 << 30, -1)).tolist() == [2, -2]
     assert np.abs(requantized_wide(sums[:, :1], scales[:1]) - exact[:, :1]).max() <= 0.6
+
+
+def test_a_transposed_convolution_whose_padding_is_more_than_it_spreads_to_gives_zeros():
+    call = KernelCall("transpose_conv_s8", Dims(1, 1, 1, 2), Dims(3, 1, 1, 2), Dims(1, 1, 4, 3), padding=Pair(6, 6))
+    numbers = CallNumbers(np.ones((1, 1, 1, 2), int), np.ones((3, 1, 1, 2), int), None, (), 0, 0, 8)
+    sums = summed("transpose_conv", call, numbers)
+    assert (sums.shape, sums.any()) == ((1, 1, 4, 3), False)
+
+
+def test_rows_of_one_image_that_kernels_took_for_unpadded_are_among_the_calls():
+    """Padded rows above a row of input: the calls of which arm_convolve_1_x_n_s8 computes one row."""
+    target = parse_target("cortex-m55", "7.0.0")
+    calls = random_calls.random_calls("convolve_s8", 600, 1)
+    met = {hazard.id for call in calls for hazard in route(call.call, target).hazards}
+    assert met >= {"conv-1xn-one-row", "conv-1xn-wrong-values", "conv-1xn-geometry-refused"}
 
 
 @pytest.mark.parametrize("entry", DRAWN)

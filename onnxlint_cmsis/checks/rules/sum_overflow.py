@@ -2,7 +2,8 @@
 
 The s8 kernels add products in int32, and shift the sum to the left where the multiplier is 1 or more. A sum that
 leaves 32 bits wraps around, with status SUCCESS. The bound is exact: some integers of the input's type reach it,
-whether the model ever sees them or not.
+whether the model ever sees them or not. Builds with CMSIS_NN_USE_SINGLE_ROUNDING, which are not judged, wrap around
+at half of it where the multiplier is 1 or more (7.0.0: arm_nn_requantize, arm_requantize_mve).
 
 The s16 kernels add 512 products in 32 bits, which fit unless all weights are -128 and all inputs -32768, and those
 behind them and a bias of 64 bits in 64. But arm_convolve_s16 of 6.0.0 and later adds all in 32 bits in the last of an
