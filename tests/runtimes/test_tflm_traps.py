@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import route
@@ -152,7 +154,10 @@ def transposed(channels=8, kernel=4):
         data([1, 12, 12, 8]),
     ]
     options = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
-    return with_constants("TRANSPOSE_CONV", tensors, ("TransposeConvOptions", options))
+    model = with_constants("TRANSPOSE_CONV", tensors, ("TransposeConvOptions", options))
+    model["buffers"].append({"data": list(struct.pack("<4i", 1, 12, 12, 8))})
+    tensors[0]["buffer"] = 2
+    return model
 
 
 def test_the_library_that_comes_along_has_an_older_transposed_convolution():

@@ -1,8 +1,8 @@
 """The file is not a model of the format that its name tells.
 
 `.tflite` is a flatbuffer with the identifier `TFL3`, `.pte` one with `ET12`, and any other name an ONNX `ModelProto`.
-This file is empty, truncated, text, of another format, or its offsets lead out of it. The exit code is 2; other files
-are still linted.
+This file is empty, truncated, text, of another format, or its offsets lead out of it; or its graph cannot be: a cycle,
+an axis that an input does not have. The exit code is 2; other files are still linted.
 
 **What to do.** Export, convert or copy the model again.
 """

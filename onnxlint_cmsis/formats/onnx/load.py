@@ -16,6 +16,7 @@ import numpy as np
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import constants, tensors
 from onnxlint_cmsis.formats.onnx import document as external
+from onnxlint_cmsis.formats.onnx.axes import refuse_axes
 from onnxlint_cmsis.formats.onnx.constants import fold_node
 from onnxlint_cmsis.formats.onnx.document import Document
 from onnxlint_cmsis.formats.onnx.functions import (
@@ -726,6 +727,7 @@ def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Proble
     """Problems met on the way and those of the finished graph; onnx.checker is asked where there are none so far."""
     problems = [*graph.problems, *opset_problems(document.model)]
     refuse_loops(graph, given)
+    refuse_axes(graph)
     problems += [problem for rule in STRUCTURE for problem in rule(graph, given)]
     if document.checkable and not any(problem.kind == "invalid" for problem in problems):
         rejected = checker_problem(document.checkable)

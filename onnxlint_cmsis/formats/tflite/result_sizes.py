@@ -9,27 +9,37 @@ file means two things. So whoever reads sizes asks here first:
     except NotComputedError as error:
         ...  # operands that a run computes, sizes that are open, operands that do not fit; str(error) is a clause
 
-`view` is a `NodeView` of the graph: shapes of operands as they are known, and numbers of small constants.
+`view` is a `NodeView` of the graph, say: shapes of operands as they are known, and numbers of small constants.
 `computed_sizes` asks for an operator of the file, which states the sizes of its inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from math import prod
 from types import MappingProxyType
+from typing import Protocol
 
-from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, constant, elem_type
 from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
-from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.operators.record import NodeView
+from onnxlint_cmsis.model.graph import TFLITE, Node
 
 Shape = tuple[int, ...]
 Rule = Callable[["Operands"], Sequence[Sequence[int]]]
 """Sizes of each result."""
+
+
+class SizesView(Protocol):
+    """What rules ask of a graph: a `NodeView` is one."""
+
+    def input_shape(self, node: Node, position: int, /) -> tuple[Size, ...] | None:
+        """Sizes of an input; None where it is omitted or its rank is unknown."""
+
+    def elem_type(self, name: str, /) -> str:
+        """Element type of a tensor, empty where it is not known."""
+
+    def ints(self, node: Node, position: int, /) -> list[int] | None:
+        """Numbers of an input; None where they are not known."""
 
 
 class NotComputedError(Exception):
@@ -44,7 +54,7 @@ class AxisError(MisfitError):
     """An axis that an operand does not have."""
 
 
-def result_sizes(node: Node, view: NodeView) -> tuple[Shape, ...]:
+def result_sizes(node: Node, view: SizesView) -> tuple[Shape, ...]:
     """Sizes of each result of a builtin operator. Raises NotComputedError."""
     rule = RULES.get(node.op_type)
     if rule is None or node.bodies:
@@ -55,51 +65,10 @@ def result_sizes(node: Node, view: NodeView) -> tuple[Shape, ...]:
     return shapes
 
 
-def followed_sizes(graph: Graph) -> dict[str, Shape]:
-    """Sizes of the main subgraph's results that follow from those of inputs and constants, by key."""
-    view = _Computed(graph)
-    for node in graph.nodes:
-        if not node.graph:
-            view.add(node)
-    return view.computed
-
-
-class _Computed(NodeView):
-    """Sizes that are computed of results, and those that the file says of all else."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.computed: dict[str, Shape] = {}
-        self.lists: dict[str, list[int]] = {}
-        """Sizes that are computed as data: what SHAPE makes, and what is picked of it and joined."""
-
-    def roles(self, node: Node) -> Roles:
-        return operator_of(node).roles
-
-    def shape(self, name: str) -> tuple[Size, ...] | None:
-        return self.computed.get(name) if name in self.graph.producers else super().shape(name)
-
-    def ints(self, node: Node, position: int) -> list[int] | None:
-        """Numbers of an operand: a constant, or sizes as data."""
-        listed = self.lists.get(node.inputs[position]) if node.has(position) else None
-        return super().ints(node, position) if listed is None else listed
-
-    def add(self, node: Node) -> None:
-        """The results of a node, as far as its operands tell."""
-        try:
-            self.computed.update(zip(node.outputs, result_sizes(node, self), strict=True))
-        except NotComputedError:
-            return
-        listed = LISTS.get(node.op_type)
-        if listed is not None and len(self.computed[node.outputs[0]]) <= 1:
-            with suppress(NotComputedError):
-                self.lists[node.outputs[0]] = listed(Operands(node, self))
-
-
 class Operands:
     """A node's operands and options; what is not known raises NotComputedError."""
 
-    def __init__(self, node: Node, view: NodeView) -> None:
+    def __init__(self, node: Node, view: SizesView) -> None:
         self.node = node
         self.view = view
 
@@ -607,19 +576,17 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 """Rules by operator, in TensorFlow Lite's names."""
 
 
-class SubgraphView(NodeView):
+class SubgraphView:
     """Tensors of a subgraph of the file under their numbers as names."""
 
     def __init__(self, model: TfliteModel, subgraph: Subgraph) -> None:
         self._model, self._tensors = model, subgraph.tensors
 
-    def roles(self, node: Node) -> Roles:
-        """No input has a role here."""
-        raise NotImplementedError(node.op_type)
-
-    def shape(self, name: str) -> tuple[Size, ...] | None:
+    def input_shape(self, node: Node, position: int) -> tuple[Size, ...] | None:
         """Sizes as the file states them, None for -1."""
-        return tuple(None if size < 0 else size for size in self._tensors[int(name)].shape)
+        if not node.has(position):
+            return None
+        return tuple(None if size < 0 else size for size in self._tensors[int(node.inputs[position])].shape)
 
     def elem_type(self, name: str) -> str:
         """Element type, empty where it holds no numbers."""

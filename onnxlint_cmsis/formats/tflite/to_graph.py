@@ -27,6 +27,7 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     operator_label,
     read_tflite,
 )
+from onnxlint_cmsis.formats.tflite.result_sizes import AxisError, NotComputedError, computed_sizes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
 from onnxlint_cmsis.model.graph import (
@@ -95,7 +96,7 @@ class LoadedTflite(NamedTuple):
 
     def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
         """Sizes of the main subgraph's results as LiteRT's kernels compute them, by key."""
-        from onnxlint_cmsis.formats.tflite.result_sizes import followed_sizes
+        from onnxlint_cmsis.formats.tflite.followed_sizes import followed_sizes
 
         return followed_sizes(self.graph)
 
@@ -112,7 +113,19 @@ def load_tflite(
     Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-a-model`.
     """
     file = read_tflite(path, data)
+    refuse_axes(file)
     return LoadedTflite(file, to_graph(file))
+
+
+def refuse_axes(model: TfliteModel) -> None:
+    """Raise ModelError (`not-a-model`) for the first axis that an operator names and its input does not have."""
+    for number, index, operator in model.operators():
+        try:
+            computed_sizes(model, model.subgraphs[number], operator)
+        except AxisError as reason:
+            raise ModelError("not-a-model", f"{operator_label(number, index, operator.title)}: {reason}") from None
+        except NotComputedError:
+            continue
 
 
 def to_graph(model: TfliteModel) -> Graph:

@@ -39,7 +39,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
-from onnxlint_cmsis.runtimes.tflm.sizes import STATED
+from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, STATED, as_many_elements
 from onnxlint_cmsis.runtimes.tflm.sums import adds_in_int32, overflow
 
 
@@ -73,6 +73,7 @@ WORKED_OUT = ("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "EMBEDD
 """Operators whose Prepare writes the sizes of its output."""
 MOST_AXES = 6
 """RuntimeShape::kMaxSmallSize (lite/kernels/internal/runtime_shape.h:38)."""
+INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
 RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
 BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
 ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
@@ -1064,10 +1065,13 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
             96: where(OUTPUT, ("INT32",), no_steps(LEFT)), 98: where(OUTPUT, ("INT32",), no_steps(SECOND)),
         }, {203: typed(OUTPUT, "FLOAT32", "INT32", "INT8")}),
     )),
-    ("DYNAMIC_UPDATE_SLICE", checks("dynamic_update_slice.cc", {
-        127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES),
-        160: update_fits,
-    }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")})),
+    ("DYNAMIC_UPDATE_SLICE", (
+        *checks("dynamic_update_slice.cc", {
+            127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES),
+            160: update_fits,
+        }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")}),
+        Row("dynamic_update_slice.cc:93", WRONG, same_type(LEFT, OUTPUT)),
+    )),
     ("ELU", checks("elu.cc", {85: inputs(1), 86: outputs, 93: same_type(DATA, OUTPUT)}, {139: typed(DATA, *MOVED)})),
     ("EMBEDDING_LOOKUP", (
         *checks("embedding_lookup.cc", {
@@ -1105,14 +1109,21 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         }, {115: typed(LEFT, *FLOAT)}),
         _STRETCHED,
     )),
-    ("GATHER", checks("gather.cc", {
-        103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
-    })),
-    ("GATHER_ND", checks("gather_nd.cc", {
-        34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
-    })),
+    ("GATHER", (
+        *checks("gather.cc", {
+            103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
+        }),
+        Row("gather.cc:129", WRONG, same_type(DATA, OUTPUT)),
+    )),
+    ("GATHER_ND", (
+        *checks("gather_nd.cc", {
+            34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
+        }),
+        Row("gather_nd.cc:87", WRONG, same_type(DATA, OUTPUT)),
+    )),
     ("GREATER", (
         *_comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303),
+        Row("comparisons.cc:562", WRONG, where(LEFT, INT16, always("Prepare works out the factors of int8 alone"))),
         _int16_until("comparisons.cc:303", "2025-03-17", LEFT),
     )),
     ("GREATER_EQUAL LESS LESS_EQUAL", _comparison(("FLOAT32", "INT32", "INT64", "INT8"), 381)),
@@ -1148,6 +1159,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
             39: given(DATA), 42: given(OUTPUT), 46: where(DATA, INT8, where(OUTPUT, INT8, pointed(OUTPUT, -128))),
         }),
         *_sigmoid("logistic_common.cc", 44, 70, 101, "logistic.cc:98"),
+        Row(f"{INNER}/logistic.h:54", WRONG, where(DATA, INT8, scaled(OUTPUT, 1 / 256, -128))),
     )),
     ("LOG_SOFTMAX", (
         *checks("log_softmax.cc", {
@@ -1303,6 +1315,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         ),
         Row("sub.cc:194", INVOKE, typed(OUTPUT, "FLOAT32", "INT32", "INT8", "INT16")),
         Row("sub.cc:194", INVOKE, where(OUTPUT, ("INT32",), always("its output is INT32")), until="2025-06-04"),
+        *(Row("sub.cc:187", WRONG, same_type(operand, OUTPUT)) for operand in (LEFT, SECOND)),
     )),
     ("SUM", (
         _FEW_AXES,
@@ -1310,7 +1323,11 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_reduction(types=NUMBERS, types_at=406, same_at=368),
         Row("reduce_common.cc:381", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
-    ("TANH", (*checks("tanh.cc", {52: inputs(1), 53: outputs}), *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"))),
+    ("TANH", (
+        *checks("tanh.cc", {52: inputs(1), 53: outputs}),
+        *_sigmoid("tanh.cc", 61, 89, 123, "tanh.cc:186"),
+        Row(f"{INNER}/tanh.h:56", WRONG, where(DATA, INT8, scaled(OUTPUT, 1 / 128, 0))),
+    )),
     ("UNPACK", (
         Row("unpack.cc:96", INVOKE, typed(DATA, *_SPLIT_TYPES)),
         _int16_until("unpack.cc:96", "2025-03-17"),
@@ -1623,7 +1640,6 @@ ACTIVATIONS = ("FLOAT32", "INT16", "INT8")
 PAIRS = (("FLOAT32", "FLOAT32"), ("INT16", "INT8"), ("INT8", "INT4"), ("INT8", "INT8"))
 """Element types of input and filter that layers with weights take."""
 FILTER, IMAGE = KernelOperand(1, "its filter"), KernelOperand(2, "its input")
-INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
 WITHOUT = "the build has no CMSIS-NN"
 IN_FLOAT = OfLayer("it computes in float", (Cause.FLOAT, Cause.FLOAT_RESULT), Level.NOTE)
 HYBRID = OfLayer(
@@ -2275,6 +2291,7 @@ ADD = in_file(
     *SUM_FACTORS,
     {327: where(OUTPUT, ("INT32",), no_steps(LEFT)), 329: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     *_pairs(":353", ":132"),
+    Row(":229", WRONG, where(OUTPUT, ("INT32",), no_activation)),
 )  # fmt: skip
 ADD_PLAIN = in_file(
     "add_common.cc",
@@ -2283,6 +2300,8 @@ ADD_PLAIN = in_file(
     *SUM_FACTORS,
     {104: where(OUTPUT, ("INT32",), no_steps(LEFT)), 106: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     Row("add.cc:188", INVOKE, typed(OUTPUT, *NUMBERS, "INT32")),
+    Row("add.cc:63", WRONG, where(OUTPUT, ("INT32",), no_activation)),
+    *(Row("add.cc:181", WRONG, same_type(operand, OUTPUT)) for operand in (LEFT, SECOND)),
 )
 MUL_PLAIN = in_file(
     "mul_common.cc",
@@ -2322,6 +2341,7 @@ EXTREMES_PLAIN = in_file(
     Row(
         "tensorflow/lite/kernels/internal/reference/maximum_minimum.h:38", WRONG, unequal_steps, cause="unequal-scales"
     ),
+    Row(COUNTED, ABORTS_INVOKE, as_many_elements("INT8")),
 )
 EXTREMES = in_file(
     "cmsis_nn/maximum_minimum.cc",
