@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from support.tflm_zoo import FORMS, animals
@@ -18,6 +16,5 @@ def test_nothing_contradicts_a_verdict(op: str) -> None:
     pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
     seen = [*animals(5, 300, [op])]
     assert [(animal.seed, animal.form, animal.contradiction) for animal in seen if animal.contradiction] == []
-    told = Counter((animal.form, animal.wrong) for animal in seen)
-    assert told[FORMS[2], True]
+    assert any(animal.wrong or animal.report.status != "ok" for animal in seen if animal.form == FORMS[2])
     assert any(animal.equal for animal in seen)
