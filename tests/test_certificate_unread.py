@@ -91,6 +91,7 @@ UNREAD = {
         metadata=[{"name": "OfflineMemoryAllocation", "buffer": 2}],
     ),
     "another version": of_file(version=4),
+    "an input that is a constant": lambda given: given["subgraphs"][0].update(inputs=[0, 1]),
 }  # fmt: skip
 """Things that a file may say, of a convolution with weights in buffer 1."""
 
@@ -131,6 +132,14 @@ def test_what_both_files_say_alike_is_equal() -> None:
     assert equal(old, new)
     of_operator(custom_options=[1, 3])(new)
     assert not equal(old, new)
+
+
+def test_types_that_hold_no_numbers_are_told_apart() -> None:
+    def resource(kind: str) -> dict[str, Any]:
+        return one_operator("NEG", [tensor("x", [4], type=kind, scale=None), tensor("y", [4], type=kind, scale=None)])
+
+    assert equal(resource("VARIANT"), resource("VARIANT"))
+    assert not equal(resource("VARIANT"), resource("RESOURCE"))
 
 
 def test_a_plan_names_tensors_by_number() -> None:

@@ -37,6 +37,9 @@ class LoadedToy(NamedTuple):
     def reader(self) -> Callable:
         return lambda key: weights(self.graph.constants[key].shape) if key in self.graph.constants else None
 
+    def digest(self) -> None:
+        return None
+
     def leftovers(self) -> Leftovers:
         return Leftovers()
 

@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, signatur
 from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
-from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Left, Leftovers, Node, Problem, Tensor
+from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Left, Leftovers, Node, Problem, Tensor, unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -159,6 +159,7 @@ class _Builder:
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[str, PteTensor] = {}
         self.keys: dict[tuple[int, int], str] = {}
+        self.taken: set[str] = set()
         self.ends: tuple[list[str], list[str]] = ([], [])
         self.problems: list[Problem] = []
 
@@ -213,7 +214,8 @@ class _Builder:
 
     def _key(self, state: _MethodState, value: int) -> str:
         front = f"{state.method.name}/" if state.number else ""
-        return f"{front}input{state.inputs[value]}" if value in state.inputs else f"{front}value{value}"
+        key = f"{front}input{state.inputs[value]}" if value in state.inputs else f"{front}value{value}"
+        return unlike(key, self.taken)
 
     def _node(self, call: ProgramCall, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         attributes: dict[str, Attribute] = {

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from onnxlint_cmsis.formats.flatbuffer import Table, table_at
-from onnxlint_cmsis.formats.tflite.file_model import OWNERS, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.file_model import NAMELESS, OWNERS, TfliteModel, TfliteOperator
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.model.graph import Left
 
@@ -74,9 +74,16 @@ def _options(table: Table, name: str, operator: TfliteOperator) -> Iterator[Left
 def of_tensors(model: TfliteModel) -> list[list[tuple[Left, ...]]]:
     """Leftovers of the tensors of each subgraph."""
     return [
-        [(*_fields(tensor), *_quantization(tensor)) for tensor in subgraph.tables("tensors")]
+        [(*_fields(tensor), *_type(tensor), *_quantization(tensor)) for tensor in subgraph.tables("tensors")]
         for subgraph in SCHEMA.root(model.data).tables("subgraphs")
     ]
+
+
+def _type(tensor: Table) -> Iterator[Left]:
+    """A type that holds no numbers, or that the schema does not have."""
+    name = tensor.text("type")
+    if name in NAMELESS or "(" in name:
+        yield Left(f"type {name}", name.encode())
 
 
 def _quantization(tensor: Table) -> Iterator[Left]:
@@ -103,6 +110,9 @@ def of_file(model: TfliteModel) -> tuple[Left, ...]:
             values = [model.bytes_of(tensor.buffer) for tensor in model.subgraphs[number].tensors]
             told = f"subgraph {number}, which nothing enters"
             left += _left(told, partial(_content, subgraph, values))
+    main = model.subgraphs[0]
+    fixed = [position for position, number in enumerate(main.inputs) if model.is_constant(main.tensors[number])]
+    left += [Left(f"input {position}, which is a constant", _digest(len(main.inputs))) for position in fixed]
     acting = [(name, buffer) for name, buffer in model.metadata if name not in NOTED]
     left += [Left(f"metadata '{name}'", _digest(model.bytes_of(buffer))) for name, buffer in acting]
     if acting:

@@ -1,0 +1,295 @@
+"""One field of a `.tflite` file changed: PYTHONPATH=tests python -m support.tflite_fields FOLDER... [--count N].
+
+Any field of any table of the schema, given or left out: sizes, types, quantization, options, operands, metadata,
+subgraphs, values. What `verify` calls equal to the file that it was runs on random inputs beside it, in LiteRT's
+reference kernels; a difference is printed, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import struct
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.formats.flatbuffer import Table
+from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.schema import SCHEMA
+from onnxlint_cmsis.model.graph import ModelError
+from support.tflite_writer import write
+
+REFUSED, EQUAL, DIFFERS, NOT_READ, NOT_LOADED = "refused", "equal", "differs", "not read", "not loaded"
+INPUTS = 12
+"""Runs of a pair that is called equal."""
+LONGEST = 30
+"""Seconds that the runs of a pair may take."""
+NUMBERS = (0, 1, 2, -1, 3, 7, 127, 128, 255, -128, 1 << 20, (1 << 31) - 1)
+REALS = (0.0, 1.0, 0.5, 0.25, 2.0, -1.0, 1e-3, 1e-9)
+
+
+class Change(NamedTuple):
+    """A file with one field changed."""
+
+    field: str
+    """Table and field."""
+    data: bytes
+
+
+def described(table: Table) -> dict[str, Any]:
+    """A table as a dict that `tflite_writer.write` takes."""
+    told: dict[str, Any] = {}
+    for name, field in table.fields.items():
+        if not table.has(name):
+            continue
+        inner = field.type[1:-1]
+        if field.type in SCHEMA.unions:
+            below = table.table(name)
+            told[name] = (table.union(name), {} if below is None else described(below))
+        elif field.type in SCHEMA.tables:
+            below = table.table(name)
+            told[name] = None if below is None else described(below)
+        elif field.type.startswith("[") and inner not in SCHEMA.scalars:
+            told[name] = [described(below) for below in table.tables(name)]
+        elif field.type == "[ubyte]":
+            span = table.bytes_of(name)
+            told[name] = [*bytes(table.file.data[span.offset : sum(span)])]
+        else:
+            value = table.value(name)
+            told[name] = [*value] if isinstance(value, tuple) else value
+    return told
+
+
+def changed(data: bytes, chance: random.Random) -> Change | None:
+    """The file with one field changed; None where what was drawn cannot be written."""
+    model = described(SCHEMA.root(data))
+    kind, table = chance.choice(_tables(model, chance))
+    fields = SCHEMA.fields(kind)
+    if not fields:
+        return None
+    name = chance.choice([*fields])
+    try:
+        table[name] = _other(fields[name].type, table.get(name), fields[name].default, chance)
+        return Change(f"{kind}.{name}", write(model))
+    except (ValueError, IndexError, TypeError, KeyError, OverflowError, struct.error):
+        return None
+
+
+TABLES_OF = {
+    "subgraphs": "SubGraph", "tensors": "Tensor", "operators": "Operator", "buffers": "Buffer", "metadata": "Metadata",
+    "operator_codes": "OperatorCode", "signature_defs": "SignatureDef", "quantization": "QuantizationParameters",
+}  # fmt: skip
+
+
+def _tables(model: dict[str, Any], chance: random.Random) -> list[tuple[str, dict[str, Any]]]:
+    """Tables of one kind, each with its name in the schema."""
+    main = model["subgraphs"][0]
+    tensors, operators = main.get("tensors", []), main.get("operators", [])
+    kinds: list[list[tuple[str, dict[str, Any]]]] = [
+        [("Tensor", tensor) for tensor in tensors],
+        [("Tensor", tensor) for tensor in tensors],
+        [("QuantizationParameters", tensor.setdefault("quantization", {}) or {}) for tensor in tensors],
+        [("Operator", operator) for operator in operators],
+        [operator["builtin_options"] for operator in operators if operator.get("builtin_options")],
+        [operator["builtin_options"] for operator in operators if operator.get("builtin_options")],
+        [("Buffer", buffer) for buffer in model.get("buffers", []) if buffer.get("data")],
+        [("Model", model), ("SubGraph", main), *(("OperatorCode", code) for code in model.get("operator_codes", []))],
+    ]
+    kinds = [tables for tables in kinds if tables and any(SCHEMA.fields(kind) for kind, _ in tables)]
+    tables = chance.choice(kinds)
+    for tensor in tensors:
+        if tensor.get("quantization") == {}:
+            if tables[0][0] == "QuantizationParameters":
+                continue
+            del tensor["quantization"]
+    return tables
+
+
+def _other(kind: str, value: Any, default: float, chance: random.Random) -> Any:
+    """Another value of a field of a type."""
+    if kind.startswith("["):
+        of_numbers = kind[1:-1] in SCHEMA.scalars
+        return (_list if of_numbers else _tables_list)(kind[1:-1], [*(value or [])], chance)
+    if kind in SCHEMA.unions:
+        return chance.choice(SCHEMA.unions[kind][1:]), {}
+    if kind in SCHEMA.scalars or kind == "string":
+        return _scalar(kind, default if value is None and kind != "string" else value, chance)
+    return {} if value is None else None
+
+
+def _scalar(kind: str, value: Any, chance: random.Random) -> Any:
+    """Another number, name or text."""
+    if kind in SCHEMA.enums:
+        return chance.choice(SCHEMA.enums[kind])
+    if kind == "bool":
+        return not value
+    if kind == "string":
+        return chance.choice(["", "x", "OfflineMemoryAllocation", f"{value}#1", f"{value}~"])
+    if kind == "float":
+        return chance.choice([*REALS, *(value * factor for factor in (2, 0.5, 1.000001))])
+    return chance.choice([*NUMBERS, *(int(value) + step for step in (1, -1, 2))])
+
+
+def _list(kind: str, values: list[Any], chance: random.Random) -> list[Any]:
+    """A vector with an element changed, exchanged, added or taken off."""
+    way = chance.choice(("change", "change", "change", "swap", "more", "less", "all"))
+    new = _other(kind, values[0] if values else None, 0, chance)
+    if way == "more" or not values:
+        return [*values, new]
+    spot = chance.randrange(len(values))
+    if way == "less":
+        return [*values[:spot], *values[spot + 1 :]]
+    if way == "swap":
+        other = chance.randrange(len(values))
+        values[spot], values[other] = values[other], values[spot]
+        return values
+    if way == "all" and kind != "ubyte":
+        return [new] * len(values)
+    if kind == "ubyte":
+        values[spot] = (values[spot] + chance.choice((1, 255, 128))) % 256
+    else:
+        values[spot] = _other(kind, values[spot], 0, chance)
+    return values
+
+
+def _tables_list(kind: str, values: list[dict[str, Any]], chance: random.Random) -> list[dict[str, Any]]:
+    """A vector of tables with two exchanged, one twice, one taken off or an empty one."""
+    way = chance.choice(("swap", "twice", "less", "empty"))
+    if way == "empty" or not values:
+        return [*values, {"name": "OfflineMemoryAllocation", "buffer": 1} if kind == "Metadata" else {}]
+    spot = chance.randrange(len(values))
+    if way == "less":
+        return [*values[:spot], *values[spot + 1 :]]
+    if way == "twice":
+        return [*values, values[spot]]
+    other = chance.randrange(len(values))
+    values[spot], values[other] = values[other], values[spot]
+    return values
+
+
+# The runs, each pair in a process of its own: LiteRT ends the process for some files.
+
+
+def outcome(old: bytes, new: bytes, seed: int) -> str:
+    """Whether two files give the same on random inputs in LiteRT's reference kernels."""
+    process = os.fork()
+    if process == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        signal.alarm(LONGEST)
+        status = 3
+        try:
+            status = {EQUAL: 0, DIFFERS: 1}.get(_runs(old, new, seed), 3)
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(process, 0)
+    return {0: EQUAL, 1: DIFFERS}.get(os.waitstatus_to_exitcode(status), NOT_LOADED)
+
+
+def _runs(old: bytes, new: bytes, seed: int) -> str:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    sides = [
+        Interpreter(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+        for data in (old, new)
+    ]
+    for side in sides:
+        side.allocate_tensors()
+    rng = np.random.default_rng(seed)
+    for number in range(INPUTS):
+        feeds = [_feed(rng, end, number) for end in sides[0].get_input_details()]
+        results = []
+        for side in sides:
+            for feed, end in zip(feeds, side.get_input_details(), strict=True):
+                side.set_tensor(end["index"], feed)
+            side.invoke()
+            results.append([side.get_tensor(end["index"]) for end in side.get_output_details()])
+        for have, want in zip(*results, strict=True):
+            if have.shape != want.shape or have.dtype != want.dtype or have.tobytes() != want.tobytes():
+                if have.dtype.kind == "f" and np.array_equal(have, want, equal_nan=True):
+                    continue  # -0.0 for 0.0, and NaN of other bits
+                return DIFFERS
+    return EQUAL
+
+
+def _feed(rng: np.random.Generator, end: dict[str, Any], number: int) -> Any:
+    kind, shape = np.dtype(end["dtype"]), tuple(end["shape"])
+    if kind.kind == "f":
+        return (rng.standard_normal(shape) * 10.0 ** (number % 4 - 1)).astype(kind)
+    if kind.kind == "b":
+        return rng.random(shape) < 0.5
+    limits = np.iinfo(kind)
+    wide = (max(int(limits.min), -(1 << 30)), min(int(limits.max), 1 << 30)) if number % 2 else (0, 3)
+    return rng.integers(*wide, shape, endpoint=True).astype(kind)
+
+
+def told(old: bytes, change: Change, seed: int) -> str:
+    """How a change ends."""
+    try:
+        files = [TFLITE.load("m.tflite", data) for data in (old, change.data)]
+    except ModelError:
+        return NOT_READ
+    return outcome(old, change.data, seed) if verify(*files, 1 << 18).equal else REFUSED
+
+
+def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
+    """Files of folders that the checker calls equal to themselves beside another description."""
+    for path in sorted(path for folder in folders for path in folder.rglob("*.tflite")):
+        if path.stat().st_size > largest:
+            continue
+        data = path.read_bytes()
+        try:
+            noted = write({**described(SCHEMA.root(data)), "description": "noted"})
+            files = [TFLITE.load("m.tflite", given) for given in (data, noted)]
+            if verify(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
+                yield path.name, data
+        except (ModelError, ValueError, KeyError, TypeError, struct.error):
+            continue
+
+
+def ends(counted: Counter[tuple[str, str]]) -> Counter[str]:
+    """How many changes came to each end."""
+    summed: Counter[str] = Counter()
+    for (_, end), number in counted.items():
+        summed[end] += number
+    return summed
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--largest", type=int, default=12000, help="bytes of the largest file")
+    args = parser.parse_args(argv)
+    files = [*bases(args.folders, args.largest)]
+    print(f"{len(files)} files", flush=True)
+    counted: Counter[tuple[str, str]] = Counter()
+    for number in range(args.count):
+        chance = random.Random(f"{args.seed} {number}")
+        name, data = chance.choice(files)
+        change = changed(data, chance)
+        if change is None or change.data == data:
+            counted["-", "not written"] += 1
+            continue
+        end = told(data, change, number)
+        counted[change.field, end] += 1
+        if end == DIFFERS:
+            print(f"{name} {number} {change.field}", flush=True)
+        if number % 500 == 499:
+            print(number + 1, dict(ends(counted)), flush=True)
+    print(dict(ends(counted)))
+    for field in sorted({field for field, _ in counted}):
+        print(field, {end: counted[field, end] for known, end in counted if known == field})
+    return int(any(end == DIFFERS for _, end in counted))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
