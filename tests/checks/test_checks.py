@@ -151,10 +151,10 @@ def test_a_reason_weighs_as_much_as_its_share_of_the_work(
     told(finding.text)
 
 
-def test_a_recurrent_layer_that_is_the_model_is_a_warning(told: Told) -> None:
+def test_a_recurrent_layer_that_nobody_computes_is_an_error(told: Told) -> None:
     shapes = {"w": (1, 48, 8), "r": (1, 48, 16)}
     (finding,) = lint(one_node("GRU", [10, 1, 8], shapes, hidden_size=16), targets=["cortex-m4"])
-    assert (finding.code, finding.level, finding.properties["share"]) == ("CNN190", Level.WARNING, 1.0)
+    assert (finding.code, finding.level, finding.properties["share"]) == ("CNN190", Level.ERROR, 1.0)
     told(finding.text)
 
 

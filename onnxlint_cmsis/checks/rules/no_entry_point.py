@@ -4,8 +4,9 @@ The release has no function for the operator with these data types, or the opera
 express (three spatial dimensions, a grouped transpose convolution). Other code has to run.
 
 Reference code is a warning from
-5 % on, below a note ([how it is counted](../cost.md#what-a-warning-is-worth)). A node that no known code computes is
-always a warning. Nodes that cost nothing and those of CNN507 are left out.
+5 % on, below a note ([how it is counted](../cost.md#what-a-warning-is-worth)). A layer of multiply-accumulates that no
+known code computes is an error, as in the rules on quantization. Nodes that cost nothing and those of CNN507 are left
+out.
 
 **What to do.** Use a release that has the kernel (the message names the first), or the form that the finding names.
 """
@@ -172,7 +173,7 @@ def _remedy(graph: Graph, node: Node, decision: Decision) -> str:
 RULE = Rule(
     code="CNN190",
     name="no-entry-point",
-    level=Level.WARNING,
+    level=Level.ERROR,
     effect=Effect.REFERENCE,
     summary="The release has no kernel for a layer.",
     docs=__doc__,
@@ -196,6 +197,10 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     told: frozenset[int] = model.judged.told if model.judged else frozenset()
     for (_, reason, remedy), members in _alike(subject).items():
         weight = _weighed(model, [member.record for member in members])
+        missing = any(
+            member.decision.verdict is Verdict.REFUSED and model.work[member.record.node.index].macs
+            for member in members
+        )
         operators = tuple(dict.fromkeys(_operator(member.record.node) for member in members))
         for member in members:
             node = member.record.node
@@ -203,7 +208,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
                 others = ", ".join(name for name in operators if name != _operator(node))
                 why = f"{reason}, nor for {others}" if others and reason == NO_FUNCTION else reason
                 said = _statement(model.graph.path, member, why, weight)
-                level = Level.NOTE if remedy == NOTHING else weight.level
+                level = Level.ERROR if missing else Level.NOTE if remedy == NOTHING else weight.level
                 group = f"{member.decision.verdict.value}: {reason}: {remedy}"
                 yield replace(said, level=level, group=group, remedy=remedy)
 
