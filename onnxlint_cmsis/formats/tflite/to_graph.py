@@ -27,6 +27,7 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     operator_label,
     read_tflite,
 )
+from onnxlint_cmsis.formats.tflite.open_sizes import with_input_shapes, with_open_sizes, with_results
 from onnxlint_cmsis.formats.tflite.result_sizes import AxisError, NotComputedError, computed_sizes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
@@ -104,16 +105,28 @@ class LoadedTflite(NamedTuple):
 def load_tflite(
     path: str | PathLike[str],
     *,
-    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,  # noqa: ARG001 - the file states all sizes
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
     data: Buffer | None = None,
 ) -> LoadedTflite:
     """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
 
-    Sizes are those of the tensors' shapes, which runtimes allocate; a batch that the converter left open is 1 there.
-    Raises ModelError with kind `unreadable`, `lfs-pointer` or `not-a-model`.
+    Sizes are those of the tensors' shapes, which runtimes allocate; a batch that the converter left open is 1 there,
+    and other open sizes of inputs are unknown. `input_shapes` gives sizes of inputs by name, from which those of
+    results follow: no runtime for devices resizes, so the file has to be converted with them.
+
+    Raises ModelError with kind `unreadable`, `lfs-pointer`, `not-a-model` or `input-shape`.
     """
     file = read_tflite(path, data)
     refuse_axes(file)
+    if not input_shapes:
+        file = with_open_sizes(file)
+        return LoadedTflite(file, to_graph(file))
+    from onnxlint_cmsis.formats.tflite.followed_sizes import followed_sizes
+
+    keys = tuple(main_keys(file))
+    file = with_input_shapes(file, input_shapes, keys)
+    followed = followed_sizes(to_graph(file))
+    file = with_results(file, {number: followed[key] for number, key in enumerate(keys) if key in followed})
     return LoadedTflite(file, to_graph(file))
 
 

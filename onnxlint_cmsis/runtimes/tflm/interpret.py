@@ -7,6 +7,7 @@ from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
+from onnxlint_cmsis.formats.tflite.open_sizes import is_open
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, names_of, stored_bytes, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -57,6 +58,8 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import (
 # What TensorFlow Lite Micro does with a model: operator by operator, and in memory.
 
 
+OPEN_SIZE = "open-size"
+"""Cause of an operator whose sizes are placeholders, of which the rule on open sizes tells."""
 MAX_BUFFERS = 5000
 """Tensors of the largest model that is laid out; the planner takes time with their square."""
 
@@ -89,6 +92,9 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
     kernel = kernel_of(view.operator, p.build.revision, with_cmsis_nn=p.build.with_cmsis_nn)
     if kernel is None:
         return unregistered(owner, view.operator, came_on(view.operator))
+    open_ = next((tensor for tensor in view.tensors if is_open(tensor)), None)
+    if open_ is not None:
+        return stopped(owner, RuntimeVerdict.UNDECIDED, f"a size of '{open_.name}' is open", cause=OPEN_SIZE)
     try:
         p.reference = kernel.reference
         hold(p, (SIZED, *kernel.rows))
@@ -230,7 +236,7 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
         yield Said(_cause(strict), strict.verdict, text)
     elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
-    elif strict.verdict is RuntimeVerdict.UNDECIDED:
+    elif strict.verdict is RuntimeVerdict.UNDECIDED and strict.cause != OPEN_SIZE:
         text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
         yield Said(strict.cause, strict.verdict, text, Level.WARNING)
 

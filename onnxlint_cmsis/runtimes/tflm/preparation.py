@@ -135,6 +135,12 @@ class OperatorView(NamedTuple):
         outputs = self.operator.outputs
         return self.subgraph.tensors[outputs[position]] if position < len(outputs) else None
 
+    @property
+    def tensors(self) -> list[TfliteTensor]:
+        """All that it reads and writes."""
+        numbers = (*self.operator.inputs, *self.operator.outputs)
+        return [self.subgraph.tensors[number] for number in numbers if number >= 0]
+
     def constant(self, tensor: TfliteTensor | None) -> bool:
         """Whether the file holds the tensor's values."""
         return tensor is not None and self.model.is_constant(tensor)
