@@ -2,8 +2,8 @@
 
 A route, an error, a wrong result, an overrun or a size above 16 bits depends on a symbolic size. The finding says
 once per model how many layers are open and which inputs lack sizes. A symbolic first dimension of an input is the
-batch, and 1. In a `.tflite` file it names what is not read: subgraphs that only another signature enters, and
-constants in an unknown form.
+batch, and 1. In a `.tflite` file sizes are open where an input's `shape_signature` has -1 behind the batch; there the
+finding also names what is not read: subgraphs that only another signature enters, and constants in an unknown form.
 
 **What to do.** Give the sizes: `--input-shape input=1,3,96,96`, or the setting `input-shapes`.
 """

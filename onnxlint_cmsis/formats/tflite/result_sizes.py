@@ -518,6 +518,7 @@ LISTS: Mapping[str, Callable[[Operands], list[int]]] = {
     "STRIDED_SLICE": picked,
     "PACK": joined_numbers,
     "CONCATENATION": joined_numbers,
+    "MUL": lambda operands: [operands.number(0) * operands.number(1)],
 }
 """Numbers of a scalar or a vector, by operator."""
 
