@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cost_files import read_costs, write_costs
 from fit_later_costs import update_later
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
@@ -191,7 +192,7 @@ def stale(file: Path, path: Path) -> bool:
     """
     rows = read(path)
     fresh = json.loads(json.dumps(cost_file(path, rows)))
-    old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    old = read_costs(file)
     if [old.get(name) for name in PROVENANCE] != [fresh[name] for name in PROVENANCE]:
         return True
     before, after = old["instructions"], fresh["instructions"]
@@ -215,9 +216,8 @@ def main() -> int:
             print(f"{file.name}: {'stale' if wrong else 'up to date'}")
         else:
             report = cost_file(path, read(path))
-            before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-            kept = {part: before[part] for part in OTHER_PARTS if part in before}
-            file.write_text(json.dumps({**report, **kept}, indent=1) + "\n", encoding="utf-8")
+            before = read_costs(file)
+            write_costs(file, {**report, **{part: before[part] for part in OTHER_PARTS if part in before}})
             print(f"{file.name}: {json.dumps(report['error_percent'])}")
     for file in sorted(FOLDER.glob("*.json")):
         wrong = update_later(file, check=args.check)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cost_files import read_costs, write_costs
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import KERNELS, ends_of, integer_build
@@ -170,13 +171,13 @@ def published(rows: Iterable[LaterRow], table: Mapping[str, float]) -> dict[str,
 
 def update_later(file: Path, *, check: bool) -> bool:
     """Fit the later measurements of one build again. Returns whether its file changed; one of floats alone has none."""
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = read_costs(file)
     if "instructions" not in data:
         return False
     target = parse_target(data["cpu"], data["release"])
     old, fresh = data.get("later", {}), later_costs(target, data["instructions"])
     if not check:
-        file.write_text(json.dumps({**data, "later": fresh}, indent=1) + "\n", encoding="utf-8")
+        write_costs(file, {**data, "later": fresh})
     return differs(old, fresh)
 
 

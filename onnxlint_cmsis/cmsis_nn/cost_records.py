@@ -47,13 +47,18 @@ FOLDER = Path(__file__).parent / "instructions"
 
 @cache
 def table_of(release: str, build: str) -> dict[str, float] | None:
-    """Instructions by piece for integers; None where neither the build nor the one its release names was measured."""
+    """Instructions by piece for integers; None where neither the build nor the one its release names was measured.
+
+    A file that is `like` another release has the pieces of that release too, but for those that it tells by itself.
+    """
     path = FOLDER / f"{measured_on(release)}-{build}.json"
     if not path.exists():
         return None
     read = json.loads(path.read_text(encoding="utf-8"))
-    parts = (read, read.get("later", {}))
-    return {name: number for part in parts for name, number in part.get("instructions", {}).items()}
+    table = dict(table_of(read["like"], build) or {}) if "like" in read else {}
+    for part in (read, read.get("later", {})):
+        table |= part.get("instructions", {})
+    return table
 
 
 @cache
