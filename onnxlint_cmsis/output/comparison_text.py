@@ -108,7 +108,7 @@ def time_text(pair: TimePair) -> str:
 
 
 def kernels_text(changed: LayerDifference, arrow: str) -> str:
-    """Kernels before and after, once where both are the same; `new, arm_add_s8` where one version has the layer."""
+    """Kernels before and after, once where both are the same; `new, arm_avgpool_s8` where one version has the layer."""
     kernels = [layer.computed_by for layer in (changed.before, changed.after) if layer]
     news = "" if changed.before and changed.after else "gone, " if changed.before else "new, "
     return news + f" {arrow} ".join(dict.fromkeys(kernels))
