@@ -1179,6 +1179,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_reduction(types=NUMBERS, types_at=346),
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
         Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
+        Row("reduce_common.cc:304", WRONG, same_type(DATA, OUTPUT)),
     )),
     ("MIRROR_PAD", checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)})),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
@@ -1193,6 +1194,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("prelu_common.cc:101", PREPARE, where(OUTPUT, INT16, typed(SECOND, "INT8")), since="2025-09-09"),
         _int16_until("prelu.cc:75", "2025-09-09"),
         Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
+        Row("prelu.cc:44", WRONG, same_type(DATA, OUTPUT)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK, cause="rank"),
     )),
@@ -2309,6 +2311,7 @@ MUL_PLAIN = in_file(
     *FUSED_ACTIVATION,
     *int16_points(73, LEFT, SECOND, OUTPUT, by=OUTPUT),
     *MULTIPLIED,
+    Row("mul.cc:45", WRONG, same_type(LEFT, OUTPUT)),
 )
 MUL = (*MUL_PLAIN, *_pairs("cmsis_nn/mul.cc:123", "cmsis_nn/mul.cc:171"))
 
