@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.q_formats import ModelFormats
-from onnxlint_cmsis.cmsis_nn.library import parameters
+from onnxlint_cmsis.cmsis_nn.library import duty_of, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Size
 from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict, dims_of, operands_of
@@ -85,6 +85,8 @@ class LayerReport(NamedTuple):
     """Class of each channel count, by CMSIS-NN's name of the count."""
     hazards: tuple[str, ...] = ()
     """Known errors and wrong results of the call."""
+    before: str = ""
+    """Call that the application makes once before the first run, in C; empty where none is needed."""
     undecided: tuple[str, ...] = ()
     """Numbers that are not known and decide the kernel."""
     legacy: bool = False
@@ -194,7 +196,9 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
     if layer is None or taken is None or (refusal and taken.kernel):
         return report
     constants = parameters(layer.call, target)
+    duty = None if model.settings.runtime.judges or not taken.kernel else duty_of(layer.call, target)
     return report._replace(
+        before=duty.call(target.release) if duty else "",
         entry=layer.call.entry,
         assumed=layer.assumed,
         kernel=taken.kernel,

@@ -34,6 +34,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "overrun",
             "too_large",
             "inexact",
+            "kernel_sums",
             "long_sums_s16",
             "scratch_exceeds_stack",
         ),

@@ -208,7 +208,8 @@ def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str
             yield f"  {names.get(layer.node, layer.node)}: {least:,} to {most:,} instructions, {why}"
     reasons: dict[str, list[str]] = {}
     for layer in layers:
-        if reason := reason_of(layer):
+        before = f"before it runs (CNN306): {layer.before}" if layer.before else ""
+        if reason := reason_of(layer) or before:
             reasons.setdefault(reason, []).append(names.get(layer.node, layer.node))
     for reason, nodes in reasons.items():
         more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""

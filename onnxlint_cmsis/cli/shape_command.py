@@ -107,6 +107,8 @@ def _text(answer: Mapping[str, Any], default: Target) -> str:
         rows.append(("status", f"{answer['status']}: {answer.get('reason') or 'the function returns an error'}"))
     rows.append(("hazards", ", ".join(answer["hazards"]) or "none is known"))
     rows.append(("scratch", f"{' and '.join(scratch)} bytes" if scratch else "none"))
+    if before := answer.get("before"):
+        rows.append(("before", f"{before['call']}: {before['what']}; {before['otherwise']}"))
     rows.append(("cost", "unknown" if cost is None else f"{cost:,} predicted instructions (not cycles)"))
     rows += [
         ("missed", f"{step['kernel']}: {'; '.join(step['failed'])}") for step in answer["why"] if not step["taken"]

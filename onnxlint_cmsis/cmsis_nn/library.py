@@ -23,6 +23,7 @@ from onnxlint_cmsis.cmsis_nn.cost_records import (
     measured_pairs,
     range_reason,
 )
+from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
 from onnxlint_cmsis.cmsis_nn.entry_points import (
     Parameters,
     all_hazards,
@@ -45,6 +46,7 @@ __all__ = [
     "LEGACY",
     "MOST_INSTRUCTIONS",
     "SHORT",
+    "Duty",
     "Family",
     "Parameters",
     "Prediction",
@@ -54,6 +56,7 @@ __all__ = [
     "cost",
     "cost_of_route",
     "delegations_of",
+    "duty_of",
     "evidence",
     "family_of",
     "hazards",

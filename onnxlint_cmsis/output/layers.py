@@ -244,6 +244,7 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
         "classes": dict(layer.classes),
         "hazards": list(layer.hazards),
         "undecided": list(layer.undecided),
+        **({"before": layer.before} if layer.before else {}),
         **({} if layer.kernel else between),
         **({} if layer.error is None else {"error": layer.error}),
         **({"q_format": layer.q_format._asdict() if layer.q_format else None} if layer.legacy else {}),
