@@ -204,3 +204,22 @@ def test_a_refusal_names_the_one_condition_that_fails(call: KernelCall, reason: 
 
 def test_another_release_is_no_matter_of_sizes(told: Told) -> None:
     told(taken(pool("avgpool_q7", 25, 5), "m4", "7.0.0").reason)
+
+
+@pytest.mark.parametrize(
+    ("release", "cpu", "told"),
+    [
+        ("5.6.0", "cortex-m4", ()),
+        ("5.7.0", "cortex-m4", ("softmax-q7-8-bit-difference-dsp-5-7", "softmax-q7-doubled-dsp-5-7")),
+        ("5.7.0", "cortex-m3", ("softmax-q7-doubled-plain-5-7",)),
+        ("5.8.0", "cortex-m4", ("softmax-q7-doubled",)),
+        ("5.9.0", "cortex-m3", ("softmax-q7-doubled",)),
+    ],
+)
+def test_a_softmax_gives_twice_its_numbers_or_another_class(release: str, cpu: str, told: tuple[str, ...]) -> None:
+    row = Dims(1, 1, 1, 10)
+    taken = route(KernelCall("softmax_q7", row, Dims(1, 1, 1, 1), row), target_of(cpu, f"cmsis5-{release}"))
+    assert tuple(hazard.id for hazard in taken.hazards) == told
+    assert all(hazard.kind == "wrong-result" for hazard in taken.hazards)
+    wide = route(KernelCall("softmax_q15", row, Dims(1, 1, 1, 1), row), target_of(cpu, f"cmsis5-{release}"))
+    assert wide.hazards == ()

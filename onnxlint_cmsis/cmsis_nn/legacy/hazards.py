@@ -37,8 +37,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     unequal,
 )
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, LegacyBuild, Lines, definition, legacy_builds
-from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin, ScratchSize
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, RETRAIN, Hazard, Origin, ScratchSize
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 
@@ -221,6 +221,32 @@ _UNALIGNED = UncheckedFault(
 )
 
 
+_OTHER_CLASS = UncheckedFault(
+    "8-bit-difference",
+    "wrong-result",
+    at_least(IN_C, 4),
+    "gives a score far below the largest one as much as that one",
+    "Its code for DSP takes differences of scores in 8 bits: of each four scores one that is 123 or more below the "
+    "largest one gets 127, as that one does.",
+    "CMSIS 5 5.6.0 and 5.8.0 take them in 32 bits. Or take the class from the scores, which softmax does not change.",
+)
+_DOUBLED = UncheckedFault(
+    "doubled",
+    "wrong-result",
+    at_least(IN_C, 2),
+    "gives twice the numbers, as far as 127 allows",
+    "The largest score counts half in the sum, as its power of 2 is cut off to 7 bits, and the results are scaled for "
+    "8 bits. The order of the classes stays.",
+    "Take the class of the largest result and not its number, or use CMSIS 5 5.6.0.",
+)
+
+
+def _softmax(fault: UncheckedFault, end: str, lines: dict[str, int], isas: tuple[Isa, ...], until: str = "") -> Hazard:
+    file, function = "Source/SoftmaxFunctions/arm_softmax_q7.c", "arm_softmax_q7"
+    row = FaultyFunction("softmax_q7", function, file, _NONE)
+    return _row(fault, row, LegacyBuild(end, Origin(file, function, lines, isas, until=until)))
+
+
 def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
     four: Lines = (lines[0], lines[1], lines[2], lines[3])
     return FaultyFunction(entry, function, f"ConvolutionFunctions/{function}.c", four)
@@ -263,6 +289,10 @@ LEGACY_WRONG_RESULTS: tuple[Hazard, ...] = (
     in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 118, 0, 0, 0)),
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),
+    _softmax(_OTHER_CLASS, "dsp-5-7", {V5_7: 177}, (Isa.DSP, Isa.MVE), V5_8),
+    _softmax(_DOUBLED, "dsp-5-7", {V5_7: 143}, (Isa.DSP, Isa.MVE), V5_8),
+    _softmax(_DOUBLED, "plain-5-7", {V5_7: 244}, (Isa.SCALAR,), V5_8),
+    _softmax(_DOUBLED, "", {V5_8: 89, V5_9: 89}, ALL_ISAS),
 )
 """In the order of the functions."""
 
