@@ -43,8 +43,8 @@ def softmax(data: Elements) -> Elements:
     """2^x over the sum of 2^x, in steps of the output."""
     wide = data.astype(np.float64) - data.max(axis=-1, keepdims=True)
     powers = np.exp2(wide)
-    one = 128 if data.dtype == np.int8 else 32768
-    return np.asarray(np.minimum(powers / powers.sum(axis=-1, keepdims=True) * one, one - 1))
+    scale = 128 if data.dtype == np.int8 else 32768
+    return np.asarray(np.minimum(powers / powers.sum(axis=-1, keepdims=True) * scale, scale - 1))
 
 
 def vector(
@@ -113,8 +113,8 @@ def layer_steps(target: Target, count: int, chance: random.Random) -> Iterator[C
     for entry in LEGACY_POOL:
         calls = [call for call in legacy_pool(entry) if route(call, target).kernel]
         for number, call in enumerate(chance.sample(calls, min(count, len(calls)))):
-            made = legacy_step(f"{entry} {number}", call, target, seed=number)
-            yield at_the_ends(made, call, target, number) if number % 2 else made
+            usual = legacy_step(f"{entry} {number}", call, target, seed=number)
+            yield at_the_ends(usual, call, target, number) if number % 2 else usual
 
 
 def at_the_ends(usual: CallStep, call: KernelCall, target: Target, seed: int) -> CallStep:

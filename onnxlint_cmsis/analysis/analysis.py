@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY
+from onnxlint_cmsis.cmsis_nn.releases import LEGACY, said_of
 from onnxlint_cmsis.formats.format import format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target
@@ -178,7 +178,8 @@ class ModelAnalysis:
     def notes(self, open_codes: str = "") -> tuple[str, ...]:
         """What the file was judged for, as `runtime_notes`, and what is to be said of the build of the runtime."""
         judged_for = runtime_notes(self.settings.runtime, self.format, open_codes)
-        return judged_for + (self.interpretation.notes if self.interpretation else ())
+        said = dict.fromkeys(said_of(target.release) for target in self.settings.targets)
+        return (*judged_for, *filter(None, said), *(self.interpretation.notes if self.interpretation else ()))
 
     @cached_property
     def against_hosts(self) -> tuple[HostComparison, ...]:

@@ -8,8 +8,16 @@ from itertools import product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
-from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import CPUS, RELEASES, normalise_release, parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.library import cost, route
+from onnxlint_cmsis.cmsis_nn.releases import (
+    CPUS,
+    FLOAT,
+    RELEASES,
+    normalise_release,
+    parse_isa,
+    parse_target,
+    said_of,
+)
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 M55 = parse_target("cortex-m55")
@@ -102,7 +110,7 @@ def test_targets(text: str, cpu: str, isa: Isa) -> None:
         ("m4+nodsp+nodsp", "7.0.0", "gcc", "\\+nodsp"),
         ("m4+nomve", "7.0.0", "gcc", "cortex-m52"),
         ("m0+nodsp", "7.0.0", "gcc", "cortex-m4"),
-        ("m4", "8.0.0", "gcc", "cmsis5-5.6.0"),
+        ("m4", "9.0.0", "gcc", "cmsis5-5.6.0"),
         ("m4", "7.0.0", "iar", "armclang"),
     ],
 )
@@ -164,7 +172,7 @@ def test_answer_keeps_the_record_and_its_defaults() -> None:
         ({"padding": [-1, 1]}, "from 0 to"),
         ({"pad_after": [1]}, "list of 2"),
         ({"dilation": 2}, "list of 2"),
-        ({"version": "8"}, "cmsis5-5.6.0"),
+        ({"version": "8"}, "8.0.0"),
         ({"version": 7}, "text"),
         ({"isa": "neon"}, "scalar"),
         ({"isa": "mve", "cpu": "m55"}, "exclude"),
@@ -179,3 +187,13 @@ def test_answer_keeps_the_record_and_its_defaults() -> None:
 def test_bad_records_say_what_is_allowed(change: dict[str, object], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         shape_answer({**SHAPE, **change}, M55)
+
+
+def test_8_0_0_is_judged_as_main_and_says_so() -> None:
+    call = KernelCall("convolve_s8", Dims(1, 8, 8, 4), Dims(4, 3, 3, 4), Dims(1, 6, 6, 4))
+    for cpu in ("cortex-m3", "cortex-m4", "cortex-m55"):
+        assert route(call, parse_target(cpu, "8.0.0")) == route(call, parse_target(cpu, "main"))
+        assert cost(call, parse_target(cpu, "8.0.0")) == cost(call, parse_target(cpu, "main"))
+    assert "99f736a6" in said_of("8.0.0") and not said_of("7.0.0")
+    with pytest.raises(ValueError, match=r"functions for f32 and f16 of CMSIS-NN 8\.0\.0 were not read"):
+        FLOAT.refuse_without("8.0.0")

@@ -45,4 +45,5 @@ def run(subject: Subject) -> Iterator[Statement]:
         return
     text = f"{subject.route.kernel} reads sums that the application computes: {duty.what}; {duty.otherwise}."
     remedy = f"Call {duty.call(subject.target.release)} once, into a buffer of each layer's own, or before every run."
-    yield replace(subject.say(text), remedy=remedy, group=duty.id)
+    read = (duty.origin.source(subject.target.release),)
+    yield replace(subject.say(text), remedy=remedy, group=duty.id, sources=read)
