@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -173,3 +174,14 @@ def marked_format(data: bytes) -> Format | None:
 def format_read_by(runtime: str) -> Format | None:
     """The format that a runtime reads as it is; None where there is none."""
     return next((row for row in FORMATS if row.interpreter == runtime), None)
+
+
+RELEASES: Mapping[str, str] = MappingProxyType(
+    {
+        "1.0.1": "2025-11-20", "1.1.0": "2026-01-27", "1.2.0": "2026-04-01", "1.3.0": "2026-05-26",
+        "1.3.1": "2026-05-28", "1.4.0": "2026-08-06", "1.4.1": "2026-08-14", "cff6f4dd": "2026-08-22",
+        "1.5.1": "2026-09-18", "1.6.0": "2026-11-28",
+    }
+)  # fmt: skip
+"""Releases of ExecuTorch, and a commit between them, oldest first, with the day of each; 1.6.0 is its main branch on
+that day."""

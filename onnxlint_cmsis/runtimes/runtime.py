@@ -10,9 +10,8 @@ from math import ceil, prod
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
-from onnxlint_cmsis.formats.format import Format, format_read_by
+from onnxlint_cmsis.formats.format import RELEASES, Format, format_read_by
 from onnxlint_cmsis.formats.names import canonical, operator_of
-from onnxlint_cmsis.formats.pte.releases import RELEASES
 from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -6,8 +6,8 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cli import api
+from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.names import SIGNATURES
-from onnxlint_cmsis.formats.pte.releases import RELEASES
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, Level, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import EXECUTE, LOAD, Interpretation, ProgramRow

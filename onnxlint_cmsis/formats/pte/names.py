@@ -11,8 +11,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
-from onnxlint_cmsis.formats.pte.releases import RELEASES
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.context import Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node

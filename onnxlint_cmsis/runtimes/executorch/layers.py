@@ -6,7 +6,7 @@ Read at cff6f4dd and in releases since 1.0.1, not run. A model comes from PyTorc
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.pte.releases import RELEASES
+from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.runtimes.executorch.kernels import SWAPPED
 from onnxlint_cmsis.runtimes.runtime import ConditionRow, LayerFacts, RuntimeVerdict, always

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.names import BACKEND, SIGNATURES, signature_of
-from onnxlint_cmsis.formats.pte.releases import RELEASES
 from onnxlint_cmsis.runtimes.executorch.calls import FOUR_SINCE
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 
