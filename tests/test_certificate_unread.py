@@ -107,7 +107,7 @@ def test_what_is_not_read_of_a_tflite_file_is_refused(said: Callable[[dict[str, 
 
 NOTES = {
     "names": lambda given: (of_tensor(1, name="v")(given), given["subgraphs"][0].update(name="other")),
-    "open sizes": of_tensor(0, shape_signature=[-1, -1, -1, 8]),
+    "a batch that is open": of_tensor(0, shape_signature=[1, 5, 5, 8]),
     "ranges that were measured": of_scale(2, min=[-1.0], max=[2.0]),
     "a description": of_file(description="other"),
     "the version of a runtime": lambda given: given["buffers"].__setitem__(2, {"data": [*b"2.0"]}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -231,6 +230,8 @@ class Document:
 
     def digest(self) -> bytes | None:
         """SHA-256 of the file and of the files with its external data; None where one of these cannot be read."""
+        import hashlib
+
         whole = hashlib.sha256(self.buffer)
         outside = [payload.external for payload in self.stripped.payloads if payload.external is not None]
         try:

@@ -7,7 +7,6 @@ left out, are one tensor.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Set
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -85,6 +84,8 @@ class LoadedProgram(NamedTuple):
 
     def digest(self) -> bytes | None:
         """SHA-256 of the file; None where values lie in another one, which the program does not name."""
+        import hashlib
+
         outside = any(tensor.external for tensor in self.constants.values())
         return None if outside else hashlib.sha256(self.program.data).digest()
 

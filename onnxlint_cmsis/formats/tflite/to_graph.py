@@ -8,7 +8,6 @@ to say. Quantization stays on the tensors, in `Graph.quantization`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -67,6 +66,8 @@ class LoadedTflite(NamedTuple):
 
     def digest(self) -> bytes | None:
         """SHA-256 of the file."""
+        import hashlib
+
         return hashlib.sha256(self.file.data).digest()
 
     def reader(self) -> Callable[[str], NDArray[Any] | None]:
