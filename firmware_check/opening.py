@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
+DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
+"""What reading raises where a file says of one part what does not fit another."""
 
 
 class Reading(NamedTuple):
@@ -111,6 +113,9 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
         raise FirmwareError(f"{path}: {error}") from None
     except onnx.checker.ValidationError as error:  # weights in another file that is not there
         raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
+    except DAMAGED as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise FirmwareError(f"{path}: its parts do not fit one another: {type(error).__name__}: {said}") from error
 
 
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
@@ -134,6 +139,7 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
     refuse_unknown(model)
     source = mended(path, model, options.reading.lenient, folder)
     graph = graph if source == path else read_graph(source, options)
+    _refuse_damaged(graph)
     quantized = is_float(model)
     if options.assume:
         if not quantized:
@@ -145,6 +151,15 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
         graph = read_graph(source, options)
     program = _program(source, graph, library, options, folder if is_operator_format(model) else None)
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
+
+
+def _refuse_damaged(graph: Graph) -> None:
+    """FirmwareError names what is wrong with a model, as the linter tells it."""
+    wrong = (problem for problem in graph.problems if problem.kind in ("invalid", "external") and not problem.vendor)
+    problem = next(wrong, None)
+    if problem is not None:
+        where = f"node '{problem.node}': " if problem.node else ""
+        raise FirmwareError(f"the model is damaged: {where}{problem.message}")
 
 
 def _open_tflite(path: str, library: Library, _options: Options, _folder: Path) -> OpenedModel:

@@ -111,7 +111,7 @@ def _wrong(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
     """Dequantizations of constants of one axis along another, with that axis."""
     ranks = {tensor.name: len(tensor.dims) for tensor in model.graph.initializer}
     for node in model.graph.node:
-        if operator_of_proto(node).dequantizes and ranks.get(node.input[0]) == 1:
+        if operator_of_proto(node).dequantizes and node.input and ranks.get(node.input[0]) == 1:
             axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
             if axis not in (0, -1):
                 yield node, axis

@@ -182,6 +182,9 @@ def _set_output(model: onnx.ModelProto, tensor: str, names: list[str]) -> bool:
 
 def _random(graph: Graph, seed: int) -> Iterator[Arrays]:
     generator = np.random.default_rng(seed)
+    for name in graph.inputs:
+        if not hasattr(np, graph.elem_type(name) or "nothing"):
+            raise FirmwareError(f"input '{name}' is {graph.elem_type(name) or 'of no type'}, which numpy has not")
     for _ in range(_RANDOM_SAMPLES):
         yield {
             name: generator.normal(size=[size or 1 for size in graph.shape(name) or ()]).astype(graph.elem_type(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,13 @@ class LiteRtReference:
             raise FirmwareError(f"{self._model.path}: LiteRT does not run the model: {error}") from None
         if any(value is None for value in values):
             raise FirmwareError(f"{self._model.path}: LiteRT keeps no value of a tensor that is asked for")
+        for index, value in zip(wanted, values, strict=True):
+            stated = self._model.subgraphs[0].tensors[index].shape
+            if value.size != prod(stated):
+                raise FirmwareError(
+                    f"{self._model.path}: LiteRT makes {list(value.shape)} of '{self._keys[index]}', and the file says "
+                    f"{list(stated)}, for which the device has room; convert it with the sizes that it is to run with"
+                )
         return values
 
 

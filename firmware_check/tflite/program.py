@@ -428,6 +428,8 @@ def _operator(space: TfliteSpace, operator: TfliteOperator, row: TflmOperator) -
     """One operator: a layer, the same memory, or the change to and from float at the model's ends."""
     if row.stage in ("registration", Stage.PREPARE):
         raise Unsupported(row.reason)
+    if not operator.inputs or not operator.outputs:
+        raise Unsupported("it has no input or no output")
     types = [space.tensor(index).elem_type for index in (operator.inputs[0], operator.outputs[0])]
     if operator.op == "QUANTIZE" and types[0] == "FLOAT32":
         _host(space, operator.outputs[0])

@@ -362,7 +362,7 @@ class ModelAnalysis:
         """Whether the application calls the functions of CMSIS-NN, and has the reference code."""
         return not self.settings.runtime.judges and self.settings.assume not in LEGACY.types
 
-    @property
+    @cached_property
     def _width(self) -> int:
         """Bytes of an element of every activation."""
         from onnxlint_cmsis.analysis.memory import element_bytes

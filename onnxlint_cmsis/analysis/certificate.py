@@ -46,7 +46,6 @@ from onnxlint_cmsis.operators.integers import (
     Window,
     axis_of,
     check_sums,
-    few,
     function_steps,
     in_steps,
     multipliers,
@@ -163,8 +162,10 @@ class Model(NodeView):
         shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        told, places = self.table.name(*key, bits or elem_type), np.arange(few(shape))
+        self.table.look(shape)
+        told, places = self.table.name(*key, bits or elem_type), np.arange(math.prod(shape))
         ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
+        self.table.hold(ids.size)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
@@ -228,6 +229,7 @@ class Model(NodeView):
         if operator.elements is not Elements.RENAMED and (unread := read.unread()):  # else it says sizes alone
             raise NotCoveredError(f"it has {', '.join(unread)}, of which nothing is known")
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
+        self.table.hold(sum(value.ids.size for value in values.values() if isinstance(value, Lanes)))
         for name, value in values.items():
             shape = value.shape if isinstance(value, Lanes) else value.array.shape
             if name in self.values or shape != self.shape(name):
@@ -391,7 +393,7 @@ class Model(NodeView):
     def of_constant(self, value: Fixed) -> Lanes:
         """A constant as lanes."""
         name = value.array.dtype.name
-        few(value.array.shape)
+        self.table.look(value.array.shape)
         if value.scale is None or value.zero is None:
             figures = value.array.astype(np.float64)
             if value.array.dtype.kind != "f" or np.isnan(figures).any():
@@ -439,7 +441,7 @@ class Model(NodeView):
         if value.plane == plane:
             return value
         if value.plane:
-            few(value.shape)
+            self.table.look(value.shape)
             count = math.prod(value.shape[axis] for axis in value.plane)
             unique, inverse = np.unique(value.ids, return_inverse=True)
             lanes = np.broadcast_to(inverse.reshape(value.ids.shape), value.shape)
@@ -457,7 +459,7 @@ class Model(NodeView):
 
     def moved(self, value: Lanes, move: Callable[[Array], Array]) -> Lanes:
         """With elements at other places; lanes whose elements stay together, in their order, stay lanes."""
-        few(value.shape)
+        self.table.look(value.shape)
         lanes, places = move(np.broadcast_to(value.ids, value.shape)), move(_places(value))
         plane = tuple(axis for axis in range(places.ndim) if (places != places.take([0], axis)).any())
         result = value._replace(shape=lanes.shape, plane=plane)
@@ -513,6 +515,7 @@ class Model(NodeView):
         parts = [self.over(part, [axis for axis in plane if part.shape[axis] > 1]) for part in (left, right)]
         if any([axis for axis in plane if part.shape[axis] > 1] not in ([], plane) for part in parts):
             parts, plane = [self.spread(part) for part in parts], []
+        self.table.look(np.broadcast_shapes(*(part.ids.shape for part in parts)))
         first, second = np.broadcast_arrays(*(part.ids for part in parts))
         exact = all(self.table.are(side, "real", "scaled").all() for side in (first, second))  # without -0.0 and NaN
         if key[0] in SYMMETRIC and (exact or key[0] in ("Add", "Mul")):
@@ -948,6 +951,7 @@ def joined(model: Model, node: Node) -> Value:
     plane = sorted({n for part in parts for n in part.plane} - {axis})
     if any(axis in part.plane or part.plane != tuple(n for n in plane if part.shape[n] > 1) for part in parts):
         parts, plane = [model.spread(part) for part in parts], []
+    model.table.look((sum(part.ids.size for part in parts),))
     ids = np.concatenate([part.ids for part in parts], axis=axis)
     shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
@@ -972,6 +976,7 @@ def moved(model: Model, node: Node) -> list[Value]:
         move = operator.movement(way) if way is not None and operator.movement else None
         if move is None:
             raise NotCoveredError("where it takes elements from is not known")
+        model.table.look(shape)
         results.append(value.moved(move.forward) if isinstance(value, Fixed) else model.moved(value, move.forward))
         count += math.prod(shape)
     if operator.canonical == "Split":
@@ -1009,6 +1014,7 @@ def padded(model: Model, node: Node) -> Lanes:
     if key[0] != key[2]:
         ends = np.minimum(table.low[lanes], fill), np.maximum(table.high[lanes], fill)
         ids[others] = table.numbers(table.name("pad", *key, fill), lanes, 0, *ends)
+    table.look([size + sum(amount) for size, amount in zip(ids.shape, around, strict=True)])
     ids = np.pad(ids, around, constant_values=filler)
     return model.finished(node, value._replace(ids=ids, shape=shape))
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.operators.integers import NotCoveredError
+from onnxlint_cmsis.operators.integers import NotCoveredError, few
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Ids = NDArray[np.int64]
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 Key = tuple[Any, ...]
 MOST_NUMBERS = 1 << 21
 """Numbers that two files may need in all: they take some 250 bytes each."""
+ELEMENTS = 16
+"""Elements that are kept of all tensors for each of these numbers: one takes 8 bytes, be its number new or not."""
+MOST_LOOKS = 1 << 27
+"""Elements that are moved, in all: a second goes to some twenty million."""
 
 
 class Numbers:
@@ -32,6 +38,10 @@ class Numbers:
 
     def __init__(self, most: int = MOST_NUMBERS) -> None:
         self.most = self.room = most
+        self.elements = ELEMENTS * most
+        """Elements that may still be kept."""
+        self.looks = MOST_LOOKS
+        """Elements that may still be looked at."""
         self.count = 0
         self.told: list[Key] = []
         """What names stand for."""
@@ -63,6 +73,18 @@ class Numbers:
             self.room = 0
             raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
         self.room -= more
+
+    def look(self, shape: Sequence[int]) -> None:
+        """Count the elements of a tensor before they are looked at. NotCoveredError where they are too many."""
+        self.looks -= few(shape)
+        if self.looks < 0:
+            raise NotCoveredError(f"the files have more than {MOST_LOOKS:,} elements to look at")
+
+    def hold(self, count: int) -> None:
+        """Count elements of tensors that are kept. NotCoveredError where there are too many."""
+        self.elements -= count
+        if self.elements < 0:
+            raise NotCoveredError(f"the files have more than {ELEMENTS * self.most:,} elements to keep")
 
     def numbers(self, name: Side, first: Side, second: Side = 0, low: Side = -math.inf, high: Side = math.inf) -> Ids:
         """Numbers of rows, within bounds; NotCoveredError where there are too many."""

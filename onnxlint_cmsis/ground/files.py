@@ -89,7 +89,7 @@ def write_bytes(path: Path, data: bytes, *, check: Callable[[Path], None] | None
     `check` sees the finished file before it takes the old one's place, and may raise to leave that alone. An exception
     or a signal leaves the old file as it was, and no other.
     """
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # a link to itself stays what it is
     remove_leftovers(real)
     with _signals_held() as held, _draft(real) as (new, handle):
         try:
@@ -117,7 +117,7 @@ def remove_leftovers(path: Path) -> None:
     """
     if fcntl is None:
         return
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # a link to itself stays what it is
     name = re.compile(re.escape(_draft_prefix(real)) + r"[a-z0-9_]{8}")
     with contextlib.suppress(OSError), os.scandir(real.parent) as entries:
         for draft in [entry.path for entry in entries if name.fullmatch(entry.name)]:

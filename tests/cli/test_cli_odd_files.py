@@ -53,6 +53,18 @@ def unix_socket(path):
         Path(short, "s").rename(path)
 
 
+def link_to_itself(path):
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+def test_a_link_to_itself_cannot_be_read(tmp_path, mode):
+    link_to_itself(tmp_path / "loop.onnx")
+    done = at_once(tmp_path, *mode, "loop.onnx")
+    assert (done.returncode, b"internal error" in done.stderr) == (2, False)
+    assert b"cannot be read: Too many levels of symbolic links" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
 def test_what_is_no_regular_file_is_told_and_not_waited_for(tmp_path, mode, told):
     makers = (pipe, endless_device, empty_device, unix_socket, Path.mkdir)

@@ -11,7 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.model.graph import MAX_VALUES
+from onnxlint_cmsis.model.graph import MAX_VALUES, ModelError
+from support import models
 from support.read_models import model, node_at, read, tensor, texts, value
 
 BOOL = TensorProto.BOOL
@@ -186,8 +187,34 @@ def test_recursive_functions():
 def test_functions_that_expand_without_end():
     doubling = [function(f"F{i}", [call(f"F{i + 1}", "a", "m"), call(f"F{i + 1}", "m", "b")]) for i in range(40)]
     proto = with_functions([call("F0", "x", "y")], [*doubling, function("F40", [relu("a", "b")])], [value("y", None)])
-    with pytest.raises(Exception, match="expand to more than 200000 nodes"):
+    with pytest.raises(Exception, match="expand to more than 10000 nodes"):
         read(proto)
+
+
+def test_functions_that_call_one_another_too_deep():
+    calling = [function(f"F{i}", [call(f"F{i + 1}", "a", "b")]) for i in range(600)]
+    proto = with_functions([call("F0", "x", "y")], [*calling, function("F600", [relu("a", "b")])], [value("y", None)])
+    with pytest.raises(ModelError, match="more than 100 local functions call one another"):
+        read(proto)
+
+
+def test_functions_whose_names_grow_have_bytes_to_grow_by():
+    doubling = [function(f"F{i}", [call(f"F{i + 1}", "a", "m"), call(f"F{i + 1}", "m", "b")]) for i in range(12)]
+    long = "n" * 20_000
+    last = function("F12", [relu("a", long), relu(long, "b")])
+    with pytest.raises(ModelError, match="expand to more than 67108864 bytes"):
+        read(with_functions([call("F0", "x", "y")], [*doubling, last], [value("y", None)]))
+
+
+def test_a_node_whose_output_has_no_name_is_worked_out_for_nobody():
+    """Its operands are small integer constants, as those of the amounts of a Pad."""
+    proto = models.text("""
+        <ir_version: 8, opset_import: ["" : 13]> g (float[1, 4] x) => (float[1, 4] y)
+        <int64[2] a = {1, 2}, int64[2] b = {3, 4}> { c = Add(a, b)
+          y = Relu(x) }
+    """)
+    proto.graph.node[0].output[0] = ""
+    assert [node.op_type for node in read(proto).nodes] == ["Add", "Relu"]
 
 
 def test_names_may_be_missing_or_repeated(told):

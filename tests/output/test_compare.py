@@ -216,6 +216,22 @@ def test_run_tells_what_outputs_are_where_no_certificate_does(
     assert (sample["equal"], sample["differences"][0]["output"]) == (False, "y")
 
 
+def test_inputs_that_have_other_names_are_given_in_their_order(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = '<ir_version: 8, opset_import: ["" : 13]> g (float[2] A, float[N] B) => (float[2] y) { y = Sub(A, B) }'
+    for name, (first, second, size) in {
+        "a": ("a", "b", "2"), "c": ("c", "d", "2"), "swapped": ("b", "a", "2"), "long": ("a", "b", "1")
+    }.items():  # fmt: skip
+        written = source.replace("A", first).replace("B", second).replace("N", size)
+        Path(f"{name}.onnx").write_bytes(text(written).SerializeToString())
+    said = {}
+    for after in ("c", "swapped", "long"):
+        assert main(["compare", "--run", "--isolated", "--output-format", "json", "a.onnx", f"{after}.onnx"]) == 0
+        said[after] = json.loads(capsys.readouterr().out)["outputs"]["sample"]
+    assert said["c"]["equal"] and said["swapped"]["equal"]
+    assert said["long"]["reason"] == "its inputs have other sizes or types"
+
+
 def test_a_runtime_that_ends_its_process_ends_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     given = BothVersions(ONNX, "a.onnx", b"", ONNX, b"", {})
     monkeypatch.setattr(Prover, "outputs", _ending)

@@ -319,6 +319,30 @@ class Compared(NamedTuple):
     """The input with the largest difference; None where nothing differs."""
 
 
+class Renamed:
+    """A model whose inputs go by other names; what a session of it is given has those of another model."""
+
+    def __init__(self, model: ProvenModel, names: Mapping[str, str]) -> None:
+        """`names` has the model's own name for each that its sessions are given."""
+        self._model, self._names = model, names
+
+    def session(self, level: RunLevel) -> Session:
+        """The model ready to run. Raises RuntimeRefusalError."""
+        return RenamedSession(self._model.session(level), self._names)
+
+
+class RenamedSession:
+    """A model ready to run, with other names for its inputs."""
+
+    def __init__(self, session: Session, names: Mapping[str, str]) -> None:
+        self._session, self._names = session, names
+        self.outputs = session.outputs
+
+    def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
+        """Outputs in order, or other tensors by name. Raises RuntimeRefusalError."""
+        return self._session.run({self._names[name]: value for name, value in feed.items()}, names)
+
+
 class Runner:
     """A model and the settings of its open sizes with which it runs.
 
@@ -341,6 +365,7 @@ class Runner:
         """
         self.model, self.level = model, level or model.levels()[0]
         self._seed, self._tried = seed, tried
+        self._shapes = shapes
         self._inputs: list[Input] = model.inputs(shapes)
         self._sessions = {self.level: model.session(self.level, inner)}
         self._kept: dict[tuple[object, ...], Any] = {}
@@ -380,7 +405,7 @@ class Runner:
         return any(difference.largest for difference in comparison.differences())
 
     def compared(
-        self, new: ProvenModel, numbers: Sequence[int], level: RunLevel, *, to_the_end: bool = False
+        self, new: ProvenModel | Renamed, numbers: Sequence[int], level: RunLevel, *, to_the_end: bool = False
     ) -> Compared:
         """Outputs beside those of another model; no more are tried once the two cannot be equal, but `to_the_end`.
 
@@ -405,6 +430,18 @@ class Runner:
         for values in feeds:
             comparison.add(old.run(values), other.run(values))
         return comparison.differs
+
+    def names_of_inputs(self, new: ProvenModel) -> dict[str, str] | None:
+        """What another model calls the inputs, in their order; None where it takes others. Raises UnfedError."""
+        others = new.inputs(self._shapes)
+        if len(others) != len(self._inputs):
+            return None
+        for mine, other in zip(self._inputs, others, strict=True):
+            pairs = zip(mine.shape, other.shape, strict=False)
+            fits = all(size == its or isinstance(size, str) or isinstance(its, str) for size, its in pairs)
+            if mine.dtype != other.dtype or len(mine.shape) != len(other.shape) or not fits:
+                return None
+        return {mine.name: other.name for mine, other in zip(self._inputs, others, strict=True)}
 
     def _trials(self, numbers: Sequence[int]) -> Iterator[tuple[int, Setting]]:
         """Numbers of inputs, each with a setting: all with the first setting, a few with the second."""
@@ -636,7 +673,13 @@ class Prover:
             return self._failed(self._refused(level, error), ran=False)
         if not same:
             return self._failed("its outputs have other names or types", ran=False)
-        return self._outputs(runner, changed, range(INPUTS)).proof
+        try:
+            names = runner.names_of_inputs(changed)
+        except UnfedError as error:
+            return self._failed(str(error), ran=False)
+        if names is None:
+            return self._failed("its inputs have other sizes or types", ran=False)
+        return self._outputs(runner, Renamed(changed, names), range(INPUTS)).proof
 
     def changes(self, new: bytes, watched: Sequence[Watched], count: int) -> tuple[ValueChange, ...] | str:
         """How far a model that is meant to compute other numbers is from the first one; or why nothing can be said.
@@ -662,7 +705,7 @@ class Prover:
         except RuntimeRefusalError:
             return ""
 
-    def _outputs(self, runner: Runner, new: ProvenModel, numbers: Sequence[int]) -> ProofOutcome:
+    def _outputs(self, runner: Runner, new: ProvenModel | Renamed, numbers: Sequence[int]) -> ProofOutcome:
         """Outputs of both models on the same inputs, at every comparable level."""
         tried = 0
         differences: tuple[Difference, ...] = ()

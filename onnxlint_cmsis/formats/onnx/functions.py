@@ -31,8 +31,12 @@ VERSION_KEY = "\x01version"
 OWN_KEYS = (RANGE_KEY, PATH_KEY, VERSION_KEY)
 MAX_VERSION = 2**31 - 1
 """Largest version of an operator set that the onnx package takes."""
-MAX_NODES = 200_000
-"""Nodes that the calls may expand to."""
+MAX_NODES = 10_000
+"""Nodes that the calls may expand to: some hundred layers of a hundred nodes."""
+MAX_BYTES = 2**26
+"""Bytes that the nodes may have which the calls expand to, names that tell the way of the calls included."""
+MAX_CALLS = 100
+"""Functions that may call one another before one does something itself."""
 
 FunctionKey = tuple[str, str, str]
 """Domain, name and overload."""
@@ -43,7 +47,7 @@ def expand_functions(
 ) -> bool:
     """Replace every call of a local function by its nodes, in place; True where there are functions.
 
-    Raises ModelError (`too-deep`) where the calls expand to more than MAX_NODES nodes.
+    Raises ModelError (`too-deep`) where the calls expand to more than MAX_NODES nodes, MAX_BYTES or MAX_CALLS.
     """
     if not model.functions:
         return False
@@ -101,6 +105,7 @@ class _Expansion:
         self.made = 0
         self.taken = {str(name) for name in all_names(model)}
         """Names of the file, and those made up so far."""
+        self.bytes = 0
 
     def graph(self, graph: GraphProto, path: str, calls: tuple[FunctionKey, ...]) -> None:
         """Expand the calls in a graph and in all graphs inside it."""
@@ -129,6 +134,8 @@ class _Expansion:
         self.made += len(function.node)
         if self.made > MAX_NODES:
             raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_NODES} nodes")
+        if len(calls) > MAX_CALLS:
+            raise ModelError("too-deep", f"more than {MAX_CALLS} local functions call one another, which is all")
         here, versions = f"{label}.{function.name}", imported_versions(function)
         names = _Names(f"{here}/", self.taken)
         names |= dict(zip(function.input, call.input, strict=False))
@@ -146,6 +153,9 @@ class _Expansion:
             version = versions.get(domain_of(node.domain), 0)
             if version not in (0, self.versions.get(domain_of(node.domain))):
                 node.metadata_props.add(key=VERSION_KEY, value=str(version))
+            self.bytes += node.ByteSize()
+            if self.bytes > MAX_BYTES:
+                raise ModelError("too-deep", f"calls of local functions expand to more than {MAX_BYTES} bytes")
             out += self.node(node, position, f"{here}/" if not node.name else "", calls)
         return out + [_identity(names[formal], actual, here) for formal, actual in passed.items() if actual]
 

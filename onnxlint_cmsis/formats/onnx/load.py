@@ -449,7 +449,7 @@ class Flattener:
     def _fold(self, node: NodeProto) -> None:
         """Keep what the node just connected makes, if the file fixes it."""
         flat = self.nodes[-1]
-        if len(flat.outputs) != 1:
+        if len(flat.outputs) != 1 or not flat.outputs[0]:
             return
         if operator_of(flat) not in FIXED:
             self._work_out(node, flat)
