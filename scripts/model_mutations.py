@@ -23,9 +23,11 @@ from onnxlint_cmsis.model.graph import ModelError
 
 EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
 SIZES = [0, 1, 3, 2**31 - 1]
-REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), 1e30]
+REALS = [0.0, -1.0, 0.5, float("nan"), float("inf"), -float("inf"), 1e30, 1e-45, 3.4e38]
 BYTES = [0x00, 0x01, 0x02, 0x7F, 0x80, 0xFF]
 FLATBUFFERS = (TFLITE, PTE, BUNDLE)
+SMALL = 256
+"""Bytes of a constant that may be a scale, a zero-point, a bias or a shape."""
 LONGEST = 32
 """Bytes that are deleted, doubled or exchanged at once."""
 
@@ -209,6 +211,41 @@ def _constant(proto: onnx.ModelProto, chance: random.Random) -> None:
     proto.graph.initializer.append(values)
 
 
+def _stored(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """Numbers of an initializer, most often of a small one such as a scale: extreme ones, or bytes too many or few."""
+    if not proto.graph.initializer:
+        return
+    small = [tensor for tensor in proto.graph.initializer if len(tensor.raw_data) <= SMALL]
+    tensor = chance.choice(small if small and chance.random() < 0.8 else proto.graph.initializer)
+    action = chance.randrange(4)
+    if action == 0:
+        tensor.raw_data = tensor.raw_data[: chance.randrange(len(tensor.raw_data) + 1)]
+    elif action == 1:
+        tensor.raw_data += bytes(chance.randint(1, 9))
+    elif action == 2:
+        tensor.data_type = chance.choice([1, 2, 3, 6, 7, 10, 11, 16, 21, 27])
+    elif tensor.data_type in (1, 3, 6):
+        width, letter = {1: (4, "f"), 3: (1, "b"), 6: (4, "i")}[tensor.data_type]
+        numbers = REALS if letter == "f" else [-(2 ** (8 * width - 1)), 2 ** (8 * width - 1) - 1, 0]
+        count, data = len(tensor.raw_data) // width, bytearray(tensor.raw_data)
+        if count:
+            place = width * chance.randrange(count)
+            data[place : place + width] = struct.pack(f"<{letter}", chance.choice(numbers))
+            tensor.raw_data = bytes(data)
+
+
+def _external(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """An initializer that is said to lie in another file, at a place outside of it."""
+    if proto.graph.initializer:
+        tensor = chance.choice(proto.graph.initializer)
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, values in {
+            "location": ["none.data", "model.onnx", "original.onnx", "..", ""],
+            "offset": ["0", "-1", "9" * 30, "x", "4096"], "length": ["", "0", "4", "99999999999"],
+        }.items():  # fmt: skip
+            tensor.external_data.add(key=key, value=chance.choice(values))
+
+
 def _version(proto: onnx.ModelProto, chance: random.Random) -> None:
     """Another operator set; outputs without shapes."""
     for output in proto.graph.output:
@@ -222,4 +259,5 @@ BYTE_MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 )
 PART_MUTATIONS: tuple[Callable[[onnx.ModelProto, random.Random], None], ...] = (
     *(_attribute, _attribute, _shape, _shape, _operand, _constant, _constant, _constant, _version),
+    *(_stored, _stored, _external),
 )

@@ -19,6 +19,7 @@ import gc
 import io
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,8 @@ MINUTE = 60.0
 """Seconds between two lines that tell how far a run is."""
 READ = "read"
 """Not a command: the reader of ONNX files alone."""
+FIRMWARE = "firmware"
+"""Not a command: what `firmware_check` reads of a model, up to the C that it would compile."""
 LINT = ("lint", "{model}", "--config", "size-checks-limit=unlimited", "--config", "size-checks-layers=unlimited")
 
 
@@ -172,6 +175,41 @@ def read_alone(_name: str, _folder: Path, model: Path, _original: Path) -> Ended
     return Ended(0)
 
 
+def read_as_firmware(_name: str, folder: Path, model: Path, _original: Path) -> Ended:
+    """Do what `firmware_check` does with a model before it compiles and behind: read it, run the reference, write C."""
+    from firmware_check.emit import model_source
+    from firmware_check.errors import FirmwareError
+    from firmware_check.library import open_library
+    from firmware_check.arena import plan
+    from firmware_check.opening import Options, open_model
+    from firmware_check.options import boards_named
+    from firmware_check.session import inputs_of, refuse_too_large
+
+    library, options = open_library(""), Options({}, runs=2)
+    (board,) = boards_named(["cortex-m4"], ())
+    written = folder / "firmware"
+    written.mkdir()
+    try:
+        refuse_too_large(str(model), [board], options)
+        opened = open_model(str(model), library, options, written)
+        program = opened.program
+        for given in inputs_of(opened, 0, options.runs):
+            values = [*program.inputs, *program.outputs, *(value for step in program.steps for value in step.inputs)]
+            known = opened.reference.tensors([value.tensor for value in values], given)
+            for value in values:
+                value.to_memory(value.held(known[value.tensor]))
+        model_source(program, plan(program, 0), board, library, "")
+    except FirmwareError:
+        return Ended(2)
+    finally:
+        shutil.rmtree(written)
+    return Ended(0)
+
+
+OTHERS: dict[str, Callable[[str, Path, Path, Path], Ended]] = {READ: read_alone, FIRMWARE: read_as_firmware}
+"""What is no command, by its name."""
+
+
 def work(args: argparse.Namespace) -> None:
     """Look at the models of a range of numbers; print each command before it starts, and what went wrong."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -216,7 +254,7 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
             continue
         if name in STEPS and format_of(str(model)) != ONNX and STEPS[name].onnx_alone:
             continue
-        run: Callable[[str, Path, Path, Path], Ended] = read_alone if name == READ else run_step
+        run = OTHERS.get(name, run_step)
         model.write_bytes(data)
         print(f"at {number} {path.name} {name}", file=told, flush=True)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -313,9 +351,9 @@ def ending(code: int) -> str:
 def chosen(text: str) -> tuple[str, ...]:
     """The names of commands, separated by commas."""
     names = tuple(text.split(",")) if text else ()
-    unknown = [name for name in names if name not in (*STEPS, READ)]
+    unknown = [name for name in names if name not in (*STEPS, *OTHERS)]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}; allowed: {', '.join((*STEPS, READ))}")
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}; allowed: {', '.join((*STEPS, *OTHERS))}")
     return names
 
 
@@ -328,7 +366,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kind", choices=("bytes", "parts", "both"), default="both")
-    parser.add_argument("--commands", type=chosen, default=tuple(STEPS), help=f"of {','.join((*STEPS, READ))}")
+    parser.add_argument("--commands", type=chosen, default=tuple(STEPS), help=f"of {','.join((*STEPS, *OTHERS))}")
     parser.add_argument("--tenth", type=chosen, default=(), help="commands for every tenth number alone")
     parser.add_argument("--keep", default="", help="folder to write the damaged models to")
     parser.add_argument("--verbose", action="store_true", help="print where each error was raised")
