@@ -7,7 +7,7 @@ program makes of them is held against what is expected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -119,6 +119,12 @@ class _Numbers(NamedTuple):
     """Zero-point of the output."""
     arrays: tuple[Array, ...] = ()
     """Weights and the like."""
+
+
+def _integers(read: _Numbers) -> Iterator[int]:
+    """Every whole number that a layer is given."""
+    for value in (*read.numbers.values(), read.offsets, read.result):
+        yield from (part for part in (value if isinstance(value, tuple) else (value,)) if type(part) is int)
 
 
 def _weighted(call: _Call) -> _Numbers:
@@ -404,6 +410,9 @@ class _Space:
             raise Unsupported("it is larger than any board")
         stem = row.call.entry.rpartition("_")[0]
         read = KINDS[stem].read(_Call(self.loaded, call, row.call))
+        wide = next((number for number in _integers(read) if not -(2**31) <= number < 2**31), None)
+        if wide is not None:
+            raise Unsupported(f"it is given {wide}; a register has 32 bits")
         keys = node.inputs[: len(read.offsets)]
         if read.numbers.get("swapped"):
             keys = keys[::-1]
@@ -513,6 +522,11 @@ class IntegerReference:
         """What one layer makes of its inputs, which are given under the keys of their tensors."""
         stem = cast("KernelCall", step.call).entry.rpartition("_")[0]
         values = KINDS[stem].compute(step, [inputs[value.tensor].reshape(-1) for value in step.inputs])
+        if values.size != prod(step.output.shape):
+            raise FirmwareError(
+                f"{self._loaded.program.path}: '{step.label}' computes {values.size} numbers, and the file says "
+                f"{list(step.output.shape)} of its result"
+            )
         return values.astype(np.int8).reshape(step.output.shape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from firmware_check.quantize import expand, is_float, is_operator_format, named_
 from firmware_check.reading.floats import read_float_program
 from firmware_check.reading.read import read_program
 from firmware_check.reference import Reference
+from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeRefusalError, RuntimeSession
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import FloatCall
 
@@ -115,7 +117,8 @@ def open_model(path: str, library: Library, options: Options, folder: Path) -> O
         raise FirmwareError(f"{path}: {str(error).splitlines()[0]}") from None
     except DAMAGED as error:
         said = (str(error).strip().splitlines() or [""])[0]
-        raise FirmwareError(f"{path}: its parts do not fit one another: {type(error).__name__}: {said}") from error
+        unknown = f"its parts do not fit one another: {type(error).__name__}: {said}"
+        raise FirmwareError(f"{path}: {_fault(path, options) or unknown}") from error
 
 
 def _open(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
@@ -137,9 +140,9 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
     graph = read_graph(path, options)
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
+    _refuse_what_ends_onnx_runtime(path)
     source = mended(path, model, options.reading.lenient, folder)
     graph = graph if source == path else read_graph(source, options)
-    _refuse_damaged(graph)
     quantized = is_float(model)
     if options.assume:
         if not quantized:
@@ -153,13 +156,31 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
     return OpenedModel(path, quantized, graph, program, Reference(source, path, graph))
 
 
-def _refuse_damaged(graph: Graph) -> None:
-    """FirmwareError names what is wrong with a model, as the linter tells it."""
-    wrong = (problem for problem in graph.problems if problem.kind in ("invalid", "external") and not problem.vendor)
-    problem = next(wrong, None)
-    if problem is not None:
-        where = f"node '{problem.node}': " if problem.node else ""
-        raise FirmwareError(f"the model is damaged: {where}{problem.message}")
+def _refuse_what_ends_onnx_runtime(path: str) -> None:
+    """FirmwareError for a model on which ONNX Runtime ends its process, which is tried in another one."""
+    from onnxlint_cmsis.ground.workers import Ended, team
+
+    with team(1) as (worker,):
+        worker.give(_started, path)
+        answer = worker.take()
+    if isinstance(answer, Ended):
+        raise FirmwareError(f"ONNX Runtime, which every layer is compared with, ends its process {answer.how} on it")
+
+
+def _started(path: str) -> None:
+    """Open a model in ONNX Runtime; what it refuses is told where it is opened again."""
+    with contextlib.suppress(RuntimeRefusalError):
+        RuntimeSession(Path(path).read_bytes(), Optimization.DEFAULT)
+
+
+def _fault(path: str, options: Options) -> str:
+    """What is wrong with an ONNX model, as the linter tells it; empty where it finds nothing."""
+    if format_of(path).interpreter:
+        return ""
+    for problem in read_graph(path, options).problems:
+        if problem.kind in ("invalid", "external") and not problem.vendor:
+            return f"the model is damaged: {f'node {problem.node!r}: ' if problem.node else ''}{problem.message}"
+    return ""
 
 
 def _open_tflite(path: str, library: Library, _options: Options, _folder: Path) -> OpenedModel:

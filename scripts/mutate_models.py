@@ -3,8 +3,8 @@
 Each number is one model file of the folders, damaged in a way that the seed and the number decide. It
 goes through every command that takes a model, on a copy in a folder in memory, in one process of limited memory and
 time. A command is printed that tells of an internal error, raises, ends its process, takes too long or leaves a file
-behind, and a fix whose file is no model any more; the exit code is then 1. A fix that ends the process, which ONNX
-Runtime may do, is run again as the command runs it: in another process.
+behind, and a fix whose file is no model any more; the exit code is then 1. A fix or a reading for firmware that
+ends the process, which ONNX Runtime may do, is run again as the command runs it: in another process.
 
 `--first N --count 1` looks at one number again, `--keep FOLDER` writes what it looks at, `--commands` names the
 commands, and `--tenth` those that only every tenth number goes through. Every minute tells standard error how often
@@ -177,10 +177,10 @@ def read_alone(_name: str, _folder: Path, model: Path, _original: Path) -> Ended
 
 def read_as_firmware(_name: str, folder: Path, model: Path, _original: Path) -> Ended:
     """Do what `firmware_check` does with a model before it compiles and behind: read it, run the reference, write C."""
+    from firmware_check.arena import plan
     from firmware_check.emit import model_source
     from firmware_check.errors import FirmwareError
     from firmware_check.library import open_library
-    from firmware_check.arena import plan
     from firmware_check.opening import Options, open_model
     from firmware_check.options import boards_named
     from firmware_check.session import inputs_of, refuse_too_large
@@ -333,8 +333,8 @@ def outcomes(args: argparse.Namespace, numbers: range, progress: Progress | None
                     yield line.rstrip()
         code = process.wait()
         first = number + 1 if at else numbers.stop
-        if progress and at.endswith(FIXES):
-            again = argparse.Namespace(**{**vars(args), "commands": FIXES})
+        if progress and at.endswith((*FIXES, FIRMWARE)):
+            again = argparse.Namespace(**{**vars(args), "commands": FIXES if at.endswith(FIXES) else (FIRMWARE,)})
             yield from outcomes(again, range(number, number + 1))
         else:
             yield f"error {at or first}: its process ended {ending(code)}"

@@ -318,7 +318,7 @@ class Prices:
 
     def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target, which: Numbers) -> Column:
         """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
-        places = [int(np.argmax(which == number)) for number in range(int(which.max()) + 1)]
+        places = np.unique(which, return_index=True)[1].tolist()
         routes = tuple(self._routed(site.call((int(inputs[index]), int(outputs[index]))), target) for index in places)
         once = site.layer.once
         column = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.full(inputs.size, once))

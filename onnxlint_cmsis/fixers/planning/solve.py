@@ -445,6 +445,10 @@ class Staircase(NamedTuple):
         return down, wider[0] if wider else beside.get(now.size + 1)
 
 
+WIDTH = 32
+"""Buffers that a width costs at least as much as to place: its layers are routed and priced too."""
+
+
 def staircases(
     view: PlanningInput, prices: Prices, reach: float = 2.0, placements: int = sys.maxsize
 ) -> Iterator[Staircase]:
@@ -452,14 +456,14 @@ def staircases(
 
     All other classes stay as they are. Layers in groups keep two channels at least: with one they would be of another
     kind. `placements` limits the work; where it does not suffice, the classes with the most widths have only those
-    nearest to today's.
+    nearest to today's; a width takes as much as its buffers, and no less than WIDTH.
     """
     groups = [group for group in view.dimensions.classes if group.freedom is not Freedom.LOCKED]
     least = frozenset(grouped_classes(view))
     narrowest = [min(group.size, max(2 if group.id in least else 1, int(group.size / reach))) for group in groups]
     counts = [max(group.size, int(group.size * reach)) - low + 1 for group, low in zip(groups, narrowest, strict=True)]
     model = _Model(view, prices)
-    most = max(1, _share(counts, placements // model.buffers))
+    most = max(1, _share(counts, placements // max(model.buffers, WIDTH)))
     for group, count, low in zip(groups, counts, narrowest, strict=True):
         tried = min(count, most)
         first = group.size - (group.size - low) * tried // count
