@@ -99,6 +99,8 @@ class _Call(NamedTuple):
 def _values(loaded: LoadedProgram, tensor: PteTensor, what: str) -> Elements:
     if tensor.data is None:
         raise Unsupported(f"{what} is computed, or lies in another file")
+    if np.dtype(tensor.elem_type).kind not in "iu":
+        raise Unsupported(f"{what} is {tensor.elem_type}; whole numbers are read")
     return np.frombuffer(loaded.program.bytes_of(tensor), np.dtype(tensor.elem_type)).reshape(-1)
 
 
