@@ -162,8 +162,7 @@ class Model(NodeView):
         shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        self.table.look(shape)
-        told, places = self.table.name(*key, bits or elem_type), np.arange(math.prod(shape))
+        told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(shape))
         ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
         self.table.hold(ids.size)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)

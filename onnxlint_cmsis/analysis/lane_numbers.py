@@ -74,11 +74,13 @@ class Numbers:
             raise NotCoveredError(f"the files need more than {self.most:,} numbers of lanes and elements")
         self.room -= more
 
-    def look(self, shape: Sequence[int]) -> None:
-        """Count the elements of a tensor before they are looked at. NotCoveredError where they are too many."""
-        self.looks -= few(shape)
+    def look(self, shape: Sequence[int]) -> int:
+        """Elements of a tensor, counted before they are looked at. NotCoveredError where they are too many."""
+        count = few(shape)
+        self.looks -= count
         if self.looks < 0:
             raise NotCoveredError(f"the files have more than {MOST_LOOKS:,} elements to look at")
+        return count
 
     def hold(self, count: int) -> None:
         """Count elements of tensors that are kept. NotCoveredError where there are too many."""
