@@ -164,7 +164,7 @@ class Model(NodeView):
         top = (1 << bits - 1) if bits else math.inf
         told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(shape))
         ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
-        self.table.hold(ids.size)
+        self.table.hold(ids)
         return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
@@ -228,9 +228,9 @@ class Model(NodeView):
         if operator.elements is not Elements.RENAMED and (unread := read.unread()):  # else it says sizes alone
             raise NotCoveredError(f"it has {', '.join(unread)}, of which nothing is known")
         values = dict(zip(outputs, results if isinstance(results, list) else [results], strict=True))
-        self.table.hold(sum(value.ids.size for value in values.values() if isinstance(value, Lanes)))
         for name, value in values.items():
             shape = value.shape if isinstance(value, Lanes) else value.array.shape
+            self.table.hold(value.ids if isinstance(value, Lanes) else value.array)
             if name in self.values or shape != self.shape(name):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
         return values
@@ -975,9 +975,8 @@ def moved(model: Model, node: Node) -> list[Value]:
         move = operator.movement(way) if way is not None and operator.movement else None
         if move is None:
             raise NotCoveredError("where it takes elements from is not known")
-        model.table.look(shape)
+        count += model.table.look(shape)
         results.append(value.moved(move.forward) if isinstance(value, Fixed) else model.moved(value, move.forward))
-        count += math.prod(shape)
     if operator.canonical == "Split":
         given = value.shape if isinstance(value, Lanes) else value.array.shape
         (axis,), stated = model.stated(node, "axis", (0,)) or (0,), model.stated(node, "split", ())

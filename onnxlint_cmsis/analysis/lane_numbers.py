@@ -76,15 +76,14 @@ class Numbers:
 
     def look(self, shape: Sequence[int]) -> int:
         """Elements of a tensor, counted before they are looked at. NotCoveredError where they are too many."""
-        count = few(shape)
-        self.looks -= count
+        self.looks -= (count := few(shape))
         if self.looks < 0:
             raise NotCoveredError(f"the files have more than {MOST_LOOKS:,} elements to look at")
         return count
 
-    def hold(self, count: int) -> None:
-        """Count elements of tensors that are kept. NotCoveredError where there are too many."""
-        self.elements -= count
+    def hold(self, array: Ids) -> None:
+        """Count the elements of a tensor that is kept. NotCoveredError where there are too many."""
+        self.elements -= array.size
         if self.elements < 0:
             raise NotCoveredError(f"the files have more than {ELEMENTS * self.most:,} elements to keep")
 
