@@ -229,8 +229,8 @@ def _stored(proto: onnx.ModelProto, chance: random.Random) -> None:
         numbers = REALS if letter == "f" else [-(2 ** (8 * width - 1)), 2 ** (8 * width - 1) - 1, 0]
         count, data = len(tensor.raw_data) // width, bytearray(tensor.raw_data)
         if count:
-            place = width * chance.randrange(count)
-            data[place : place + width] = struct.pack(f"<{letter}", chance.choice(numbers))
+            start = width * chance.randrange(count)
+            data[start : start + width] = struct.pack(f"<{letter}", chance.choice(numbers))
             tensor.raw_data = bytes(data)
 
 
