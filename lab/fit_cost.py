@@ -1,7 +1,8 @@
 """Makes onnxlint_cmsis/cmsis_nn/instructions/ from cost vectors: python lab/fit_cost.py [FOLDER] [--check].
 
 FOLDER holds `<release>-<core>.jsonl.gz`, one JSON object a line: instructions retired by one call of the real library.
-A core is `m0`, `m23`, `scalar` (Cortex-M3), `dsp` (M4) or `mve` (M55). Files of other compilers are left out.
+A core is `m0`, `m23`, `scalar` (Cortex-M3), `dsp` (M4) or `mve` (M55). Behind it stands a compiler other than gcc 12.2:
+`-gcc13`, `-clang19`. Of Cortex-M55 softmax is left out there, as its MVE code has other loops than gcc 12.2's.
 The loops are counted as onnxlint_cmsis/cmsis_nn/cost.py says; what one turn costs is found by non-negative
 least squares of the relative errors. --check fits again and fails where a file is not what the vectors say.
 Pieces that FOLDER has no rows for are fitted to tests/data/cost_later.jsonl.gz (lab/fit_later_costs.py), all that
@@ -23,15 +24,16 @@ import numpy as np
 from cost_files import read_costs, write_costs
 from fit_later_costs import update_later
 from non_negative import non_negative
+from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, MEASURED, MeasuredCompiler, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
-from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, CPUS, FOLDER, integer_build
+from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, integer_build
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops import Counts
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.ground.types import KernelCall, Target
 
-COMPILER_VERSION = "gcc 12.2"
 FLAGS = "-O3"
 EMULATOR = "QEMU -icount shift=0, SysTick, one count over all repetitions of a row"
 DIGITS = 2
@@ -67,21 +69,36 @@ CORES = {"m0": "cortex-m0", "m23": "cortex-m23", **{isa.value: cpu for isa, cpu 
 """End of a file's name to the CPU that the file was measured on."""
 
 
+ENDINGS = {"": GCC_12, **{f"-{row.name}{row.version.partition('.')[0]}": row for row in MEASURED if row is not GCC_12}}
+"""End of a file of vectors, behind its core, to the compiler that made its code."""
+
+
 def vectors_in(folder: Path, release: str = "*") -> list[Path]:
-    """The files of a folder that the measured compiler made."""
-    paths = (path for core in CORES for path in folder.glob(f"{release}-{core}.jsonl.gz"))
-    return sorted(paths)
+    """The files of a folder whose core and compiler are known."""
+    names = (f"{release}-{core}{ending}.jsonl.gz" for core in CORES for ending in ENDINGS)
+    return sorted(path for name in names for path in folder.glob(name))
+
+
+def compiler_of(path: Path) -> MeasuredCompiler:
+    """The compiler that made the code of a file of vectors."""
+    _, _, end = path.name.removesuffix(".jsonl.gz").rpartition("-")
+    return ENDINGS[""] if end in CORES else ENDINGS[f"-{end}"]
 
 
 def target_of(path: Path) -> Target:
     """The build that a file of vectors was measured on."""
-    release, _, core = path.name.removesuffix(".jsonl.gz").rpartition("-")
-    return parse_target(CORES[core], release, COMPILER)
+    compiler = compiler_of(path)
+    name = path.name.removesuffix(".jsonl.gz")
+    if compiler is not GCC_12:
+        name = name.rpartition("-")[0]
+    release, _, core = name.rpartition("-")
+    return parse_target(CORES[core], release, f"{compiler.name}@{compiler.version}")
 
 
 def file_of(target: Target) -> Path:
     """The file of a build's instructions."""
-    return FOLDER / f"{target.release}-{integer_build(target).name}.json"
+    (compiler,) = measured_compilers(target)
+    return FOLDER / f"{target.release}-{integer_build(target).name}{compiler.ending}.json"
 
 
 def read(path: Path) -> list[Row]:
@@ -102,10 +119,14 @@ def row_of(record: Mapping[str, object], target: Target) -> Row | None:
     call = call_of(record)
     taken = route(call, target)
     counts = counts_of(call, target, taken)
-    if counts is None:
+    if counts is None or (taken.effective in SCALAR_SOFTMAX.functions and _has_mve_softmax(target)):
         return None
     family = "convolve" if taken.effective.startswith("arm_convolve") else call.entry
     return Row(str(record["kind"]), call, counts, float(str(record["instructions"])), family)
+
+
+def _has_mve_softmax(target: Target) -> bool:
+    return SCALAR_SOFTMAX.changes(target) and not SCALAR_SOFTMAX.hits(target)
 
 
 def fit(rows: Sequence[Row]) -> dict[str, float]:
@@ -168,7 +189,7 @@ def cost_file(path: Path, rows: Sequence[Row]) -> dict[str, object]:
         "release": target.release,
         "isa": target.isa.value,
         "cpu": target.cpu,
-        "compiler": COMPILER_VERSION,
+        "compiler": compiler_of(path).label,
         "flags": FLAGS,
         "emulator": EMULATOR,
         "rows": {kind: len(report[kind]) for kind in kinds},

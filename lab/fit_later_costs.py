@@ -19,6 +19,7 @@ import numpy as np
 
 from cost_files import read_costs, write_costs
 from non_negative import non_negative
+from onnxlint_cmsis.cmsis_nn.compilers import MEASURED, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import KERNELS, ends_of, integer_build
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
@@ -33,6 +34,8 @@ APART, FIT = "apart", "fit"
 DIGITS = 2
 TOLERANCE = 0.001
 """Largest difference of two fits, relative to their prediction for a measured row."""
+MOST_ERROR = 8
+"""Percent, of 95 in 100 shapes held apart, above which a kernel's cost is left unknown in a build."""
 LEAST, MOST = 255, 2
 """Levels of an int8 softmax's data for the least and the most instructions; of an int16 one the shift decides."""
 
@@ -62,16 +65,18 @@ def records() -> tuple[dict[str, Any], ...]:
 
 
 def target_named(build: str) -> Target:
-    """The target of a build as records name it: `7.0.0-dsp`, `main-cortex-m0`."""
-    release, _, core = build.partition("-")
-    return parse_isa(core, release) if core in {isa.value for isa in Isa} else parse_target(core, release)
+    """The target of a build as records name it: `7.0.0-dsp`, `main-cortex-m0`, `7.0.0-mve-clang19.1`."""
+    compiler = next(row for row in reversed(MEASURED) if build.endswith(row.ending))
+    release, _, core = build.removesuffix(compiler.ending).partition("-")
+    parse = parse_isa if core in {isa.value for isa in Isa} else parse_target
+    return parse(core, release, f"{compiler.name}@{compiler.version}")
 
 
 def later_rows(
     target: Target, parts: tuple[str, ...] = (FIT, APART), kinds: tuple[str, ...] = ()
 ) -> Iterator[LaterRow]:
     """Measured calls of one build. A record without main has the instructions of 7.0.0, to a count of the clock."""
-    build = integer_build(target).name
+    build = f"{integer_build(target).name}{measured_compilers(target)[0].ending}"
     builds = [f"{target.release}-{build}"]
     if target.release == "main":
         builds.append(f"7.0.0-{build}")
@@ -89,7 +94,7 @@ def _row(record: Mapping[str, Any], target: Target, instructions: float) -> Late
     taken = route(call, target)
     kernel = taken.effective
     if kernel in KERNELS:
-        ends = ends_of(call, target.isa, taken)
+        ends = ends_of(call, target, taken, measured_compilers(target)[0])
         if ends is None or not record.keys() & {"level", "shift"} or "spread" in record:
             return None
         least = record["level"] == LEAST if "level" in record else record["shift"] > 0
@@ -147,6 +152,10 @@ def later_costs(target: Target, known: Mapping[str, float]) -> dict[str, object]
     """The later part of a file: rows fitted, errors of the rows held apart, instructions."""
     rows = list(later_rows(target))
     table = fit_later(rows, known)
+    errors = later_errors(rows, {**known, **table})
+    unfit = {kernel for kernel, error in errors.items() if np.percentile(error, 95) > MOST_ERROR}
+    kept = {name for row in rows if row.kernel not in unfit for name, times in row.counts.items() if times}
+    rows, table = [row for row in rows if row.kernel not in unfit], {name: table[name] for name in table.keys() & kept}
     return {
         "rows": sum(row.part == FIT for row in rows),
         "apart_error_percent": published(rows, {**known, **table}),
@@ -174,7 +183,7 @@ def update_later(file: Path, *, check: bool) -> bool:
     data = read_costs(file)
     if "instructions" not in data:
         return False
-    target = parse_target(data["cpu"], data["release"])
+    target = parse_target(data["cpu"], data["release"], data["compiler"].replace(" ", "@"))
     old, fresh = data.get("later", {}), later_costs(target, data["instructions"])
     if not check:
         write_costs(file, {**data, "later": fresh})

@@ -75,7 +75,14 @@ class LayerCost(NamedTuple):
     instructions: int | None = None
     """One number; None where nothing was measured that gives one."""
     range: tuple[int, int] | None = None
-    """Least and most, where data decide or reference code computes it; None where that is not known."""
+    """Least and most, where data or the compiler decide, or reference code computes it; None where it is not known."""
+    by_compiler: tuple[tuple[int, int], ...] = ()
+    """Least and most with each compiler that the target may mean; none where these agree. The number is the first's."""
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """Least and most that a sum takes: the number twice, where there is one."""
+        return self.range if self.instructions is None else (self.instructions, self.instructions)
 
 
 class ModelAnalysis:
@@ -273,7 +280,8 @@ class ModelAnalysis:
         if turns is None:
             return LayerCost()
         ends = cost.range and (cost.range[0] * turns, cost.range[1] * turns)
-        return LayerCost(None if cost.instructions is None else cost.instructions * turns, ends)
+        by_compiler = tuple((least * turns, most * turns) for least, most in cost.by_compiler)
+        return LayerCost(None if cost.instructions is None else cost.instructions * turns, ends, by_compiler)
 
     def _cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
         """What a layer costs each time it runs."""
@@ -285,11 +293,13 @@ class ModelAnalysis:
             return LayerCost(None, self.reference_range(record, target))
         if verdict is not Verdict.CMSIS_NN or record.layer is None:
             return LayerCost()
-        from onnxlint_cmsis.cmsis_nn.library import instructions_range
+        from onnxlint_cmsis.cmsis_nn.library import compiler_ends, instructions_range, range_reason
 
         call = record.layer.call
-        library = self.settings.runtime.library(call.entry, target)
-        return LayerCost(self.instructions(call, target), instructions_range(call, library, self.route(call, target)))
+        library, taken = self.settings.runtime.library(call.entry, target), self.route(call, target)
+        ends = instructions_range(call, library, taken)
+        apart = ends is not None and not range_reason(taken.effective)
+        return LayerCost(self.instructions(call, target), ends, compiler_ends(call, library, taken) if apart else ())
 
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference code for a layer; None where nothing is known.

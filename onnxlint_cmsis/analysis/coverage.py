@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.memory import activations, plan_arena
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
-from onnxlint_cmsis.cmsis_nn.library import measured_build, parameters
+from onnxlint_cmsis.cmsis_nn.library import SAME, measured_build, parameters
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -119,7 +119,7 @@ class _Costs(NamedTuple):
     """Instructions of a model on one target."""
 
     instructions: int
-    """Of the layers whose cost is one number."""
+    """Of the layers whose cost is one number, or one for each compiler: then that of the first."""
     unknown: int
     """Layers with neither a number nor a range."""
     range: tuple[int, int] | None
@@ -132,23 +132,25 @@ def _costs(
     model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Verdict, Sequence[LoweredLayer]], target: Target
 ) -> _Costs:
     costs = [model.cost(record, target, Verdict.CMSIS_NN) for record in run]
-    ends = [cost.range for cost in costs if cost.instructions is None]
     others = [model.cost(record, target, Verdict.REFERENCE).range for record in groups[Verdict.REFERENCE]]
     copies = [model.copy_range(copy, target) for copy in model.copies]
     refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
-    unknown = ends.count(None) + others.count(None) + refused
-    instructions = sum(cost.instructions or 0 for cost in costs)
-    least, most = _added(ends)
+    unknown = sum(cost.ends is None for cost in costs) + others.count(None) + refused
+    compilers = max((len(cost.by_compiler) for cost in costs), default=0) or 1
+    sums = [
+        _added([cost.by_compiler[row] if cost.by_compiler else cost.ends for cost in costs]) for row in range(compilers)
+    ]
+    least, most = min(end for end, _ in sums), max(end for _, end in sums)
     other_least, other_most = _added([*others, *copies])
-    ranges = (instructions + least + other_least, instructions + most + other_most)
     share = None
     known = not unknown and None not in copies and not model.unknown_copies
-    if other_most and known and instructions + least:
-        share = (
-            (instructions + least) / (instructions + least + other_most),
-            (instructions + most) / (instructions + most + other_least),
-        )
-    return _Costs(instructions, unknown, ranges if most or other_most else None, share)
+    if other_most and known and least:
+        share = (least / (least + other_most), most / (most + other_least))
+    ranges = (least + other_least, most + other_most)
+    instructions = sum(cost.instructions or 0 for cost in costs)
+    open_data = any(cost.ends and cost.ends[0] != cost.ends[1] for cost in costs)
+    open_ends = open_data or other_most or most - least > SAME * most
+    return _Costs(instructions, unknown, ranges if open_ends else None, share)
 
 
 def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:

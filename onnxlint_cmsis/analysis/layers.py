@@ -76,7 +76,9 @@ class LayerReport(NamedTuple):
     instructions: int | None = None
     """Predicted instructions (not cycles) of a run; None where no one number is known."""
     instructions_range: tuple[int, int] | None = None
-    """Least and most instructions, where data decide or other code computes it; None where that is not known."""
+    """Least and most instructions, where data or compilers decide or other code computes it; None where unknown."""
+    by_compiler: bool = False
+    """Whether the range is over compilers that the target may mean; the number is that of the first."""
     scratch: int | None = None
     """Bytes of scratch, -1 for a size that the function reports as an error; of an operator those of all requests."""
     constants: int | None = None
@@ -104,7 +106,7 @@ class LayerReport(NamedTuple):
     @property
     def cost(self) -> str:
         """Predicted instructions as text: a number, a range, or `unknown`."""
-        if self.instructions is not None:
+        if self.instructions is not None and not self.by_compiler:
             return f"{self.instructions:,}"
         return "{:,} to {:,}".format(*self.instructions_range) if self.instructions_range else "unknown"
 
@@ -148,6 +150,7 @@ def _operator(model: ModelAnalysis, operator: FileOperator, record: LoweredLayer
         macs=model.work[record.node.index].macs if record else None,
         instructions=cost.instructions if cost else None,
         instructions_range=cost.range if cost else None,
+        by_compiler=cost is not None and bool(cost.by_compiler),
         scratch=sum(row.scratch),
         classes=_classes(model, layer) if layer else {},
         hazards=tuple(hazard.id for hazard in taken.hazards) if taken else (),
@@ -192,6 +195,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
         macs=model.work[record.node.index].macs or None,
         instructions=cost.instructions,
         instructions_range=cost.range,
+        by_compiler=bool(cost.by_compiler),
     )
     if layer is None or taken is None or (refusal and taken.kernel):
         return report
@@ -262,7 +266,7 @@ class Total(NamedTuple):
     measured_on: str
     """CPU that the instructions were measured on, and the release where it is another than the target's."""
     instructions: int
-    """Predicted instructions (not cycles) of the layers whose cost is one number."""
+    """Predicted instructions (not cycles) of the layers whose cost is one number, or one for each compiler."""
     layers: int
     """How many layers have a number or a range."""
     unknown_layers: int

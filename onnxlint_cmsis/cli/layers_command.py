@@ -119,7 +119,7 @@ SPARE = (
     "writes",
 )  # fmt: skip
 """Columns that a narrow terminal leaves out, the last one first."""
-ELASTIC = {"layer": 16, "kernel": 27}
+ELASTIC = {"layer": 16, "kernel": 25}
 """Columns whose cells are shortened in the middle first, and the least characters of a cell."""
 NARROW = 72
 """Columns of a terminal below which bars are left out and cells are shortened further."""
@@ -143,6 +143,8 @@ RUNTIME_MARKS = {
 """What stands in front of a layer where a runtime is judged."""
 STYLES = {"!": "error", "x": "error", "~": "warning", "?": "note"}
 """Styles of lines about layers with a mark."""
+BY_COMPILER = "other ranges: versions of gcc make code of different length; --compiler gcc@13.2 names yours"
+"""Said where layers have a range since the compiler is open."""
 MOST_NAMES = 3
 """Layers that are named before a reason which they share."""
 
@@ -206,6 +208,8 @@ def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str
         if layer.instructions_range and why:
             least, most = layer.instructions_range
             yield f"  {names.get(layer.node, layer.node)}: {least:,} to {most:,} instructions, {why}"
+    if any(layer.by_compiler for layer in layers):
+        yield BY_COMPILER
     reasons: dict[str, list[str]] = {}
     for layer in layers:
         before = f"before it runs (CNN306): {layer.before}" if layer.before else ""

@@ -85,7 +85,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments. Raises UsageError, with the option that a misspelt one may stand for."""
-        parsed, left = self.parse_known_args(args, namespace)
+        parsed, left = self.parse_known_intermixed_args(args, namespace)
         if left:
             word = left[0].partition("=")[0]
             close = did_you_mean(word, self._option_string_actions) if word.startswith("--") else ""

@@ -109,7 +109,11 @@ def _text(answer: Mapping[str, Any], default: Target) -> str:
     rows.append(("scratch", f"{' and '.join(scratch)} bytes" if scratch else "none"))
     if before := answer.get("before"):
         rows.append(("before", f"{before['call']}: {before['what']}; {before['otherwise']}"))
-    rows.append(("cost", "unknown" if cost is None else f"{cost:,} predicted instructions (not cycles)"))
+    if ends := answer.get("instructions_range"):
+        cost_text = f"{ends[0]:,} to {ends[1]:,}"
+    else:
+        cost_text = "" if cost is None else f"{cost:,}"
+    rows.append(("cost", f"{cost_text} predicted instructions (not cycles)" if cost_text else "unknown"))
     rows += [
         ("missed", f"{step['kernel']}: {'; '.join(step['failed'])}") for step in answer["why"] if not step["taken"]
     ]

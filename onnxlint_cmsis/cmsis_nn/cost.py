@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from math import ceil, prod
 
-from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, COMPILER, float_build, integer_build, table_for
+from onnxlint_cmsis.cmsis_nn.compilers import MeasuredCompiler, measured_compilers
+from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, COMPILER, data_range, float_build, integer_build, table_for
 from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.integer import convolution, dense, depthwise, others, transposed
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import to_conv
@@ -169,7 +170,7 @@ MOST_INSTRUCTIONS = 2.0**50
 """Instructions above which a cost counts as unknown: a core at 1 GHz runs 13 days for them, and the sum over 8,000
 layers still fits int64."""
 
-__all__ = ["Prediction", "cost", "cost_of_route", "counts_of", "predicted"]
+__all__ = ["Prediction", "compiler_ends", "cost", "cost_of_route", "counts_of", "instructions_range", "predicted"]
 
 
 def cost(call: KernelCall, target: Target) -> int | None:
@@ -191,6 +192,46 @@ def cost_of_route(call: KernelCall, target: Target, taken: Route) -> int | None:
     return round(prediction.instructions) if prediction.known else None
 
 
+SAME = 0.03
+"""Share of the most by which compilers may differ, so that one number speaks for all of them."""
+
+
+Ends = tuple[int, int]
+"""Least and most instructions; equal where one number holds."""
+
+
+def compiler_ends(call: KernelCall, target: Target, taken: Route) -> tuple[Ends, ...]:
+    """Least and most instructions of one call with each compiler that the target may mean, in their order.
+
+    A compiler that was not measured with this kernel has the ends of the first that was. None was: none are returned.
+    """
+    ends = [_ends(call, target, taken, row) for row in measured_compilers(target)]
+    first = next(filter(None, ends), None)
+    return tuple(own or first for own in ends) if first else ()
+
+
+def instructions_range(call: KernelCall, target: Target, taken: Route) -> Ends | None:
+    """Least and most instructions of one call, over the data and the compilers that the target may mean.
+
+    None where one number holds, and where nothing was measured.
+    """
+    ends = compiler_ends(call, target, taken)
+    if not ends:
+        return None
+    least, most = min(end for end, _ in ends), max(end for _, end in ends)
+    by_data = any(data_range(call, target, taken, row) for row in measured_compilers(target))
+    return (least, most) if by_data or most - least > SAME * most else None
+
+
+def _ends(call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler) -> Ends | None:
+    """Least and most instructions with one compiler; None where nothing was measured."""
+    by_data = data_range(call, target, taken, compiler)
+    if by_data is not None:
+        return by_data
+    prediction = predicted(call, target, taken, compiler)
+    return (round(prediction.instructions),) * 2 if prediction.known else None
+
+
 class Prediction(NamedTuple):
     """What the loops of a call add up to; arrays for a call whose channel counts are arrays."""
 
@@ -200,12 +241,13 @@ class Prediction(NamedTuple):
     """Whether everything that runs was measured."""
 
 
-def predicted(call: KernelCall, target: Target, taken: Route) -> Prediction:
+def predicted(call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler | None = None) -> Prediction:
     """Instructions of one call, or of many calls at once that take the same route.
 
     A call stands for many where its channel counts are arrays of int64 of one length; no count may then be above 2^63.
+    Without `compiler` they are those of the first measured one that speaks for the target's.
     """
-    table = table_for(target, taken.effective, floats=call.floating is not None)
+    table = table_for(target, taken.effective, compiler, floats=call.floating is not None)
     counted = _counted(call, target, taken) if table else None
     if table is None or counted is None:
         return Prediction(0.0, False)

@@ -7,6 +7,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from onnxlint_cmsis.cmsis_nn.compilers import (
+    GCC_12,
+    LATER_RELEASE,
+    OTHER_CODE,
+    SAME_CODE,
+    MeasuredCompiler,
+    measured_compilers,
+)
 from onnxlint_cmsis.cmsis_nn.float.loops import FloatBuild, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
@@ -15,8 +23,8 @@ from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX, Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
-COMPILER = "gcc"
-"""Compiler of the measured library, in version 12.2; nothing is said of another."""
+COMPILER = GCC_12.name
+"""Compiler of what was measured once: float functions, reference code, code of runtimes."""
 
 CPUS = {Isa.SCALAR: "cortex-m3", Isa.DSP: "cortex-m4", Isa.MVE: "cortex-m55"}
 """CPU that each instruction set was compiled for and measured on; files are named by the instruction set."""
@@ -50,6 +58,7 @@ def table_of(release: str, build: str) -> dict[str, float] | None:
     """Instructions by piece for integers; None where neither the build nor the one its release names was measured.
 
     A file that is `like` another release has the pieces of that release too, but for those that it tells by itself.
+    `build` ends in the compiler's ending, where that is not the one of most measurements.
     """
     path = FOLDER / f"{measured_on(release)}-{build}.json"
     if not path.exists():
@@ -112,27 +121,48 @@ def is_measured(target: Target) -> bool:
     return integer_build(target).cpu in (*CPUS.values(), *INTEGER_CPUS)
 
 
-def table_for(target: Target, kernel: str, *, floats: bool = False) -> dict[str, float] | None:
-    """Instructions by piece for a kernel of a build; None also where another compiler makes other code of it.
+def table_for(
+    target: Target, kernel: str, compiler: MeasuredCompiler | None = None, *, floats: bool = False
+) -> dict[str, float] | None:
+    """Instructions by piece for a kernel of a build by one measured compiler; None where it was not measured so.
 
-    Without a version gcc is taken for the measured one. A version that is known to have MVE code where the measured
-    one left the scalar code has no numbers.
+    The later compilers speak for the CPUs that they were measured on alone.
+    Without `compiler` it is the first that speaks for the target's.
     """
-    scalar_when_measured = kernel in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target)
-    if target.compiler != COMPILER or (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False):
+    compiler = compiler or next(iter(measured_compilers(target)), None)
+    if compiler is None:
         return None
-    if not floats:
-        return table_of(target.release, integer_build(target).name)
-    return _floats(target.release, float_build(target).name).get("instructions")
+    if floats:
+        return _floats(target.release, float_build(target).name).get("instructions") if compiler is GCC_12 else None
+    build = integer_build(target).name
+    if compiler is GCC_12:
+        # A version of gcc 12 that is known to have MVE code has none where the measured one left the scalar code.
+        scalar_when_measured = kernel in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target)
+        known = not (scalar_when_measured and SCALAR_SOFTMAX.hits(target) is False)
+        return table_of(target.release, build) if known else None
+    if not speaks_for(target, compiler) or (target.release != LATER_RELEASE and kernel in OTHER_CODE):
+        return None
+    return table_of(LATER_RELEASE, f"{build}{compiler.ending}")
+
+
+def speaks_for(target: Target, compiler: MeasuredCompiler) -> bool:
+    """Whether a compiler was measured with a target's CPU and the code of its release."""
+    if compiler is GCC_12:
+        return True
+    measured = measured_on(target.release) in (LATER_RELEASE, *SAME_CODE)
+    return measured and target.cpu in (CPUS[target.isa], target.isa.value) and target.isa is not Isa.SCALAR
 
 
 def measured_build(target: Target, *, floats: bool = False) -> str:
-    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's.
+    """What a target's instructions were measured with: `cortex-m55, gcc 12.2 and 13.2`, and the release if another.
 
     With `floats`, those of functions for f32 and f16.
     """
     release, cpu = measured_on(target.release), (float_build(target) if floats else integer_build(target)).cpu
-    return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
+    rows = [row for row in measured_compilers(target) if row is GCC_12 or not (floats or not speaks_for(target, row))]
+    versions = " and ".join(row.version for row in rows)
+    built = f"{cpu}, {target.compiler} {versions}" if versions else cpu
+    return built if release == target.release else f"{built}, CMSIS-NN {release}"
 
 
 # Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.
@@ -148,16 +178,16 @@ def measured_build(target: Target, *, floats: bool = False) -> str:
 ENDS = ("least", "most")
 
 
-def instructions_range(call: KernelCall, target: Target, taken: Route) -> tuple[int, int] | None:
+def data_range(call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler) -> tuple[int, int] | None:
     """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
-    table = table_for(target, taken.effective, floats=call.floating is not None)
+    table = table_for(target, taken.effective, compiler, floats=call.floating is not None)
     if call.floating is not None:
         return _float_range(call, target, taken, table or {})
-    ends = ends_of(call, target.isa, taken)
+    ends = ends_of(call, target, taken, compiler)
     if table is None or ends is None or not set(ends[0]) | set(ends[1]) <= table.keys():
         return None
-    least, most = (round(sum(times * table[name] for name, times in counts.items())) for counts in ends)
-    return least, most
+    sums = sorted(round(sum(times * table[name] for name, times in counts.items())) for counts in ends)
+    return sums[0], sums[1]
 
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
@@ -171,13 +201,32 @@ def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str
     return round(min(numbers)), round(max(numbers))
 
 
-def ends_of(call: KernelCall, isa: Isa, taken: Route) -> tuple[Counts, Counts] | None:
+def ends_of(
+    call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler = GCC_12
+) -> tuple[Counts, Counts] | None:
     """Runs of each piece for the least and the most; None where one number holds, or a size is unknown."""
     row, sizes = KERNELS.get(taken.effective), sizes_of(call)
     if row is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
         return None
-    least, most = (row.counts(f"{row.stem}.{end}", sizes, isa) for end in ENDS)
+    vectors = taken.effective in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target) and compiler is not GCC_12
+    counts = _counts_vectors if vectors else row.counts
+    least, most = (counts(f"{row.stem}.{end}", sizes, target.isa) for end in ENDS)
     return least, most
+
+
+def _counts_vectors(name: str, sizes: LoopSizes, _: Isa) -> Counts:
+    """Runs of the MVE code: 16 values for the largest, four for sum and result, the rest one by one."""
+    rows, length = sizes.n, sizes.in_c
+    name += ".mve"
+    return {
+        name: 1,
+        f"{name}.row": rows,
+        f"{name}.sixteen": rows * ((length + 15) // 16),
+        f"{name}.four": rows * (length // 4),
+        f"{name}.fours": rows * (length >= 4),
+        f"{name}.single": rows * (length % 4),
+        f"{name}.singles": rows * (length % 4 > 0),
+    }
 
 
 def _counts_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:

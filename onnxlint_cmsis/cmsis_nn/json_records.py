@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.cmsis_nn.cost import cost_of_route
+from onnxlint_cmsis.cmsis_nn.cost import cost_of_route, instructions_range
 from onnxlint_cmsis.cmsis_nn.duties import duty_of
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, family_of, parse_isa, parse_target
@@ -86,7 +86,7 @@ def flag(record: Mapping[str, object], name: str, *, default: bool) -> bool:
 
 _ANSWERS = (
     "kernel", "chain", "effective", "status", "buffer_size", "buffer_size_2", "hazards", "hazard_ids", "why", "reason",
-    "instructions", "before",
+    "instructions", "instructions_range", "before",
 )  # fmt: skip
 
 
@@ -96,7 +96,8 @@ def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
     A record has the fields of the dispatch vectors, with `wrapper`, or those of the cost vectors, with `kind`: see
     `_wrapper_call` and `call_of`. What is missing or null of `version`, `isa` (or `cpu`) and `compiler` is the default
     target's. Answers already present are replaced. `hazards` has the kinds of those met; `instructions` are predicted
-    (not cycles), null where unknown. `before` says what the application computes before the call, where it does.
+    (not cycles), null where unknown; `instructions_range` is there where the data or versions of the compiler decide.
+    `before` says what the application computes before the call, where it does.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -137,7 +138,9 @@ def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
     duty = duty_of(call, target) if taken.kernel else None
     if duty is not None:
         answer["before"] = {"call": duty.call(target.release), "what": duty.what, "otherwise": duty.otherwise}
-    return {**answer, "reason": taken.reason} if taken.reason else answer
+    ends = instructions_range(call, target, taken)
+    between = {"instructions_range": list(ends)} if ends else {}
+    return {**answer, **between, **({"reason": taken.reason} if taken.reason else {})}
 
 
 # JSON records in the schema of the dispatch vectors: the arguments of an entry point.

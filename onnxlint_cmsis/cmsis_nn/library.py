@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost import (
     MOST_INSTRUCTIONS,
+    SAME,
     Prediction,
+    compiler_ends,
     copy_range,
     cost,
     cost_of_route,
+    instructions_range,
     predicted,
     reference_range,
 )
 from onnxlint_cmsis.cmsis_nn.cost_records import (
     COMPILER,
-    instructions_range,
     is_measured,
     measured_build,
     measured_pairs,
@@ -45,6 +47,7 @@ __all__ = [
     "INTEGER",
     "LEGACY",
     "MOST_INSTRUCTIONS",
+    "SAME",
     "SHORT",
     "Duty",
     "Family",
@@ -52,6 +55,7 @@ __all__ = [
     "Prediction",
     "Route",
     "all_hazards",
+    "compiler_ends",
     "copy_range",
     "cost",
     "cost_of_route",

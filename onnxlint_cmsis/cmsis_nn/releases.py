@@ -56,7 +56,7 @@ V5_6, V5_7, V5_8, V5_9 = "cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5
 
 DEFAULT_RELEASE = "7.0.0"
 
-COMPILERS = ("gcc", "armclang")
+COMPILERS = ("gcc", "clang", "armclang")
 """`armclang` is `__ARMCC_VERSION >= 6010050`; every other compiler takes CMSIS-NN's branch for the rest."""
 
 WRITTEN = rf"^({'|'.join(COMPILERS)})(@\d+(\.\d+)*)?$"

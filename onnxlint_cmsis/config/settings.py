@@ -355,8 +355,9 @@ class Settings:
     compiler: str = setting(
         "compiler",
         COMPILERS[0],
-        "Compiler, gcc or armclang, and its version: gcc@12.2. Sources differ between the two, and some versions "
-        "of gcc make wrong code. Without a version the finding says that yours may.",
+        "Compiler and its version: gcc@12.2, gcc@13.2, clang@19.1, armclang. Instructions are known for the first "
+        "three; gcc without a version gives the range over both of its. Sources differ for armclang, and some versions "
+        "of gcc make wrong code: without a version the finding says that yours may.",
         option="--compiler",
         group=TARGETS,
         metavar="CC[@VERSION]",

@@ -60,7 +60,7 @@ class Target(NamedTuple):
     release: str
     """CMSIS-NN release: `7.0.0`, `cmsis5-5.9.0`, `main`."""
     compiler: str = "gcc"
-    """`gcc` or `armclang`; `clang` takes the branches of gcc, and the firmware check alone asks for it."""
+    """`gcc`, `clang` or `armclang`; `clang` takes the branches of gcc."""
     compiler_version: str = ""
     """As the user wrote it, `12.2`; empty where it may be any."""
     specialized: bool = True

@@ -190,7 +190,8 @@ def test_layers_of_a_tflite_file(run, tmp_path, told):
     assert row["functions"] == ["arm_convolve_wrapper_s8"]
     assert row["chain"][0] == "arm_convolve_wrapper_s8"
     text = run("layers", "--target", "cortex-m4", "a.tflite")[1]
-    verdict, note, *_, table = text.split("\n\n")
+    verdict, note, *_, table, application = text.split("\n\n")
+    assert application.startswith("C++ of the application:\n  alignas(16) uint8_t tensor_arena[")
     assert verdict.startswith("a.tflite: RUNS on cortex-m4: ")
     told(" ".join(note.split()))
     target, head, line = table.splitlines()[:3]
@@ -251,7 +252,12 @@ def test_memory_as_json_and_as_text(run, tmp_path, monkeypatch):
     assert f"arena_used {target['arena_used']:,} bytes" in " ".join(text.split())
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    table = lines[next(index for index, line in enumerate(lines) if line.startswith("buffer ")) + 1 :]
+    table = lines[
+        next(index for index, line in enumerate(lines) if line.startswith("buffer ")) + 1 : lines.index(
+            "C++ of the application:"
+        )
+        - 1
+    ]
     assert [int(line.split()[-1].replace(",", "")) for line in table] == sorted(
         buffer["offset"] for buffer in target["plan"]
     )

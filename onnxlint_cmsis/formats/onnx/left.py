@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -52,6 +51,8 @@ def _of_node(document: Document, node: NodeProto) -> Iterator[Left]:
 
 def _content(document: Document, attribute: AttributeProto) -> bytes | None:
     """What stands for an attribute with its tensors; None where values lie in another file."""
+    import hashlib
+
     told = hashlib.sha256(attribute.SerializeToString(deterministic=True))
     for tensor in attribute_tensors(attribute):
         payload = document.payload(tensor)

@@ -6,7 +6,6 @@ So a field that a later schema adds is left over, too: where nothing is known of
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -195,4 +194,6 @@ def _content(table: Table, *more: Any) -> Any:
 
 
 def _digest(content: Any) -> bytes:
+    import hashlib
+
     return hashlib.sha256(repr(content).encode()).digest()
