@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.fit import DeviceFit
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding, PythonPlace
     from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -90,10 +91,10 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     costs = _costs(model, run, groups, target)
     arena = None
     if model.interpretation:
-        constants = model.interpretation.constants
+        constants, flash = model.interpretation.constants, model.interpretation.flash
         scratch, arena = model.interpretation.scratch(target), model.interpretation.arena(target)
     else:
-        constants = sum(_constants(record, target) for record in model.lowered.records)
+        constants = flash = sum(_constants(record, target) for record in model.lowered.records)
         requests = model.scratch(target)
         scratch = max((requests[record.node.index] for record in run if record.layer), default=0)
     return TargetSummary(
@@ -106,9 +107,11 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         measured_build(target, floats=any(record.call and record.call.floating for record in run)),
         costs.unknown,
         constants,
+        flash,
         scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
+        arena.to_write if arena else None,
         time_of(model, target, costs.range or (costs.instructions, costs.instructions), costs.unknown),
         costs.range,
         costs.share,
@@ -190,10 +193,24 @@ ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
 """What a model becomes that computes in float, in words."""
 
 
-def verdicts(model: ModelAnalysis, summary: FileSummary, findings: Sequence[Finding]) -> tuple[TargetVerdict, ...]:
+def verdicts(
+    model: ModelAnalysis, summary: FileSummary, findings: Sequence[Finding], fits: Sequence[DeviceFit] = ()
+) -> tuple[TargetVerdict, ...]:
     """A verdict for each target; `findings` are all that there are, before any is hidden or accepted."""
     pairs = zip(model.settings.targets, summary.targets, strict=True)
-    return tuple(_verdict(model, target, totals, summary, findings) for target, totals in pairs)
+    given = tuple(_verdict(model, target, totals, summary, findings) for target, totals in pairs)
+    by_target = {fit.flash.target: fit for fit in fits}
+    return tuple(
+        verdict._replace(
+            ram=fit.ram.bytes if fit.ram else None,
+            ram_room=fit.flash.room.ram,
+            flash_room=fit.flash.room.flash,
+            fits=fit.fits,
+        )
+        if (fit := by_target.get(verdict.target))
+        else verdict
+        for verdict in given
+    )
 
 
 def _conditions(model: ModelAnalysis) -> Iterator[str]:
@@ -282,7 +299,8 @@ def _verdict(
         time=totals.time.range if known and totals.time and totals.time.milliseconds else "",
         arena=None if stops else arena,
         arena_exact=model.interpretation is not None,
-        flash=totals.constants,
+        arena_to_write=None if stops else totals.arena_to_write if model.interpretation else summary.arena,
+        flash=totals.flash,
     )
 
 

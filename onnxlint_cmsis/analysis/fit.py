@@ -187,6 +187,8 @@ class RamNeed(NamedTuple):
     """Place of the layer at the peak."""
     beside: str
     """What comes on top, as a sentence."""
+    least: bool = False
+    """Whether that is a lower bound."""
 
     @property
     def fits(self) -> bool:
@@ -211,6 +213,8 @@ class FlashNeed(NamedTuple):
     """Place of the largest."""
     beside: str
     """What comes on top, as a sentence."""
+    least: bool = False
+    """Whether that is a lower bound."""
 
     @property
     def fits(self) -> bool:
@@ -230,6 +234,15 @@ class DeviceFit(NamedTuple):
     """Constants as far as sizes are known."""
     unknown: str
     """Why the RAM that was named may or may not do, as a sentence; empty where it is known or none was named."""
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether there is room for all that was asked about; None where a figure is unknown or a lower bound."""
+        room = self.flash.room
+        asked = [need for need, size in ((self.ram, room.ram), (self.flash, room.flash)) if size is not None]
+        if not all(need is None or need.fits for need in asked):
+            return False
+        return None if any(need is None or need.least for need in asked) else True
 
 
 def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
@@ -274,9 +287,9 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
 
 
 def planned_fit(model: FileInterpretation, target: Target, room: MemoryRoom) -> DeviceFit:
-    """A file with its own plan against a device: the planned buffers, and the constants as firmware holds them."""
+    """A file with its own plan against a device: planned buffers, beside which allocators take more, and the file."""
     path = model.path
-    arena, flash = model.memory(target).arena, model.constants
+    arena, flash = model.memory(target).arena, model.flash
     ram = None
     if arena:
         step = arena.steps[max(arena.peak - 1, 0)] if arena.steps else ""
@@ -285,8 +298,9 @@ def planned_fit(model: FileInterpretation, target: Target, room: MemoryRoom) -> 
         )
         tensors = tuple((f"'{life.name}'", life.bytes) for life in alive)
         parts = (("planned buffers", arena.used),)
-        ram = RamNeed(target.label, room, arena.needed, parts, step, tensors, 0, None, Location(path), RAM_BESIDE)
-    need = FlashNeed(target.label, room, flash, (("constants", flash),), (), Location(path), FLASH_BESIDE)
+        where = Location(path)
+        ram = RamNeed(target.label, room, arena.to_write, parts, step, tensors, 0, None, where, RAM_BESIDE, least=True)
+    need = FlashNeed(target.label, room, flash, (("the file", flash),), (), Location(path), FLASH_BESIDE, least=True)
     return DeviceFit(ram, need, "")
 
 
@@ -315,6 +329,7 @@ def _own_ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: Memory
         remedy,
         _location(model, step.node if step else -1),
         _beside(model, RAM_BESIDE),
+        least=bool(model.settings.runtime.judges),
     )
 
 
@@ -322,9 +337,11 @@ def _own_flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashN
     """Weights, biases, multipliers and shifts of every layer whose sizes are known."""
     sums = dict.fromkeys(("weights", "bias", "multipliers", "shifts"), 0)
     layers: list[tuple[str, int, int]] = []
+    open_sizes = False
     for record in model.lowered.records:
         known = parameters(record.layer.call, target) if record.layer else None
         if known is None:
+            open_sizes = open_sizes or any(name in model.graph.constants for name in record.node.inputs)
             continue
         for name, size in known._asdict().items():
             sums[name] += size
@@ -338,6 +355,7 @@ def _own_flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashN
         tuple((label, size) for label, size, _ in layers),
         _location(model, layers[0][2] if layers else -1),
         _beside(model, FLASH_BESIDE),
+        least=bool(model.settings.runtime.judges) or open_sizes,
     )
 
 
@@ -373,13 +391,15 @@ def ram_need(
     peak = peak_of(uses)
     number = min(max(peak.step, 0), max(len(uses.steps) - 1, 0))
     alive = [buffer for buffer in peak.alive if buffer not in uses.scratch]
-    parts = ("head", arena.head), ("tail", arena.tail)
+    parts: tuple[tuple[str, int], ...] = (("head", arena.head), ("tail", arena.tail))
     if arena.needed > arena.used:
         parts = ("while the plan is made", arena.needed), ("later", arena.used)
+    if arena.to_write > arena.needed:
+        parts = (*parts, ("alignment", arena.to_write - arena.needed))
     return RamNeed(
         target.label,
         room,
-        arena.needed,
+        arena.to_write,
         parts,
         uses.steps[number].label if uses.steps else "",
         tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in alive),
@@ -392,9 +412,11 @@ def ram_need(
 
 def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:
     """A change tried on the plan; none where the plan of these uses is not the arena's, as with control flow."""
-    if room.ram is None or arena.needed <= room.ram or arena.needed > arena.used or head_of(uses) != arena.head:
+    from onnxlint_cmsis.runtimes.tflm.arena import align
+
+    if room.ram is None or arena.to_write <= room.ram or arena.needed > arena.used or head_of(uses) != arena.head:
         return None
-    return best_remedy(uses, peak, lambda other: head_of(other) + arena.tail, room.ram, LEFT_OUT)
+    return best_remedy(uses, peak, lambda other: align(head_of(other) + arena.tail), room.ram, LEFT_OUT)
 
 
 def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:

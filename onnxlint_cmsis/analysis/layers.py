@@ -275,6 +275,8 @@ class Total(NamedTuple):
     """Multiply-accumulates of all layers, as far as these are known."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts; of a `.tflite` file those of the constants in it."""
+    flash: int
+    """Bytes that lie in flash beside code: the constants, of a `.tflite` or `.pte` file the file."""
     scratch: int | None
     """Bytes of the largest scratch buffer; None where the runtime asks for unknown ones."""
     arena: int | None
@@ -289,6 +291,8 @@ class Total(NamedTuple):
     """Copies between memory orders, for which no node stands."""
     arena_needed: int | None = None
     """Bytes to be given to TensorFlow Lite Micro, which its planning may take more of than it keeps."""
+    arena_to_write: int | None = None
+    """Bytes to declare for it: a multiple of 16."""
 
     @property
     def cost_known(self) -> bool:
@@ -308,6 +312,7 @@ def totals(model: ModelAnalysis) -> Iterator[Total]:
             target.unknown_cost,
             summary.macs,
             target.constants,
+            target.flash,
             target.scratch,
             summary.arena,
             target.arena_used,
@@ -315,4 +320,5 @@ def totals(model: ModelAnalysis) -> Iterator[Total]:
             target.instructions_range,
             len(model.copies),
             target.arena_needed,
+            target.arena_to_write,
         )

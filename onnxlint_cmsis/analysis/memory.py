@@ -261,6 +261,7 @@ def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: s
         plan.size,
         0,
         plan.size,
+        plan.size,
         {},
         tuple(
             LayerScratch(0, steps[node], graph.nodes[node].label, size)

@@ -292,12 +292,16 @@ class TargetSummary(NamedTuple):
     """Layers with neither a number nor a range, which the instructions leave out."""
     constants: int
     """Bytes of weights, biases, multipliers and shifts, as far as sizes are known."""
+    flash: int
+    """Bytes that lie in flash beside code: the constants, of a file that a runtime reads on the device the file."""
     scratch: int | None
     """Bytes of the largest scratch buffer, as far as sizes are known; None where the runtime asks for unknown ones."""
     arena_used: int | None = None
     """Bytes of the runtime's arena, to the byte; None where the file does not tell."""
     arena_needed: int | None = None
     """Bytes that have to be given for it."""
+    arena_to_write: int | None = None
+    """Bytes to declare for it, with the runtime's alignment."""
     time: PredictedTime | None = None
     """What a run takes at the target's clock; None where no clock is given."""
     instructions_range: tuple[int, int] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.findings import Effect
@@ -53,8 +53,18 @@ class TargetVerdict(NamedTuple):
     """Bytes to give for activations; None where a size is unknown."""
     arena_exact: bool = False
     """Whether that is to the byte; otherwise it takes at least as many."""
+    arena_to_write: int | None = None
+    """Bytes to declare for the arena, with the runtime's alignment; None where a size is unknown."""
     flash: int | None = None
-    """Bytes of constants, beside which code comes on top; None where the file was not analysed."""
+    """Bytes that lie in flash beside code: constants, or a file that is read on the device; None if not analysed."""
+    ram: int | None = None
+    """Bytes of RAM that the model needs of a device; None where none is named, or a size is unknown."""
+    ram_room: int | None = None
+    """Bytes of RAM that are there; None where nothing is claimed about it."""
+    flash_room: int | None = None
+    """Bytes of flash that are there; None likewise."""
+    fits: bool | None = None
+    """Whether it fits what is there; None where nothing is claimed, or the figures are lower bounds."""
     accepted: int = 0
     """Findings that suppressions and a baseline accept in the file."""
 
@@ -149,15 +159,29 @@ class VerdictLine(NamedTuple):
 
     @property
     def arena(self) -> str:
-        """Bytes of the arena."""
+        """Bytes to declare for the arena."""
         least = "" if self.verdicts[0].arena_exact else "at least "
-        known = [verdict.arena for verdict in self.verdicts]
+        known = [verdict.arena_to_write for verdict in self.verdicts]
         return f"{least if None not in known else ''}{_each([_number(size) for size in known])}"
 
     @property
     def flash(self) -> str:
-        """Bytes of constants."""
+        """Bytes in flash beside code."""
         return _each([_number(verdict.flash) for verdict in self.verdicts])
+
+    def _memory(self) -> Iterator[str]:
+        """`arena 5,344 bytes`, `flash 23,912 bytes + code`; against a device `RAM 5,344 of 65,536` and so on."""
+        first = self.verdicts[0]
+        named = first.word != WORDS[Effect.DOES_NOT_FIT]
+        if named and first.ram_room is not None and first.ram is not None:
+            least = "at least " if first.fits is None else ""
+            yield f"RAM {least}{_of([(verdict.ram, verdict.ram_room) for verdict in self.verdicts])}"
+        elif not self.arena.startswith("unknown"):
+            yield f"arena {self.arena} bytes"
+        if named and first.flash_room is not None:
+            yield f"flash {_of([(verdict.flash, verdict.flash_room) for verdict in self.verdicts])} + code"
+        else:
+            yield f"flash {self.flash} bytes + code"
 
     @property
     def accepted(self) -> str:
@@ -172,9 +196,9 @@ class VerdictLine(NamedTuple):
         if first.flash is not None and first.word != WORDS[Effect.STOPS]:
             timed = any(verdict.time for verdict in self.verdicts)
             cost = self.cost if timed else f"{self.cost} instructions" if self.cost != "unknown" else "cost unknown"
-            figures = [cost, f"arena {self.arena}", f"flash {self.flash} + code"]
-            figures = [figure for figure in figures if not figure.startswith("arena unknown")]
-        parts = [self.reason(names, below), ", ".join(figures), self.accepted]
+            memory = ", ".join(self._memory())
+            figures = [cost, f"FITS: {memory}"] if first.fits else [f"{cost}, {memory}"]
+        parts = [self.reason(names, below), *figures, self.accepted]
         partly = IN_REFERENCE_CODE if first.word == WORDS[Effect.REFERENCE] else ""
         head = f"{first.word}{partly}{self.word.removeprefix(first.word)} on {self.targets}"
         return ": ".join(filter(None, (head, "; ".join(filter(None, parts)))))
@@ -184,7 +208,8 @@ def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
     """Equal verdicts together, the worst first."""
     groups: dict[tuple[object, ...], list[TargetVerdict]] = {}
     for verdict in given:
-        key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time))
+        named = (verdict.ram_room is None, verdict.ram is None, verdict.flash_room is None, verdict.fits)
+        key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time), named)
         groups.setdefault(key, []).append(verdict)
     lines = (VerdictLine(tuple(group)) for group in groups.values())
     return tuple(sorted(lines, key=lambda line: rank(line.verdicts)))
@@ -208,6 +233,13 @@ def _each(texts: Sequence[str]) -> str:
 
 def _number(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
+
+
+def _of(pairs: Sequence[tuple[int | None, int | None]]) -> str:
+    """`5,344 / 5,472 of 65,536`: what is needed of what is there."""
+    if len({room for _, room in pairs}) == 1:
+        return f"{_each([_number(number) for number, _ in pairs])} of {_number(pairs[0][1])}"
+    return _each([f"{_number(number)} of {_number(room)}" for number, room in pairs])
 
 
 def _range(verdict: TargetVerdict) -> str:

@@ -20,6 +20,7 @@ from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.fit import DeviceFit
     from onnxlint_cmsis.analysis.q_formats import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
@@ -75,7 +76,7 @@ def lint_file(
     summary = summarize(model)
     return result._replace(
         summary=summary,
-        verdicts=verdicts(model, summary, findings),
+        verdicts=verdicts(model, summary, findings, fit.devices),
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),
@@ -169,6 +170,8 @@ class _Fit(NamedTuple):
     """What does not fit."""
     notes: tuple[str, ...] = ()
     """What it needs, for each target."""
+    devices: tuple[DeviceFit, ...] = ()
+    """The model against each device."""
 
 
 def _fit(model: ModelAnalysis) -> _Fit:
@@ -181,7 +184,7 @@ def _fit(model: ModelAnalysis) -> _Fit:
     fits = device_fits(model)
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
-    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))))
+    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:

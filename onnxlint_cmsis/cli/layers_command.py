@@ -156,8 +156,8 @@ def layers_text(report: LayersReport, width: int, *, full_names: bool = False, c
     ends = "".join(f"{wrapped(_end(tensor, names), width)}\n" for tensor in report.boundary)
     blocks = ["".join(_block(report, total, names, width, color)) for total in report.totals]
     blocks += ["".join(_host_block(report.hosts, names, width, color))] if report.hosts else []
-    needed = {total.target: total.arena_needed for total in report.totals if total.arena_needed is not None}
-    return notes + (ends and f"{ends}\n") + "\n".join(blocks) + application_text(report.resolver, needed)
+    arenas = {total.target: total.arena_to_write for total in report.totals if total.arena_to_write is not None}
+    return notes + (ends and f"{ends}\n") + "\n".join(blocks) + application_text(report.resolver, arenas)
 
 
 def _end(tensor: BoundaryTensor, names: Mapping[str, str]) -> str:
@@ -235,7 +235,7 @@ def total_lines(total: Total) -> Iterator[str]:
     cost = f"{number} predicted instructions (not cycles){left}" if total.cost_known else "cost unknown"
     yield f"total: {every:,} {noun}, {macs} MACs, {cost}"
     arena = "unknown" if total.arena is None else f"at least {total.arena:,}"
-    arena = arena if total.arena_used is None else f"{total.arena_used:,}"
+    arena = arena if total.arena_to_write is None else f"{total.arena_to_write:,}"
     scratch = "unknown" if total.scratch is None else f"{total.scratch:,}"
     memory = f"constants {total.constants:,} bytes, arena {arena}, scratch {scratch}"
     yield f"{memory}; instructions as measured on {total.measured_on}" if total.cost_known else memory
@@ -376,9 +376,9 @@ def _sums(totals: Sequence[Total]) -> Iterator[tuple[str, Sequence[int | None], 
     if not exact and any(whole):
         yield "total, at most", *([end and end[1] for end in whole],) * 2
     yield "constants", *([total.constants for total in totals],) * 2
-    used = any(total.arena_used is not None for total in totals)
-    arena = [total.arena_used if used else total.arena for total in totals]
-    yield "arena" if used else "arena, at least", arena, arena
+    written = any(total.arena_to_write is not None for total in totals)
+    arena = [total.arena_to_write if written else total.arena for total in totals]
+    yield "arena" if written else "arena, at least", arena, arena
     yield "scratch", *([total.scratch for total in totals],) * 2
 
 
@@ -454,7 +454,7 @@ KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
     "clock", "memory", "board", "ram", "flash",
 )  # fmt: skip
-EXACT = ("arena_used", "arena_needed", "time")
+EXACT = ("arena_used", "arena_needed", "arena_to_write", "time")
 """Keys of a total that are left out where nothing is known."""
 MEANING = "predicted instructions retired, not cycles; null where unknown"
 

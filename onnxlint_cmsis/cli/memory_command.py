@@ -84,8 +84,8 @@ def run(argv: list[str]) -> int:
             headline = wrapped(_headline(settings), columns())
             names = {} if args.full_names else layer_names(model).names
             blocks = "\n".join(_text(report, names) for report in reports)
-            needed = {report.target: report.arena.needed for report in reports if report.arena}
-            cpp = application_text(model.resolver, needed if model.interpretation else {})
+            arenas = {report.target: report.arena.to_write for report in reports if report.arena}
+            cpp = application_text(model.resolver, arenas if model.interpretation else {})
             texts.append(
                 f"{verdict_head(model, settings, data, full_names=args.full_names)}{headline}\n\n{blocks}{cpp}"
             )
@@ -121,6 +121,7 @@ def memory_fields(report: MemoryReport) -> dict[str, object]:
         "head": arena.head,
         "tail": arena.tail,
         "arena_needed": arena.needed,
+        "arena_to_write": arena.to_write,
         "persistent": dict(arena.persistent),
         "scratch": [request._asdict() for request in arena.scratch],
         "plan": [buffer._asdict() for buffer in arena.plan],
@@ -145,7 +146,9 @@ def _text(report: MemoryReport, names: Mapping[str, str]) -> str:
         f"arena_used {arena.used:,} bytes = head {arena.head:,} + tail {arena.tail:,}; arena_needed {arena.needed:,}"
     )
     lines = [
-        f"{report.target}: {whole}{needed}" if parts else f"{report.target}: arena at least {arena.used:,} bytes",
+        f"{report.target}: {whole}{needed}; size to write {arena.to_write:,}"
+        if parts
+        else f"{report.target}: arena at least {arena.used:,} bytes",
         *([f"  tail: {parts}"] if parts else []),
         f"  scratch: {scratch or 'none'}",
         f"  most alive in step {arena.peak}: {max(arena.alive, default=0):,} bytes",

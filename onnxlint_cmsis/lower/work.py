@@ -474,7 +474,8 @@ CLAMP_SCALE = (
 )
 PLANE_RANK = 4
 """Axes of a tensor with channels and a plane."""
-NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it; arm_nn_activation_s16, which some releases have, is not followed"
+NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it"
+S16_FUNCTION = "arm_nn_activation_s16, which 4.0.0 and later have, computes it, and is not followed here"
 
 
 def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: Collection[str] = ()) -> Decision | None:
@@ -493,7 +494,8 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
     if name in ("Resize", "Upsample"):
         return resize_decision(graph, node, assume)
     if name in CURVES:
-        reason = NO_S8_FUNCTION if name in ("Sigmoid", "Tanh") else NO_FUNCTION
+        of_curve = S16_FUNCTION if kind == "s16" else NO_S8_FUNCTION
+        reason = of_curve if name in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_reference_code(kind, "lookup", Cause.NO_FUNCTION, reason)
     plane = name == "ReduceMean" and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
     return refused(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 METRICS = ("findings", "instructions", "most_instructions", "macs", "flash", "arena", "scratch", "unknown_layers")
-"""Figures that are compared: flash is the bytes of constants, arena those of activations.
+"""Figures that are compared: flash is the bytes in flash beside code, arena those of activations or to write for it.
 
 `most_instructions` is compared where a layer or copy has a range in place of one number, and no layer is left out.
 """
@@ -293,10 +293,10 @@ def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
     """The figures of a target in the order of METRICS, the instructions without those that are left out."""
     if total is None:
         return (None,) * (len(METRICS) - 1)
-    arena = total.arena if total.arena_used is None else total.arena_used
+    arena = total.arena if total.arena_to_write is None else total.arena_to_write
     instructions = total.instructions - left_out if total.cost_known else None
     most = total.instructions_range[1] if total.instructions_range else instructions
-    return instructions, most, total.macs, total.constants, arena, total.scratch, total.unknown_layers
+    return instructions, most, total.macs, total.flash, arena, total.scratch, total.unknown_layers
 
 
 def _layers(old: Side, new: Side) -> Iterator[LayerDifference]:

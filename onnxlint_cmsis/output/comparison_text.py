@@ -24,7 +24,7 @@ WORDS = {
     "instructions": "predicted instructions (not cycles)",
     "most_instructions": "predicted instructions at most, with layers and copies of which a range is known",
     "macs": "MACs",
-    "flash": "bytes of constants",
+    "flash": "bytes of flash beside code",
     "arena": "bytes of activations, at least",
     "scratch": "bytes of scratch",
     "unknown_layers": "layers of unknown cost",

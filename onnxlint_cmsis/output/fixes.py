@@ -62,8 +62,8 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
 
 def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
     """The cells of a target; `?` for a number that is not known."""
-    arena = summary.arena if target.arena_needed is None else target.arena_needed
-    numbers = (target.constants, arena, target.scratch)
+    arena = summary.arena if target.arena_to_write is None else target.arena_to_write
+    numbers = (target.flash, arena, target.scratch)
     return (
         _cpu(target),
         *(f"{share.layers}" for share in _shares(target)),

@@ -128,14 +128,14 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
         yield "predicted instructions", "unknown", "no layer has a known cost"
     if target.time:
         yield "time", target.time.range, target.time.basis if target.time.milliseconds else ""
-    if target.arena_used is not None:
-        given = target.arena_needed or target.arena_used
-        yield "arena", f"{target.arena_used:,} bytes", f"{given:,} to be given"
+    if target.arena_used is not None and target.arena_to_write is not None:
+        yield "arena", f"{target.arena_to_write:,} bytes", f"the size to write; {target.arena_used:,} are used"
     elif summary.arena is None:
         yield "arena", "unknown", "a size is unknown, or the runtime does not finish its preparation"
     else:
         yield "arena", f"at least {summary.arena:,} bytes", "activations alone"
-    yield "flash", f"{target.constants:,} bytes + code", "weights, biases, multipliers and shifts"
+    held = "weights, biases, multipliers and shifts" if target.arena_used is None else "the file"
+    yield "flash", f"{target.flash:,} bytes + code", held
     if target.scratch is None:
         yield "scratch", "unknown", "what an operator asks for is not known"
     else:
@@ -708,7 +708,7 @@ def _application(given: ReportInput) -> list[str]:
     from onnxlint_cmsis.output.tflm_cpp import application_lines
 
     exact = given.memory if given.model.interpretation else ()
-    return application_lines(given.model.resolver, {part.target: part.arena.needed for part in exact if part.arena})
+    return application_lines(given.model.resolver, {part.target: part.arena.to_write for part in exact if part.arena})
 
 
 def _first(layers: Iterable[str]) -> str:

@@ -5,35 +5,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.runtimes.tflm.arena import ALIGNMENT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.runtimes.tflm.resolver import Registration, Resolver
 
-ARENA_MULTIPLE = 16
-"""Bytes: an arena starts at a multiple of it (lite/micro/micro_arena_constants.h, MicroArenaBufferAlignment)."""
 PLAIN_NAME = r"[A-Za-z0-9_.:/ -]{1,80}"
 """Names of custom operators that are shown as they are; others are not C++ that anybody should paste."""
 
 
-def arena_bytes(needed: int) -> int:
-    """Return the size to declare for an arena that needs so many bytes."""
-    return -(-needed // ARENA_MULTIPLE) * ARENA_MULTIPLE
-
-
-def application_lines(resolver: Resolver | None, needed: Mapping[str, int]) -> list[str]:
+def application_lines(resolver: Resolver | None, arenas: Mapping[str, int]) -> list[str]:
     """Return the declarations and a call for each operator, a line each; none for a model of another runtime.
 
-    `needed` has the bytes of arena by the label of the target, nothing where they are not known exactly.
+    `arenas` has the bytes to declare by the label of the target, nothing where they are not known exactly.
     """
     if resolver is None or not resolver.operators:
         return []
     sizes: dict[int, list[str]] = {}
-    for target, size in needed.items():
-        sizes.setdefault(arena_bytes(size), []).append(target.partition(",")[0])
+    for target, size in arenas.items():
+        sizes.setdefault(size, []).append(target.partition(",")[0])
     whose = {size: f"  // {', '.join(cpus)}" if len(sizes) > 1 else "" for size, cpus in sizes.items()}
     return [
-        *(f"alignas({ARENA_MULTIPLE}) uint8_t tensor_arena[{size}];{cpus}" for size, cpus in whose.items()),
+        *(f"alignas({ALIGNMENT}) uint8_t tensor_arena[{size}];{cpus}" for size, cpus in whose.items()),
         f"tflite::MicroMutableOpResolver<{len(resolver.operators)}> resolver;",
         *(f"resolver.{_call(registration)};" for registration in resolver.operators),
         *([] if resolver.whole else ["// and what the converter adds: lint the converted file"]),
@@ -48,9 +43,9 @@ def _call(registration: Registration) -> str:
     return f"{registration.method}({shown}, /* its kernel */)"
 
 
-def application_text(resolver: Resolver | None, needed: Mapping[str, int]) -> str:
+def application_text(resolver: Resolver | None, arenas: Mapping[str, int]) -> str:
     """Return `application_lines` as a block behind an empty line; empty where there are none."""
-    lines = application_lines(resolver, needed)
+    lines = application_lines(resolver, arenas)
     return "".join(f"{line}\n" for line in ["", "C++ of the application:", *(f"  {line}" for line in lines)] if lines)
 
 

@@ -385,6 +385,8 @@ class Arena(NamedTuple):
     """What stays."""
     needed: int
     """What has to be given, which can be more than is used while it is planned."""
+    to_write: int
+    """The size to declare: what has to be given with the alignment that the runtime asks for."""
     persistent: Mapping[str, int]
     """The tail by category; nothing for a plan without one."""
     scratch: tuple[LayerScratch, ...]
@@ -505,6 +507,10 @@ class ArenaSize(Protocol):
     def needed(self) -> int:
         """What has to be given."""
 
+    @property
+    def to_write(self) -> int:
+        """The size to declare, which has the runtime's alignment."""
+
 
 Turns = dict[str, tuple[float, float]]
 """The parts of a runtime's own code, each with the least and the most instructions of one turn."""
@@ -544,7 +550,11 @@ class FileInterpretation(Protocol):
 
     @property
     def constants(self) -> int:
-        """Bytes of the constants, which stay in flash."""
+        """Bytes of the constants."""
+
+    @property
+    def flash(self) -> int:
+        """Bytes of the file, all of which lies in flash."""
 
     @property
     def resolver(self) -> Resolver | None:

@@ -19,6 +19,7 @@ from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from support.goldens import Told
 from support.models import text as model_text
+from support.paths import SHARED
 
 ROW = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -220,7 +221,7 @@ def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_equal_verdicts_share_a_line_with_figures_in_their_order(told: Told) -> None:
-    figures = {"every": 3, "arena": 768, "arena_exact": True, "flash": 1000}
+    figures = {"every": 3, "arena": 760, "arena_to_write": 768, "arena_exact": True, "flash": 1000}
     given = [
         TargetVerdict("cortex-m4, x", RUNS, instructions=(578_409, 578_409), **figures),
         TargetVerdict("cortex-m55, x", RUNS, instructions=(187_342, 212_000), unknown_cost=0, **figures),
@@ -229,6 +230,56 @@ def test_equal_verdicts_share_a_line_with_figures_in_their_order(told: Told) -> 
     lines = lines_of(given)
     told(line.text({"conv": "c"}) for line in lines)
     assert lines[1].brief_cost == "578k / <212k"
+
+
+DEVICE = {"ram": 14_144, "ram_room": 65_536, "flash_room": 262_144, "fits": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "memory"),
+    [
+        ({}, ", arena 14,144 bytes, flash 23,912 bytes + code"),
+        (DEVICE, "; FITS: RAM 14,144 of 65,536, flash 23,912 of 262,144 + code"),
+        ({**DEVICE, "fits": None}, ", RAM at least 14,144 of 65,536, flash 23,912 of 262,144 + code"),
+        ({**DEVICE, "ram_room": None}, "; FITS: arena 14,144 bytes, flash 23,912 of 262,144 + code"),
+        ({**DEVICE, "flash_room": None}, "; FITS: RAM 14,144 of 65,536, flash 23,912 bytes + code"),
+        ({**DEVICE, "ram": None, "arena_to_write": None, "fits": None}, ", flash 23,912 of 262,144 + code"),
+        (
+            {**DEVICE, "word": WORDS[Effect.DOES_NOT_FIT], "fits": False},
+            ", arena 14,144 bytes, flash 23,912 bytes + code",
+        ),
+    ],
+)
+def test_a_line_says_what_the_model_takes_of_a_device(given: dict[str, Any], memory: str) -> None:
+    own = TargetVerdict("cortex-m4, x", RUNS, arena_to_write=14_144, arena_exact=True, flash=23_912)
+    assert lines_of([own._replace(**given)])[0].text({}).partition("unknown")[2] == memory
+
+
+def test_a_lower_bound_never_fits() -> None:
+    """What a converter makes of a model takes more than is known before."""
+    for runtime, fits in (("direct", True), ("tflm", None)):
+        (verdict,) = lint(
+            model(ROW, WIDTH=31), targets=["cortex-m4"], ram={"cortex-m4": "64K"}, runtime=runtime
+        ).verdicts
+        assert verdict.fits is fits
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the models in a folder `shared` beside the project")
+@pytest.mark.parametrize(
+    ("name", "arena", "flash"), [("siam_int8.tflite", 5_344, 12_944), ("gru_u_int8.tflite", 0, 33_968)]
+)
+def test_a_tflite_file_lies_in_flash_and_its_arena_is_the_size_to_write(name: str, arena: int, flash: int) -> None:
+    """siam_int8.tflite does not start in the 5,332 bytes that it uses."""
+    path = SHARED / "cases" / "users" / name
+    assert flash == path.stat().st_size
+    (verdict,) = lint(path, targets=["cortex-m4"], flash={"cortex-m4": str(flash)}).verdicts
+    assert verdict.flash == flash
+    assert verdict.fits is True
+    assert verdict.arena_to_write is not None
+    assert verdict.arena_to_write == arena or not arena
+    room = {"cortex-m4": str(verdict.arena_to_write - 1)}
+    (verdict,) = lint(path, targets=["cortex-m4"], ram=room).verdicts
+    assert (verdict.word, verdict.fits) == (WORDS[Effect.DOES_NOT_FIT], False)
 
 
 @pytest.mark.parametrize(

@@ -308,8 +308,8 @@ def test_a_file_that_does_not_fit(run, tmp_path):
     findings = json.loads(run("--ram", "cortex-m4=512", "--flash", "256", *options)[1])["findings"]
     assert [(finding["code"], finding["level"]) for finding in findings] == [("CNN601", "error"), ("CNN602", "error")]
     memory = run("memory", "--target", "m4", "--output-format", "json", "a.tflite")[1]
-    needed = json.loads(memory)["targets"][0]["arena_needed"]
-    assert findings[0]["properties"]["needed"] == needed
+    written = json.loads(memory)["targets"][0]["arena_to_write"]
+    assert findings[0]["properties"]["needed"] == written
     assert findings[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
 
 

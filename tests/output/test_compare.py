@@ -289,7 +289,7 @@ def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
 
 def version(*rows: LayerReport) -> ModelVersion:
     known = [row.instructions for row in rows if row.instructions is not None]
-    total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0)
+    total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0, 0)
     clocked = predicted_time(
         target_of("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
     )

@@ -23,7 +23,7 @@ NONE = LayerShare(0, 0, ())
 
 
 def a_target(**more):
-    first = TargetSummary(TARGET, LayerShare(3, 900, ()), NONE, NONE, NONE, 12345, "cortex-m55", 0, 640, 96)
+    first = TargetSummary(TARGET, LayerShare(3, 900, ()), NONE, NONE, NONE, 12345, "cortex-m55", 0, 640, 640, 96)
     return first._replace(**more)
 
 
@@ -58,7 +58,8 @@ def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path, capsys, t
     (file,) = json.loads(render("json", a_run(result)))["files"]
     assert "scratch" not in file["summary"]["targets"][0]
     row = next(line for line in render("full", a_run(result, verbose=True)).splitlines() if "cortex-m4" in line)
-    assert row.split()[-3:] == ["0", "?", "?"]  # constants, arena, scratch
+    size = f"{path.stat().st_size:,}"
+    assert row.split()[-3:] == [size, "?", "?"]  # flash, arena, scratch
     assert main(["layers", "--isolated", "--target", "cortex-m4", str(path)]) == 0
     told(capsys.readouterr().out)
 

@@ -1,8 +1,8 @@
 """The model's constants need more flash than the device has.
 
 The rule runs where `--flash` or `--board` is given. Of an ONNX model it counts weights, biases, multipliers and
-shifts as CMSIS-NN reads them, of a float model those of the s8 layers that it will become; of a `.tflite` file the
-whole file. Code comes on top.
+shifts as CMSIS-NN reads them, of a float model those of the s8 layers that it will become; of a `.tflite` or
+`.pte` file the whole file. Code comes on top.
 
 **What to do.** Make the layers that the finding names smaller, or take out channels that do nothing (`--fix`).
 """

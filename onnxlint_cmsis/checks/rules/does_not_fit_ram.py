@@ -1,9 +1,9 @@
 """The model needs more RAM than the device has.
 
 The rule runs where `--ram` or `--board` is given. Of an ONNX model it counts the arena of the firmware check's plan
-and the largest scratch buffer. Of a `.tflite` file it counts the arena of TensorFlow Lite Micro to the byte: the
-larger of `arena_used_bytes()` and what AllocateTensors needs while it plans. Stack, variables and the application
-come on top.
+and the largest scratch buffer. Of a `.tflite` file it counts the arena of TensorFlow Lite Micro: the larger of
+`arena_used_bytes()` and what AllocateTensors needs while it plans, rounded up to a multiple of 16, which is the size
+to write. Stack, variables and the application come on top.
 
 The finding names the layer at which most bytes are alive, and one change that was tried: another order of layers, a
 layer that writes over its input, or fewer channels.

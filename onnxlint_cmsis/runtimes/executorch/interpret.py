@@ -319,6 +319,11 @@ class Interpretation:
         }
         return sum(span.length for span in spans)
 
+    @property
+    def flash(self) -> int:
+        """Bytes of the program, all of which lies in flash; values in another file are not among them."""
+        return len(self.loaded.program.data)
+
     def scratch(self, target: Target) -> int | None:
         """Bytes of the largest scratch of a call; that of planned ones lies in the arena."""
         return max((sum(row.scratch) for row in self.rows(target)), default=0)
@@ -346,9 +351,8 @@ class Interpretation:
             changes[life.first] += life.bytes
             changes[life.last + 1] -= life.bytes
         alive = tuple(accumulate(changes[:-1]))
-        arena = Arena(
-            whole, 0, whole, {}, scratch, plan, alive, tuple(f"{call.op} '{call.label}'" for call in calls), PLANNED
-        )
+        labels = tuple(f"{call.op} '{call.label}'" for call in calls)
+        arena = Arena(whole, 0, whole, whole, {}, scratch, plan, alive, labels, PLANNED)
         return MemoryReport(target.label, arena=arena)
 
     def _plan(self, number: int, method: Method, calls: list[ProgramCall], starts: list[int]) -> tuple[BufferLife, ...]:

@@ -393,6 +393,11 @@ class ArenaLayout(NamedTuple):
         """
         return max(self.used, self.planning)
 
+    @property
+    def to_write(self) -> int:
+        """Size to declare: the smallest multiple of ALIGNMENT in which AllocateTensors succeeds."""
+        return align(self.needed)
+
     def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
         """Buffers alive in a step; operator k runs in step k + 1, counted over what control flow runs."""
         return tuple(buffer for buffer in self.plan if buffer.first <= step <= buffer.last)

@@ -430,8 +430,13 @@ class Interpretation:
 
     @property
     def constants(self) -> int:
-        """Bytes of the constants, which stay in flash."""
+        """Bytes of the constants."""
         return stored_bytes(self.file)
+
+    @property
+    def flash(self) -> int:
+        """Bytes of the file, all of which lies in flash."""
+        return len(self.file.data)
 
     @property
     def resolver(self) -> Resolver:
@@ -465,6 +470,7 @@ class Interpretation:
             arena.head,
             arena.tail,
             arena.needed,
+            arena.to_write,
             arena.persistent,
             tuple(scratch),
             tuple(plan),
