@@ -475,7 +475,7 @@ CLAMP_SCALE = (
 PLANE_RANK = 4
 """Axes of a tensor with channels and a plane."""
 NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it"
-S16_FUNCTION = "arm_nn_activation_s16, which 4.0.0 and later have, computes it, and is not followed here"
+S16_FUNCTION = "it can call arm_nn_activation_s16, which 4.0.0 and later have, and whose results are not known here"
 
 
 def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: Collection[str] = ()) -> Decision | None:

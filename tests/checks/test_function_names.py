@@ -66,3 +66,10 @@ def test_findings_name_functions_of_their_release(model, release):
     findings = linted(MODELS[model](), **settings).findings
     told = " ".join(f"{finding.message} {finding.remedy}" for finding in findings)
     assert [name for name in NAME.findall(told) if name not in FUNCTIONS[release]] == []
+
+
+@pytest.mark.parametrize("release", FUNCTIONS)
+def test_a_sigmoid_of_int16_has_a_function_in_every_release(release):
+    (finding,) = linted(sigmoid(np.int16), targets=["cortex-m4"], release=release, select=["CNN190"]).findings
+    assert "can call arm_nn_activation_s16, which 4.0.0 and later have" in finding.message
+    assert "arm_nn_activation_s16" in FUNCTIONS[release]
