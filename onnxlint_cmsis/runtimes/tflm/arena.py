@@ -395,7 +395,7 @@ class ArenaLayout(NamedTuple):
 
     @property
     def to_write(self) -> int:
-        """Size to declare: the smallest multiple of ALIGNMENT in which AllocateTensors succeeds."""
+        """Size to declare: `needed` up to a multiple of ALIGNMENT, without the temporaries that `needed` leaves out."""
         return align(self.needed)
 
     def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
