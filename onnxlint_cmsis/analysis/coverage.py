@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.memory import activations, plan_arena
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary, short_names
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
-from onnxlint_cmsis.cmsis_nn.library import SAME, measured_build, parameters
+from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -104,7 +104,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         _share(model, groups[Verdict.REFUSED]),
         _share(model, groups[Verdict.UNDECIDED]),
         costs.instructions,
-        measured_build(target, floats=any(record.call and record.call.floating for record in run)),
+        measured_with(target, floats=any(record.call and record.call.floating for record in run)),
         costs.unknown,
         constants,
         flash,

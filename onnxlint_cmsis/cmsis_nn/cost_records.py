@@ -154,15 +154,19 @@ def speaks_for(target: Target, compiler: MeasuredCompiler) -> bool:
 
 
 def measured_build(target: Target, *, floats: bool = False) -> str:
-    """What a target's instructions were measured with: `cortex-m55, gcc 12.2 and 13.2`, and the release if another.
+    """What a target's instructions were measured on: a CPU, and the release where it is another than the target's.
 
     With `floats`, those of functions for f32 and f16.
     """
     release, cpu = measured_on(target.release), (float_build(target) if floats else integer_build(target)).cpu
+    return cpu if release == target.release else f"{cpu} with CMSIS-NN {release}"
+
+
+def measured_with(target: Target, *, floats: bool = False) -> str:
+    """The same with the compilers that a target may mean: `cortex-m55, gcc 12.2 and 13.2`."""
     rows = [row for row in measured_compilers(target) if row is GCC_12 or not (floats or not speaks_for(target, row))]
-    versions = " and ".join(row.version for row in rows)
-    built = f"{cpu}, {target.compiler} {versions}" if versions else cpu
-    return built if release == target.release else f"{built}, CMSIS-NN {release}"
+    build, versions = measured_build(target, floats=floats), " and ".join(row.version for row in rows)
+    return f"{build}, {target.compiler} {versions}" if versions else build
 
 
 # Kernels whose instructions the data or the input's scale decide: the least and the most that a call retires.

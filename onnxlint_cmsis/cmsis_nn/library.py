@@ -23,6 +23,7 @@ from onnxlint_cmsis.cmsis_nn.cost_records import (
     is_measured,
     measured_build,
     measured_pairs,
+    measured_with,
     range_reason,
 )
 from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
@@ -68,6 +69,7 @@ __all__ = [
     "is_measured",
     "measured_build",
     "measured_pairs",
+    "measured_with",
     "parameters",
     "predicted",
     "range_reason",

@@ -8,14 +8,16 @@
   `gcc-12.2` (that version of arm-none-eabi-gcc), `qemu-system-arm` (a program), `models/PATH` (a file beside the
   project, which is copied). `, otherwise PATH` is a file of the project to take instead of running the block.
 
-UPDATE_DOCS=1 writes what the commands print into the page, but for outputs with a line `...`.
+UPDATE_DOCS=1 writes what the commands print into the page.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import doctest
 import io
+import itertools
 import os
 import re
 import shlex
@@ -228,12 +230,34 @@ def _run(path: Path, folder: Path) -> tuple[list[str], list[tuple[Typed, str]], 
 
 
 def update(path: Path, page: str, updates: list[tuple[Typed, str]]) -> None:
-    """Write new outputs into a page; one with a line `...` is for its author to renew."""
+    """Write new outputs into a page. Between lines `...` stand the lines that are most like those that stood there."""
     for typed, got in reversed(updates):
         old, new = typed.wanted.splitlines(), [line.rstrip() for line in got.rstrip().splitlines()]
         if "..." in old:
-            continue
+            new = _renewed(old, new)
         if len(old) == len(new):
             new = [before if matches(before, after) else after for before, after in zip(old, new, strict=True)]
         page = page[: typed.start] + "".join(f"{line}\n" for line in new) + page[typed.start + len(typed.wanted) :]
     path.write_text(page, encoding="utf-8")
+
+
+def _renewed(old: list[str], new: list[str]) -> list[str]:
+    """The lines of an output with gaps, as the new output has them."""
+    result: list[str] = []
+    start = 0
+    for gap, run in itertools.groupby(old, "...".__eq__):
+        lines = list(run)
+        if gap:
+            result.append("...")
+            continue
+        starts = range(start, len(new) - len(lines) + 1)
+        best = max(starts, key=lambda first: _likeness(lines, new[first : first + len(lines)]), default=None)
+        if best is None:
+            return old
+        result += new[best : best + len(lines)]
+        start = best + len(lines)
+    return result
+
+
+def _likeness(old: list[str], new: list[str]) -> float:
+    return sum(difflib.SequenceMatcher(None, *pair).ratio() for pair in zip(old, new, strict=True))
