@@ -1,8 +1,8 @@
 """Files of one operator in TensorFlow Lite Micro and in LiteRT's reference kernels: tflm_zoo.py COUNT [SEED].
 
-`COUNT` files of each operator that `tflm_drafts` draws, in three forms: as drawn, with an unknown batch, and with one
-size of a result stated otherwise. It prints what contradicts a verdict, and figures. PyPI's `tflite-micro` has
-reference kernels and no checks of debug builds.
+`COUNT` files of each operator that `tflm_drafts` draws, in four forms: as drawn, with an unknown batch, with one size
+of a result stated otherwise, and with a result of another type. It prints what contradicts a verdict, and figures.
+PyPI's `tflite-micro` has reference kernels and no checks of debug builds.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, to_graph
 from onnxlint_cmsis.runtimes.host import REFERENCE, against
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support.linter import target_of
 from support.tflm_drafts import MAKERS, OPERATORS, Draft
 
 BUILD = TflmBuild(target_of("cortex-m4", "main"), checks=False, with_cmsis_nn=False)
-FORMS = ("drawn", "unknown batch", "stated otherwise")
+FORMS = ("drawn", "unknown batch", "stated otherwise", "another type")
+TYPES = ("FLOAT32", "INT8", "INT16", "INT32")
+"""Types that most kernels tell apart."""
 AT_ONCE = 60
 ARENA = 1 << 20
 CLOSE = 1e-4
@@ -54,6 +57,9 @@ def zoo_file(seed: int, op: str, form: str) -> bytes:
         d.tensors[operands.outputs[0]]["shape"] = [
             max(size + d.chance.choice((-1, 1, 2)), 1) if index == axis else size for index, size in enumerate(shape)
         ]
+    elif form == "another type":
+        output = d.tensors[operands.outputs[0]]
+        output["type"] = d.chance.choice([kind for kind in TYPES if kind != output["type"]])
     return d.file()
 
 
@@ -63,7 +69,7 @@ class Run(NamedTuple):
     outcome: str
     """`runs`, `refuses` or `ends`."""
     values: tuple[Array, ...] = ()
-    """Outputs."""
+    """Outputs; none where it did not run, or where the Python wrapper can neither write inputs nor read outputs."""
 
 
 class Animal(NamedTuple):
@@ -92,10 +98,10 @@ class Animal(NamedTuple):
     @property
     def equal(self) -> bool | None:
         """Whether values are those of the desktop; None where that cannot be told."""
-        if self.device.outcome != "runs" or self.desktop.outcome != "runs":
+        if not self.device.values or not self.desktop.values:
             return None
-        pairs = [*zip(self.device.values, self.desktop.values, strict=True)]
-        if any(left.shape != right.shape for left, right in pairs):
+        pairs = [(a.ravel(), b.ravel()) for a, b in zip(self.device.values, self.desktop.values, strict=True)]
+        if any((left.size, left.dtype) != (right.size, right.dtype) for left, right in pairs):
             return False
         if all(left.dtype.kind == "f" for left, _ in pairs):
             return all(np.allclose(left, right, CLOSE, 1e-6, equal_nan=True) for left, right in pairs)
@@ -108,7 +114,8 @@ class Animal(NamedTuple):
         status, runs = self.report.status, self.device.outcome == "runs"
         if status == "undecided":
             return ""
-        if status == "ok" and not runs:
+        past = any(PAST_END in operator.reason for operator in self.report.operators)
+        if status == "ok" and not runs and not (self.wrong and past):
             return f"told to run, and {self.device.outcome}"
         if status != "ok" and runs:
             return f"told to stop ({status}), and runs"
@@ -182,17 +189,20 @@ def _device(path: str) -> tuple[str, tuple[Array, ...]]:
         interpreter = runtime.Interpreter.from_bytes(Path(path).read_bytes(), arena_size=ARENA)
     except RuntimeError:
         return "refuses", ()
+    main = read_tflite(path).subgraphs[0]
+    readable = all(size > 0 for output in main.outputs for size in main.tensors[output].shape)
     try:
         for number, values in enumerate(_feeds(path)):
             interpreter.set_input(values, number)
     except (RuntimeError, ValueError, TypeError, KeyError):
-        pass
+        readable = False
     try:
         interpreter.invoke()
     except RuntimeError:
         return "refuses", ()
-    outputs = len(read_tflite(path).subgraphs[0].outputs)
-    return "runs", tuple(np.array(interpreter.get_output(number)) for number in range(outputs))
+    if not readable:  # get_output copies as many bytes as the file says
+        return "runs", ()
+    return "runs", tuple(np.array(interpreter.get_output(number)) for number in range(len(main.outputs)))
 
 
 def _desktop(path: str) -> tuple[str, tuple[Array, ...]]:

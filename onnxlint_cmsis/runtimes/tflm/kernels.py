@@ -37,6 +37,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
+from onnxlint_cmsis.runtimes.tflm.result_types import TYPED
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, STATED, as_many_elements
@@ -437,9 +438,16 @@ def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Conditio
 
 @condition
 def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand, more: int = 0) -> str:
-    """A constant axis is one of the data's; `more` allows further ones behind the last."""
-    rank = len(data.of(view).shape)
-    axes = numbers_of(view, operand.of(view), "INT32") or ()
+    """A constant axis is one of the data's; `more` allows further ones behind the last.
+
+    Raises Unpredictable where the file holds fewer int32 than the kernel reads.
+    """
+    rank, stored_axes = len(data.of(view).shape), operand.of(view)
+    axes = numbers_of(view, stored_axes, "INT32")
+    if axes is None and view.constant(stored_axes) and not stored_axes.encoding:
+        count = len(view.model.bytes_of(stored_axes.buffer))
+        raise Unpredictable(f"{operand.title} has {count} bytes; {4 * prod(stored_axes.shape)} are read")
+    axes = axes or ()
     bad = [int(axis) for axis in axes if not -rank - more <= axis < rank + more]
     return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else ""
 
@@ -1065,13 +1073,9 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
             96: where(OUTPUT, ("INT32",), no_steps(LEFT)), 98: where(OUTPUT, ("INT32",), no_steps(SECOND)),
         }, {203: typed(OUTPUT, "FLOAT32", "INT32", "INT8")}),
     )),
-    ("DYNAMIC_UPDATE_SLICE", (
-        *checks("dynamic_update_slice.cc", {
-            127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES),
-            160: update_fits,
-        }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")}),
-        Row("dynamic_update_slice.cc:93", WRONG, same_type(LEFT, OUTPUT)),
-    )),
+    ("DYNAMIC_UPDATE_SLICE", checks("dynamic_update_slice.cc", {
+        127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES), 160: update_fits,
+    }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")})),
     ("ELU", checks("elu.cc", {85: inputs(1), 86: outputs, 93: same_type(DATA, OUTPUT)}, {139: typed(DATA, *MOVED)})),
     ("EMBEDDING_LOOKUP", (
         *checks("embedding_lookup.cc", {
@@ -1109,18 +1113,12 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         }, {115: typed(LEFT, *FLOAT)}),
         _STRETCHED,
     )),
-    ("GATHER", (
-        *checks("gather.cc", {
-            103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
-        }),
-        Row("gather.cc:129", WRONG, same_type(DATA, OUTPUT)),
-    )),
-    ("GATHER_ND", (
-        *checks("gather_nd.cc", {
-            34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
-        }),
-        Row("gather_nd.cc:87", WRONG, same_type(DATA, OUTPUT)),
-    )),
+    ("GATHER", checks("gather.cc", {
+        103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
+    })),
+    ("GATHER_ND", checks("gather_nd.cc", {
+        34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
+    })),
     ("GREATER", (
         *_comparison(("FLOAT32", "INT32", "INT64", "INT8", "INT16"), 303),
         Row("comparisons.cc:562", WRONG, where(LEFT, INT16, always("Prepare works out the factors of int8 alone"))),
@@ -1179,7 +1177,6 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *_reduction(types=NUMBERS, types_at=346),
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
         Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
-        Row("reduce_common.cc:304", WRONG, same_type(DATA, OUTPUT)),
     )),
     ("MIRROR_PAD", checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)})),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
@@ -1194,7 +1191,6 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("prelu_common.cc:101", PREPARE, where(OUTPUT, INT16, typed(SECOND, "INT8")), since="2025-09-09"),
         _int16_until("prelu.cc:75", "2025-09-09"),
         Row("prelu.cc:75", INVOKE, typed(DATA, *NUMBERS)),
-        Row("prelu.cc:44", WRONG, same_type(DATA, OUTPUT)),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, where(DATA, FLOAT, ranked(DATA, 0, 4))),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 4), until=ANY_RANK, cause="rank"),
     )),
@@ -1962,6 +1958,7 @@ TRANSPOSED_PLAIN = in_file(
     },
     *TRANSPOSED_SCALES,
     Row(":114", WRONG, where(IMAGE, INTEGER, activation_left_out), until="2026-02-10"),
+    Row(":287", INVOKE, same_type(IMAGE, OUTPUT)),
     Row(":401", INVOKE, typed(IMAGE, "FLOAT32", *INTEGER)),
 )  # fmt: skip
 
@@ -2309,9 +2306,11 @@ MUL_PLAIN = in_file(
     "mul_common.cc",
     {44: given(LEFT), 47: given(SECOND), 50: given(OUTPUT), 55: same_type(LEFT, SECOND)},
     *FUSED_ACTIVATION,
-    *int16_points(73, LEFT, SECOND, OUTPUT, by=OUTPUT),
+    *(
+        limit._replace(condition=where(OUTPUT, INTEGER, limit.condition))
+        for limit in int16_points(73, LEFT, SECOND, OUTPUT, by=LEFT)
+    ),
     *MULTIPLIED,
-    Row("mul.cc:45", WRONG, same_type(LEFT, OUTPUT)),
 )
 MUL = (*MUL_PLAIN, *_pairs("cmsis_nn/mul.cc:123", "cmsis_nn/mul.cc:171"))
 
@@ -2344,7 +2343,7 @@ EXTREMES_PLAIN = in_file(
     Row(
         "tensorflow/lite/kernels/internal/reference/maximum_minimum.h:38", WRONG, unequal_steps, cause="unequal-scales"
     ),
-    Row(COUNTED, ABORTS_INVOKE, as_many_elements("INT8")),
+    Row(COUNTED, ABORTS_INVOKE, as_many_elements("INT8", same_rank=True)),
 )
 EXTREMES = in_file(
     "cmsis_nn/maximum_minimum.cc",
@@ -2856,4 +2855,4 @@ def kernel_of(operator: TfliteOperator, revision: TflmRevision, *, with_cmsis_nn
     kernel = (KERNELS if with_cmsis_nn else PLAIN).get(op)
     if op in LIMITS:
         kernel = Kernel(LIMITS[op], REQUESTS.get(op, lambda _: None), f"{op} has no CMSIS-NN kernel")
-    return None if kernel is None else kernel._replace(rows=(*kernel.rows, *STATED.get(op, ())))
+    return None if kernel is None else kernel._replace(rows=(*kernel.rows, *TYPED.get(op, ()), *STATED.get(op, ())))

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.result_sizes import MisfitError, NotComputedError, Shape, computed_sizes
 from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
 
 PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
@@ -87,7 +88,7 @@ def as_computed(view: OperatorView, does: str, *, in_order: bool = False) -> str
         return f"{sizes.misfit}; {does}"
     if in_order and not sizes.counts_differ and not sizes.read:
         return ""
-    past = ", past the end of its output" if does == BY_INPUTS and sizes.overrun else ""
+    past = f", {PAST_END}" if does == BY_INPUTS and sizes.overrun else ""
     return sizes.text(f"; {does}{past}")
 
 
@@ -97,11 +98,14 @@ def stated_as_computed(view: OperatorView) -> str:
 
 
 @condition
-def as_many_elements(view: OperatorView, *types: str) -> str:
-    """Inputs of one shape, and of one of the types, make as many elements as the output has (MatchingElementsSize)."""
+def as_many_elements(view: OperatorView, *types: str, same_rank: bool = False) -> str:
+    """Inputs of one shape, and of one of the types, make as many elements as the output has (MatchingElementsSize).
+
+    `same_rank` for kernels that broadcast where one input has more ones in front.
+    """
     pair = [tensor for position in (0, 1) if (tensor := view.input(position))]
     sizes = Sizes(view)
-    shapes = {tuple(dropwhile(lambda size: size == 1, tensor.shape)) for tensor in pair}
+    shapes = {tensor.shape if same_rank else tuple(dropwhile(lambda size: size == 1, tensor.shape)) for tensor in pair}
     alike = len(shapes) == 1 and pair[0].elem_type in types
     return sizes.text("") if alike and sizes.counts_differ else ""
 
@@ -208,7 +212,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("GATHER GATHER_ND", (WORKED_OUT, KernelLimit("gather.cc:172", WRONG, rank_of_file, cause=CAUSE))),
     ("IF", (KernelLimit("kernel_util.cc:231", INVOKE, body_bytes),)),
     ("MAXIMUM MINIMUM", (
-        KernelLimit(COUNTED, ABORTS, as_many_elements("FLOAT32", "INT16", "INT32", "INT64")),
+        KernelLimit(COUNTED, ABORTS, as_many_elements("FLOAT32", "INT16", "INT32", "INT64", same_rank=True)),
         _wrong(f"{R}/maximum_minimum.h:38", EITHER),
     )),
     ("MUL", (KernelLimit(COUNTED, ABORTS, as_many_elements("INT8", "INT16")), _wrong(f"{R}/mul.h:61", EITHER))),
