@@ -24,8 +24,10 @@ from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
-from onnxlint_cmsis.lower.layer import CURVES, Cause, Decision, Verdict
+from onnxlint_cmsis.lower.epilogue import along_channels
+from onnxlint_cmsis.lower.layer import ARITHMETIC, CURVES, Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.quantization import dequantizes, of_input, quantizes, weights_behind
 from onnxlint_cmsis.lower.work import ENOUGH, PLANE_RANK, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.operators.record import Elements
@@ -39,7 +41,7 @@ DO = {
     Cause.ATTRIBUTE: "Train it without that, or write it in the application.",
     Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
     Cause.BROADCAST: "Give both operands one shape.",
-    Cause.OPERAND_CONSTANT: "Fold the constant into the layer in front.",
+    Cause.OPERAND_CONSTANT: "Nothing: reference code computes it.",
     Cause.OPERAND_COMPUTED: "Nothing, or make the operand a constant.",
 }
 """What to do about each cause."""
@@ -78,6 +80,46 @@ def _is_over_plane(graph: Graph, node: Node) -> bool:
     return len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK and plane == {2, 3}
 
 
+def _constant_position(graph: Graph, node: Node) -> int | None:
+    """Which of two operands is a constant; None where none is."""
+    roles = operator_of(node).roles
+    positions = (position for position in (roles.first, roles.second) if node.has(position))
+    return next((position for position in positions if weights_behind(graph, node.inputs[position])), None)
+
+
+def _is_foldable(graph: Graph, node: Node) -> bool:
+    """Whether weights and bias of the layer in front can take the constant in, before they are quantized."""
+    constant, roles = _constant_position(graph, node), operator_of(node).roles
+    if constant is None or (canonical(node) == "Div" and constant == roles.first):
+        return False
+    tensor = node.inputs[roles.first + roles.second - constant]
+    while len(graph.consumers.get(tensor, ())) == 1 and (producer := graph.producers.get(tensor)):
+        if operator_of(producer).roles.weights:
+            return _takes_in(graph, producer, node.inputs[constant])
+        if not (quantizes(producer) or dequantizes(producer)):
+            return False
+        tensor = producer.inputs[0]
+    return False
+
+
+def _takes_in(graph: Graph, layer: Node, constant: str) -> bool:
+    """Whether a layer of constant weights has one channel for each number of a constant."""
+    if weights_behind(graph, layer.inputs[operator_of(layer).roles.weights[0]]) is None:
+        return False
+    shape = graph.shape(layer.outputs[0])
+    axis = -1 if canonical(layer) in ("Gemm", "MatMul") else 1 - len(shape or ())
+    return bool(shape) and along_channels(graph.shape(constant), axis, shape[axis])
+
+
+def _is_float_constant(graph: Graph, node: Node) -> bool:
+    """Whether the activation of an operator is quantized, and its constant is not."""
+    roles, constant = operator_of(node).roles, _constant_position(graph, node)
+    if constant is None or canonical(node) not in ("Add", "Mul"):
+        return False
+    other = roles.first + roles.second - constant
+    return of_input(graph, node, constant) is None and of_input(graph, node, other) is not None
+
+
 _REFERENCE, _REFUSED = Verdict.REFERENCE, Verdict.REFUSED
 _WINDOWS = ("Conv", "ConvTranspose", "AveragePool", "MaxPool")
 WAYS = (
@@ -104,6 +146,29 @@ WAYS = (
         Cause.ATTRIBUTE,
         ("AveragePool",),
         "Pad by a Pad node in front of it instead, which computes the same.",
+    ),
+    *(
+        _Way(
+            verdict,
+            Cause.OPERAND_CONSTANT,
+            ARITHMETIC,
+            "Fold the constant into the layer in front, before it is quantized.",
+            _is_foldable,
+        )
+        for verdict in (_REFERENCE, _REFUSED)
+    ),
+    _Way(
+        _REFUSED,
+        Cause.OPERAND_CONSTANT,
+        ARITHMETIC,
+        "Quantize the constant too, which reference code takes.",
+        _is_float_constant,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.OPERAND_CONSTANT,
+        ("Conv", "ConvTranspose", "Gemm", "MatMul"),
+        "Quantize its result in front of the constant too.",
     ),
     _Way(
         _REFUSED,
@@ -165,7 +230,7 @@ def _remedy(graph: Graph, node: Node, decision: Decision) -> str:
         alike = (way.verdict, way.cause) == (decision.verdict, decision.cause)
         if alike and canonical(node) in way.operators and way.when(graph, node):
             return way.do
-    if decision.verdict is not Verdict.REFERENCE and decision.cause is Cause.NO_FUNCTION:
+    if decision.verdict is not Verdict.REFERENCE and decision.cause in (Cause.NO_FUNCTION, Cause.OPERAND_CONSTANT):
         return OWN_CODE
     return DO[decision.cause]
 

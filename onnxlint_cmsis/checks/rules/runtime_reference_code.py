@@ -39,7 +39,7 @@ CAUSES = (
     RuleCause(
         "broadcast",
         "The shapes of its operands differ, also where one is a single number.",
-        "Give both one shape, or fold a constant into the layer in front.",
+        "Give both one shape: store a constant as often as the other operand repeats it.",
         f"{K}cmsis_nn/add.cc:132",
         Example(
             quantized_layer(
@@ -194,9 +194,10 @@ g (int8[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, 
     ),
     RuleCause(
         "recurrent",
-        "Converters write a recurrent layer in several ways.",
-        "Lint the converted file. A layer of Keras with unroll=True becomes plain operators, which run; Conv1D over "
-        "time stays in CMSIS-NN.",
+        "Converters write a recurrent layer in several ways. TensorFlow's crashed while it quantized one in a loop "
+        "(WHILE).",
+        "A layer of Keras with unroll=True becomes plain operators, which converters quantize and which run; Conv1D "
+        "over time stays in CMSIS-NN. Of an ONNX model lint the converted file.",
         f"{K}cmsis_nn/unidirectional_sequence_lstm.cc",
         Example(
             """

@@ -94,7 +94,7 @@ CAUSES = (
     RuleCause(
         "broadcast",
         "The shapes of its operands differ, and the call reads as many elements of each as the result has.",
-        "Give both one shape, or fold the smaller one into the layer in front.",
+        "Give both one shape: store a constant as often as the other operand repeats it.",
         f"{TVM}:345-383",
         Example(
             quantized_layer(

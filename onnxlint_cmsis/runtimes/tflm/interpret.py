@@ -184,9 +184,11 @@ def remarks(
     `places` are the operators' locations, in the same order.
     """
     groups: dict[Said, list[Location]] = {}
+    loops = any(operator.op == "WHILE" for operator in default)
     for strict, lax, location in zip(default, release, places, strict=True):
         for said in _of_operator(strict, lax):
-            groups.setdefault(said, []).append(location)
+            looped = loops and said.cause == "float"
+            groups.setdefault(said._replace(cause="recurrent") if looped else said, []).append(location)
     return [_remark(said, locations, target) for said, locations in groups.items()]
 
 
@@ -278,7 +280,7 @@ def _reference(row: TflmOperator) -> Said:
     """Reference code, where there is a kernel of CMSIS-NN that was not taken a warning."""
     text = f"{NAME} runs its reference code: {REASONS.get(row.reason, row.reason)}."
     level = None if row.cause == "mean" or (row.op in KERNELS and row.reason not in INTEGERS) else Level.NOTE
-    return Said(_cause(row), row.verdict, text, level)
+    return Said("no-function" if row.reason in INTEGERS else _cause(row), row.verdict, text, level)
 
 
 # From the rows of TensorFlow Lite Micro's interpreter to lowered layers, which checks, planning and reports take.
