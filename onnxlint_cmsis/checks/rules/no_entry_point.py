@@ -107,8 +107,10 @@ def _takes_in(graph: Graph, layer: Node, constant: str) -> bool:
     if weights_behind(graph, layer.inputs[operator_of(layer).roles.weights[0]]) is None:
         return False
     shape = graph.shape(layer.outputs[0])
-    axis = -1 if canonical(layer) in ("Gemm", "MatMul") else 1 - len(shape or ())
-    return bool(shape) and along_channels(graph.shape(constant), axis, shape[axis])
+    if not shape:
+        return False
+    axis = -1 if canonical(layer) in ("Gemm", "MatMul") else 1 - len(shape)
+    return along_channels(graph.shape(constant), axis, shape[axis])
 
 
 def _is_float_constant(graph: Graph, node: Node) -> bool:
