@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.runtimes.runtime import MemoryReport
+    from onnxlint_cmsis.runtimes.runtime import MemoryReport, MethodMemory
 
 
 DESCRIPTION = (
@@ -35,7 +35,7 @@ DESCRIPTION = (
     "head (planned activations and scratch), tail (what stays), and the plan with each buffer's life in operator steps "
     "and its offset, for gcc and the ARM EABI, and an arena whose start and size are multiples of 16. Of an ONNX model "
     "it is that of the plan which the firmware check builds, with scratch beside it; for a runtime a lower bound. Of a "
-    ".pte file it is what the program plans."
+    ".pte file it is what the program plans, and what ExecuTorch's loader takes of its method allocator beside it."
 )
 VERSION = 1
 KEYS = (
@@ -126,7 +126,14 @@ def memory_fields(report: MemoryReport) -> dict[str, object]:
         "scratch": [request._asdict() for request in arena.scratch],
         "plan": [buffer._asdict() for buffer in arena.plan],
         "alive": list(arena.alive),
+        **({"method_allocator": report.method._asdict()} if report.method else {}),
     }
+
+
+def _method_line(method: MethodMemory) -> str:
+    if method.bytes is None:
+        return f"unknown: {method.reason}"
+    return f"{method.bytes:,} bytes on top, with a temporary allocator of at least {method.temporary:,}"
 
 
 PLAN = ("buffer", "layer", "bytes", "first", "last", "offset")
@@ -150,6 +157,7 @@ def _text(report: MemoryReport, names: Mapping[str, str]) -> str:
         if parts
         else f"{report.target}: arena at least {arena.used:,} bytes",
         *([f"  tail: {parts}"] if parts else []),
+        *([f"  method allocator: {_method_line(report.method)}"] if report.method else []),
         f"  scratch: {scratch or 'none'}",
         f"  most alive in step {arena.peak}: {max(arena.alive, default=0):,} bytes",
     ]

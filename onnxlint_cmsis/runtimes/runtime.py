@@ -411,6 +411,17 @@ class Arena(NamedTuple):
         return self.alive.index(max(self.alive)) if self.alive else 0
 
 
+class MethodMemory(NamedTuple):
+    """What ExecuTorch takes of its method allocator when it loads a method, beside the arena."""
+
+    bytes: int | None = None
+    """Bytes on a core of 32 bits, from a start that is a multiple of 8; None where that is not known."""
+    temporary: int = 0
+    """Least size of the temporary allocator; with a smaller one more is taken."""
+    reason: str = ""
+    """Why it is not known, as a clause."""
+
+
 class MemoryReport(NamedTuple):
     """The arena of a model on one target, or why there is none."""
 
@@ -424,6 +435,8 @@ class MemoryReport(NamedTuple):
     """Why there is no arena, as a clause."""
     arena: Arena | None = None
     """The arena."""
+    method: MethodMemory | None = None
+    """What lies beside the arena of an ExecuTorch program; None for other files."""
 
 
 # What a runtime does with a file that it reads as it is: an answer for each operator of it.

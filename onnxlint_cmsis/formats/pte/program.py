@@ -150,6 +150,8 @@ class ValueList(NamedTuple):
 
     items: tuple[int, ...]
     """Places."""
+    kind: str
+    """Table that holds it: IntList, TensorList or OptionalTensorList."""
 
 
 Value = PteTensor | ValueList | int | float | bool | str | tuple[int, ...] | tuple[float, ...] | None
@@ -184,6 +186,10 @@ class Method(NamedTuple):
     """Instructions in the order they run."""
     pools: tuple[int, ...]
     """Bytes of each planned buffer; number 0 is reserved."""
+    chains: tuple[int, ...]
+    """Number of steps of each chain."""
+    delegates: tuple[str, ...]
+    """Delegates that are loaded, called or not."""
 
 
 class BundledTensor(NamedTuple):
@@ -373,14 +379,16 @@ def _method(plan: Table, constants: _Constants) -> Method:
     )
     operators = [_operator_name(operator) for operator in plan.tables("operators")]
     delegates = [delegate.text("id") for delegate in plan.tables("delegates")]
+    chains = [chain.tables("instructions") for chain in plan.tables("chains")]
     steps = [
         _step(instruction, operators, delegates, f"instruction {number} of method '{name}'")
-        for chain in plan.tables("chains")
-        for number, instruction in enumerate(chain.tables("instructions"))
+        for instructions in chains
+        for number, instruction in enumerate(instructions)
     ]
     method = Method(
-        name, values, plan.ints("inputs"), plan.ints("outputs"), tuple(steps), plan.ints("non_const_buffer_sizes")
-    )
+        name, values, plan.ints("inputs"), plan.ints("outputs"), tuple(steps), plan.ints("non_const_buffer_sizes"),
+        tuple(map(len, chains)), tuple(delegates),
+    )  # fmt: skip
     _check(method, plan.file)
     return method
 
@@ -406,7 +414,7 @@ def _value(value: Table, constants: _Constants, where: str) -> Value:
         number = table.value(SCALAR_VALUES[kind])
         return number if isinstance(number, (bool, int, float, str)) else None
     if kind in ("IntList", "TensorList", "OptionalTensorList"):
-        return ValueList(table.ints("items"))
+        return ValueList(table.ints("items"), kind)
     if kind == "DoubleList":
         return table.floats("items")
     return table.ints("items")

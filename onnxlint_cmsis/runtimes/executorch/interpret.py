@@ -28,6 +28,7 @@ from onnxlint_cmsis.model.graph import Node, node_location
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
 from onnxlint_cmsis.runtimes.executorch.cost import own_range
 from onnxlint_cmsis.runtimes.executorch.kernels import AT_THE_BORDER, COPIES, OWN, WIDER_SINCE, Kernel, kernel_of
+from onnxlint_cmsis.runtimes.executorch.method_allocator import method_memory
 from onnxlint_cmsis.runtimes.executorch.plan import (
     PLANS,
     Plan,
@@ -333,7 +334,7 @@ class Interpretation:
         return self.memory(target).arena
 
     def memory(self, target: Target) -> MemoryReport:
-        """The buffers that the file plans, the same on every target; the method allocator comes on top."""
+        """The buffers that the file plans, and the method allocator beside them, the same on every target."""
         number = max(range(len(self.methods)), key=lambda index: sum(self.methods[index].pools[1:]))
         method, calls = self.methods[number], [call for call in self.loaded.calls if call.method == number]
         starts = [sum(method.pools[1:pool]) for pool in range(len(method.pools))]
@@ -353,7 +354,7 @@ class Interpretation:
         alive = tuple(accumulate(changes[:-1]))
         labels = tuple(f"{call.op} '{call.label}'" for call in calls)
         arena = Arena(whole, 0, whole, whole, {}, scratch, plan, alive, labels, PLANNED)
-        return MemoryReport(target.label, arena=arena)
+        return MemoryReport(target.label, arena=arena, method=method_memory(method, self._runtime))
 
     def _plan(self, number: int, method: Method, calls: list[ProgramCall], starts: list[int]) -> tuple[BufferLife, ...]:
         """Every planned tensor with the steps that need it; step 0 is the caller before the first call."""
