@@ -30,13 +30,13 @@ _DEFINITION = re.compile(
 )
 _STATUS = re.compile(r"\barm_(?:cmsis_nn_)?status\s+(arm_\w+)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_TABLE = re.compile(r"^const\s+\w+\s+(\w+_table_\w+|arm_\w+_f(?:32|16))\s*\[", re.MULTILINE)
+_TABLE = re.compile(r"^const\s+\w+\s+(\w+[tT]able_\w+|arm_\w+_f(?:32|16))\s*\[", re.MULTILINE)
 _BY_MACRO = re.compile(r"^ARM_(TRANSPOSE|CONCATENATION)_DEFINE\(\s*(\w+)", re.MULTILINE)
 _INTERNAL = re.compile(r'^\s*#\s*include\s+"Internal/(\w+\.h)"', re.MULTILINE)
 _INLINE = re.compile(
     r"^[ \t]*__STATIC_(?:FORCE)?INLINE\b[\w \t\*\n]*?\b(arm_\w+)\s*\([^;{}]*\)\s*\{(.*?)^\}", re.MULTILINE | re.DOTALL
 )
-_WORD = re.compile(r"\b(?:arm_|\w+_table_)\w+")
+_WORD = re.compile(r"\b(?:arm_|\w+[tT]able_)\w+")
 
 
 @dataclass(frozen=True, eq=False)

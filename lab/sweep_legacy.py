@@ -147,7 +147,7 @@ def _weights_form(usual: CallStep, call: KernelCall, weights: Elements) -> Eleme
 
 
 def untold(bench: Bench, count: int) -> Iterator[str]:
-    """What calls of one release did on one core that no row tells."""
+    """What calls of one release did on one core that no row tells, and which did not run."""
     chance = np.random.default_rng(7)
     steps = [*other_steps(bench.target.release, count, chance), *layer_steps(bench.target, count, random.Random(7))]
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +156,7 @@ def untold(bench: Bench, count: int) -> Iterator[str]:
             for label, run in run_steps(some, bench, Path(folder) / str(first)).items():
                 step = next(step.step for step in some if step.step.label == label)
                 told = step.call is not None and route(step.call, bench.target).hazards
-                wrong = [*run.trouble.wrong, *run.trouble.damage, *([run.ended] if run.ended else [])]
+                wrong = [*run.trouble.wrong, *run.trouble.damage, *filter(None, (run.ended, run.failed))]
                 if wrong and not told:
                     what = call_text(step.call) if step.call else label
                     yield f"{bench.target.label}: {label}: {step.function}: {what}: {'; '.join(wrong)}"

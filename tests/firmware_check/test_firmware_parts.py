@@ -178,6 +178,18 @@ def test_files_follow_from_functions(tmp_path: Path) -> None:
     assert not library.has("arm_i")  # as the size functions of 7.0.0 have it
 
 
+@pytest.mark.parametrize("table", ["sigmoidTable_q7", "exp_table_one"])
+def test_files_of_tables_follow_from_functions(table: str, tmp_path: Path) -> None:
+    source = tmp_path / "Source"
+    source.mkdir()
+    (source / "a.c").write_text(f"int arm_a(int x)\n{{ return {table}[x]; }}\n", encoding="utf-8")
+    (source / "b.c").write_text(f"const q7_t {table}[256] = {{0}};\n", encoding="utf-8")
+    library = Library(tmp_path, "cmsis5-5.9.0", (), "here")
+    files = library.files_for({"arm_a"})
+    assert [path.name for path in files] == ["a.c", "b.c"]
+    assert library.public_in(files) == ["arm_a"]
+
+
 def test_a_function_that_both_sources_of_the_trace_saw_counts_once() -> None:
     names = {
         16: ("arm_depthwise_conv_wrapper_s8", True),
