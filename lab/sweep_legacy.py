@@ -50,11 +50,14 @@ def softmax(data: Elements) -> Elements:
 def vector(
     label: str, function: str, source: Elements, expected: FloatOutput | Elements, arguments: str, **more: Any
 ) -> CallStep:
-    """A call of a function of one row; what is allowed beside what is expected stands in `allowed`."""
-    bits, allowed = 8 * source.dtype.itemsize, more.pop("allowed", None)
+    """A call of a function of one row.
+
+    `allowed`: what is allowed beside what is expected. `entry`: the entry point, where the linter knows the function.
+    """
+    bits, allowed, entry = 8 * source.dtype.itemsize, more.pop("allowed", None), more.pop("entry", "")
     arrays = tuple(Array(name, f"int{bits}_t", values) for name, values in more.pop("arrays", {}).items())
     dims = Dims(1, 1, 1, source.size)
-    call = KernelCall(f"softmax_q{8 * source.dtype.itemsize - 1}", dims, Dims(1, 1, 1, 1), dims)
+    call = KernelCall(entry, dims, Dims(1, 1, 1, 1), dims) if entry else None
     numbers = {"arguments": arguments, "scratch": 0, "in_place": False, "returns": False, **more}
     step = Step(
         label, function, "legacy_call", (value_of("x", 0, dims, bits, 0),), value_of("y", 1, dims, bits, 0), call,
@@ -81,7 +84,7 @@ def other_steps(release: str, count: int, chance: np.random.Generator) -> Iterat
             data, kind = rows(bits, chance), f"q{bits - 1}"
             yield vector(
                 f"softmax {kind} {number}", f"softmax_{kind}", data, softmax(data), f"source, {data.size}, result",
-                allowed=SOFTMAX_BIAS[bits],
+                allowed=SOFTMAX_BIAS[bits], entry=f"softmax_{kind}",
             )  # fmt: skip
             width, wide = int(chance.integers(0, 4)), 1 << (bits - 1)
             real = data.astype(np.float64) / wide * (1 << width)
@@ -91,6 +94,7 @@ def other_steps(release: str, count: int, chance: np.random.Generator) -> Iterat
                 yield vector(
                     f"{name} {kind} {number}", f"nn_activations_direct_{kind}", data, exact,
                     f"result, {data.size}, {width}, ARM_{name}", allowed=coarse, in_place=True,
+                    entry=f"activation_{kind}",
                 )  # fmt: skip
             shift = int(chance.integers(0, bits))
             second = chance.permutation(data)

@@ -223,3 +223,17 @@ def test_a_softmax_gives_twice_its_numbers_or_another_class(release: str, cpu: s
     assert all(hazard.kind == "wrong-result" for hazard in taken.hazards)
     wide = route(KernelCall("softmax_q15", row, Dims(1, 1, 1, 1), row), target_of(cpu, f"cmsis5-{release}"))
     assert wide.hazards == ()
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4"])
+def test_activations_in_16_bits_take_negative_numbers_for_0_until_5_8(cpu: str) -> None:
+    row = Dims(1, 1, 1, 10)
+    call = KernelCall("activation_q15", row, Dims(1, 1, 1, 1), row)
+    told = {
+        release: [hazard.id for hazard in route(call, target_of(cpu, f"cmsis5-{release}")).hazards]
+        for release in ("5.6.0", "5.7.0", "5.8.0", "5.9.0")
+    }
+    row_id = "nn-activations-direct-q15-negative-index-5-7"
+    assert told == {"5.6.0": [row_id], "5.7.0": [row_id], "5.8.0": [], "5.9.0": []}
+    narrow = KernelCall("activation_q7", row, Dims(1, 1, 1, 1), row)
+    assert route(narrow, target_of(cpu, "cmsis5-5.6.0")).hazards == ()

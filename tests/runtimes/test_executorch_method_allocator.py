@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.cli import memory_command
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.runtimes.runtime import MethodMemory
 from support.linter import analysed, target_of
 from support.pte_writer import PteWriter
@@ -131,10 +131,10 @@ def test_a_release_whose_loader_was_not_read_has_no_number() -> None:
 def test_memory_shows_the_method_allocator_in_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.pte"
     path.write_bytes(convolution().data())
-    options = [str(path), "--target", "cortex-m4", "--runtime", "executorch@cff6f4dd"]
-    memory_command.run(options)
+    command = ["memory", "--isolated", str(path), "--target", "cortex-m4", "--runtime", "executorch@cff6f4dd"]
+    assert main(command) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"method allocator: {MEASURED['convolution'][1]:,} bytes" in text
-    memory_command.run([*options, "--output-format", "json"])
+    main([*command, "--output-format", "json"])
     (target,) = json.loads(capsys.readouterr().out)["targets"]
     assert target["method_allocator"]["bytes"] == MEASURED["convolution"][1]

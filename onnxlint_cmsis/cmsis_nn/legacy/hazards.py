@@ -239,12 +239,30 @@ _DOUBLED = UncheckedFault(
     "8 bits. The order of the classes stays.",
     "Take the class of the largest result and not its number, or use CMSIS 5 5.6.0.",
 )
+_NEGATIVE_INDEX = UncheckedFault(
+    "negative-index",
+    "wrong-result",
+    TRUE,
+    "takes every negative number for 0",
+    "It limits the index of its table to 0 and more, where negative numbers have the upper half of the table: their "
+    "sigmoid is 0.5, their tanh 0. Above the last index but one it goes towards the value of the least number.",
+    "CMSIS 5 5.8.0 reads the upper half.",
+)
 
 
-def _softmax(fault: UncheckedFault, end: str, lines: dict[str, int], isas: tuple[Isa, ...], until: str = "") -> Hazard:
-    file, function = "Source/SoftmaxFunctions/arm_softmax_q7.c", "arm_softmax_q7"
-    row = FaultyFunction("softmax_q7", function, file, _NONE)
-    return _row(fault, row, LegacyBuild(end, Origin(file, function, lines, isas, until=until)))
+def _in_releases(
+    fault: UncheckedFault, function: FaultyFunction, end: str, lines: dict[str, int], isas: tuple[Isa, ...]
+) -> Hazard:
+    """The fault in the releases of `lines`: all to the newest, or to 5.7.0."""
+    until = "" if V5_9 in lines else V5_8
+    origin = Origin(f"Source/{function.path}", function.function, lines, isas, until=until)
+    return _row(fault, function, LegacyBuild(end, origin))
+
+
+_SOFTMAX = FaultyFunction("softmax_q7", "arm_softmax_q7", "SoftmaxFunctions/arm_softmax_q7.c", _NONE)
+_ACTIVATION = FaultyFunction(
+    "activation_q15", "arm_nn_activations_direct_q15", "ActivationFunctions/arm_nn_activations_q15.c", _NONE
+)
 
 
 def _conv(entry: str, function: str, *lines: int) -> FaultyFunction:
@@ -289,10 +307,11 @@ LEGACY_WRONG_RESULTS: tuple[Hazard, ...] = (
     in_gcc(_UNALIGNED, _conv("convolve_q7", "arm_convolve_HWC_q7_basic_nonsquare", 118, 0, 0, 0)),
     everywhere(_MANY_ELEMENTS, _relu("q7")),
     everywhere(_MANY_ELEMENTS, _relu("q15")),
-    _softmax(_OTHER_CLASS, "dsp-5-7", {V5_7: 177}, (Isa.DSP, Isa.MVE), V5_8),
-    _softmax(_DOUBLED, "dsp-5-7", {V5_7: 143}, (Isa.DSP, Isa.MVE), V5_8),
-    _softmax(_DOUBLED, "plain-5-7", {V5_7: 244}, (Isa.SCALAR,), V5_8),
-    _softmax(_DOUBLED, "", {V5_8: 89, V5_9: 89}, ALL_ISAS),
+    _in_releases(_OTHER_CLASS, _SOFTMAX, "dsp-5-7", {V5_7: 177}, (Isa.DSP, Isa.MVE)),
+    _in_releases(_DOUBLED, _SOFTMAX, "dsp-5-7", {V5_7: 143}, (Isa.DSP, Isa.MVE)),
+    _in_releases(_DOUBLED, _SOFTMAX, "plain-5-7", {V5_7: 244}, (Isa.SCALAR,)),
+    _in_releases(_DOUBLED, _SOFTMAX, "", {V5_8: 89, V5_9: 89}, ALL_ISAS),
+    _in_releases(_NEGATIVE_INDEX, _ACTIVATION, "5-7", {V5_6: 87, V5_7: 77}, ALL_ISAS),
 )
 """In the order of the functions."""
 
