@@ -319,3 +319,36 @@ def test_a_size_that_an_onnx_file_states_and_nobody_computes_is_not_covered() ->
     reasons = [*Model(loaded, Numbers()).opaque.values()]
     assert reasons == ["the size of 'm' is what the file states, and not known to be computed"] * 2
     assert equal_onnx(proto, proto)
+
+
+def constant_model(**fields: Any) -> onnx.ModelProto:
+    """A sum with a Constant node whose attribute has these fields."""
+    attribute = onnx.AttributeProto(name="value_float", **fields)
+    constant = onnx.NodeProto(op_type="Constant", output=["c"], attribute=[attribute])
+    return model([constant, helper.make_node("Add", ["x", "c"], ["y"])], [value("x", [2])], [value("y", [2])])
+
+
+def test_a_constant_whose_attribute_is_of_another_type_than_its_name_says_is_not_read() -> None:
+    """ONNX Runtime takes the field of the type."""
+    both = {"f": 2.0, "i": 3}
+    stated, other = (constant_model(type=kind, **both) for kind in (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT))
+    assert equal_onnx(stated, stated)
+    assert not equal_onnx(stated, other)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "inside"),
+    [
+        (onnx.TensorProto.BOOL, [15360, 80896], [0, 0]),
+        (onnx.TensorProto.INT8, [256, 1], [0, 1]),
+        (onnx.TensorProto.UINT8, [-1, 256], [255, 0]),
+    ],
+)
+def test_numbers_that_a_type_does_not_have_are_not_read(kind: int, numbers: list[int], inside: list[int]) -> None:
+    def casting(values: list[int]) -> onnx.ModelProto:
+        constant = onnx.TensorProto(name="c", data_type=kind, dims=[2], int32_data=values)
+        nodes = [helper.make_node("Cast", ["c"], ["f"], to=1), helper.make_node("Add", ["x", "f"], ["y"])]
+        return model(nodes, [value("x", [2])], [value("y", [2])], [constant])
+
+    assert equal_onnx(casting(inside), casting(inside))
+    assert not equal_onnx(casting(inside), casting(numbers))

@@ -91,10 +91,19 @@ LIST_FORMS: dict[str, tuple[str, Callable[[AttributeProto], Sequence[Number]]]] 
 """Attribute of a Constant node to element type and the way to its value; texts are never read."""
 
 
+FORMS = {
+    "value_float": 1, "value_int": 2, "value_string": 3, "value": 4, "value_floats": 6, "value_ints": 7,
+    "value_strings": 8, "sparse_value": 11,
+}  # fmt: skip
+"""Attribute of a Constant node to its AttributeType (onnx.proto)."""
+
+
 def _constant_node(document: Document, node: NodeProto, key: str) -> Constant | None:
     """A Constant node's value, in any of the forms its attribute may have."""
     alone = len(node.attribute) == 1
-    for attribute in node.attribute:
+    # A runtime reads the field of the type, whatever the name says.
+    stated = [row for row in node.attribute if row.type in (0, FORMS.get(row.name, row.type))]
+    for attribute in stated if len(stated) == len(node.attribute) else ():
         if attribute.name == "value" and attribute.HasField("t"):
             constant = from_tensor(document, key, attribute.t)
             return constant and constant._replace(editable=alone)

@@ -408,14 +408,20 @@ def added(codes: Codes, elem_type: str, increments: npt.NDArray[np.generic]) -> 
 
 
 def stored_bytes(tensor: TensorProto) -> bytes:
-    """Little-endian bytes of the values that a tensor holds itself, in raw data or in a typed list."""
+    """Little-endian bytes of the values that a tensor holds itself, in raw data or in a typed list.
+
+    Empty for a list with a number that the type does not have: runtimes make different numbers of it.
+    """
     if tensor.HasField("raw_data"):
         return bytes(tensor.raw_data)
     field, bits = TYPED_FIELDS.get(elem_name(tensor.data_type), "int32_data"), elem_bits(tensor.data_type)
     entries = np.array(getattr(tensor, field), dtype=FIELD_TYPES[field])
     if field in ("int32_data", "uint64_data") and bits < entries.itemsize * 8:
         size = max(bits, 8) // 8
-        return entries.view(f"<u{entries.itemsize}").astype(f"<u{size}").tobytes()
+        narrow = entries.view(f"<u{entries.itemsize}").astype(f"<u{size}")
+        signed = narrow.view(f"<i{size}")
+        known = (entries == narrow) | (entries == signed) if tensor.data_type != tensor.BOOL else entries >> 1 == 0
+        return narrow.tobytes() if known.all() else b""
     return bytes(entries.tobytes())
 
 

@@ -287,6 +287,8 @@ def _array(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
     raw = _raw(document, tensor, (count * bits + 7) // 8)
     if raw is None or len(raw) * 8 // max(bits, 1) < count or not fits_an_array(tensor.dims):
         return None
+    if name == "bool" and max(raw[:count], default=0) > 1:
+        return None
     if name in NUMPY:
         flat: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<")).astype(name)
     elif name == "bfloat16":
