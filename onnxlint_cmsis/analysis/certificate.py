@@ -144,6 +144,7 @@ class Model(NodeView):
         self.left = loaded.leftovers()
         self.sizes = loaded.computed_sizes()
         self.rounded: dict[str, tuple[Lanes, Quantization]] = {}
+        self.short_bias = False
         """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
             try:
@@ -548,6 +549,7 @@ class Model(NodeView):
         # TensorFlow Lite Micro sums and rounds 16 bits by the type of the bias, as with int64 where there is none
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
         check_sums(factors, biases, x.bits, short=short)
+        self.short_bias |= short
         held = (x.zero, x.bits, short)
         known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, window)
         if told not in known:
@@ -1059,6 +1061,11 @@ class Verification(NamedTuple):
     def rounds(self) -> bool:
         """Whether a file takes real numbers to integers, as the device does and other runtimes may not."""
         return bool(self.old.rounded or self.new.rounded)
+
+    @property
+    def short_bias(self) -> bool:
+        """Whether 16 bits are summed with a bias of int32, which LiteRT's reference kernels read as int64."""
+        return self.old.short_bias or self.new.short_bias
 
 
 def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain: bool = False) -> Verification:

@@ -64,7 +64,7 @@ def run(argv: list[str]) -> int:
     outputs = [
         {
             "name": name, "equal": not fault, "reason": fault and reason(known, name, fault),
-            "runtimes": "" if fault else DEVICE if elsewhere else ANY,
+            "runtimes": "" if fault else DEVICE if elsewhere or known.short_bias else ANY,
         }
         for name, fault, elsewhere in zip(new.graph.outputs, known.faults, plain, strict=False)
     ]  # fmt: skip

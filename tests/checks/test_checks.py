@@ -336,7 +336,7 @@ def test_transpose_convolution_of_every_day_is_wrong_and_padding_repairs_it() ->
     assert codes(model, release="4.1.0", targets=["cortex-m4"]) == ["CNN190"]
 
 
-@pytest.mark.parametrize(("release", "expected"), [("6.0.0", ["CNN131"]), ("7.0.0", [])])
+@pytest.mark.parametrize(("release", "expected"), [("6.0.0", ["CNN131"]), ("7.0.0", ["CNN306"])])
 def test_per_channel_fully_connected_needs_a_release(release: str, expected: list[str]) -> None:
     weights = {"w": np.zeros((3, 5), np.int8), "ws": np.ones(5, np.float32), "wz": np.zeros(5, np.int8)}
     nodes = [

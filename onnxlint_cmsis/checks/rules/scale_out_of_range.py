@@ -161,7 +161,7 @@ def _given(subject: ModelSubject) -> Iterator[Statement]:
                 said = f"{described(node)}: {name} is {value}; {kind} allows {least} to {most}"
                 said += "." if short or not cut else ", and kernels with DSP instructions keep 16 bits of it."
                 level = Level.WARNING if short and OPERAND in node.attributes else None
-                effect = None if short or not cut else Effect.WRONG
+                effect = Effect.WRONG if cut and not short else Effect.NOTE if level else None  # right as measured
                 where, group = node_location(graph.path, node), f"zero-point {level} {effect}"
                 yield Statement(said, where, level=level, effect=effect, group=group, remedy=QUANTIZE)
 
