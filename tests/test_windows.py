@@ -16,10 +16,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from onnxlint_cmsis.cli import versions
 from onnxlint_cmsis.config import accepted, keys
 from onnxlint_cmsis.config.keys import Glob
-from onnxlint_cmsis.output import comparison, sarif
 from onnxlint_cmsis.output import run as uris
+from onnxlint_cmsis.output import sarif
 from support.fixable_models import gaining, hazardous
 from support.paths import ROOT
 from support.tflite_steps import as_converted
@@ -113,7 +114,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     system = SimpleNamespace(
         path=ntpath, sep="\\", pardir="..", fsencode=lambda name: name.encode("utf-8", "surrogatepass")
     )
-    for module in (uris, keys, comparison, accepted):
+    for module in (uris, keys, versions, accepted):
         monkeypatch.setattr(module, "os", system)
     for module in (uris, keys, sarif):
         monkeypatch.setattr(module, "Path", PureWindowsPath)
@@ -168,7 +169,8 @@ def test_patterns_of_the_configuration_on_windows(pattern: str, path: str, match
 @pytest.mark.usefixtures("windows")
 def test_a_drive_is_no_commit() -> None:
     missing = "Q:\\zoo\\kws.onnx"
-    assert comparison.operand(missing) == comparison.Operand(missing, missing, None)
+    with versions.opened(missing) as (version,):
+        assert version == versions.Version(missing, missing, missing, None)
 
 
 def test_a_pattern_of_posix_may_have_backslashes() -> None:

@@ -48,7 +48,7 @@ def run(argv: list[str]) -> int:
     """Print what changed; 1 where a figure grew too much."""
     from onnxlint_cmsis.output.comparison import growth_limits
 
-    args = make_parser().parse_args(argv)
+    args = make_parser().parse_mixed(argv, "paths")
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
     if args.base:

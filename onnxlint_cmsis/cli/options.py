@@ -85,7 +85,16 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments. Raises UsageError, with the option that a misspelt one may stand for."""
-        parsed, left = self.parse_known_intermixed_args(args, namespace)
+        return self._all_known(*self.parse_known_args(args, namespace))
+
+    def parse_mixed(self, args: list[str], paths: str) -> Any:
+        """Parse arguments among which paths stand anywhere; all behind `--` are paths. Raises UsageError."""
+        end = args.index("--") if "--" in args else len(args)
+        parsed = self._all_known(*self.parse_known_intermixed_args(args[:end]))
+        setattr(parsed, paths, [*getattr(parsed, paths), *args[end + 1 :]])
+        return parsed
+
+    def _all_known(self, parsed: Any, left: list[str]) -> Any:
         if left:
             word = left[0].partition("=")[0]
             close = did_you_mean(word, self._option_string_actions) if word.startswith("--") else ""

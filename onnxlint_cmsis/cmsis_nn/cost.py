@@ -295,14 +295,15 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
         return None
     if call.function == Function.LSTM and call.initial_state is not False and target.release == "main":
         return None  # the first step then has a hidden state to multiply, which was not measured
-    long_or_mve = target.isa is Isa.MVE or sizes.depth > convolution.SHORT
-    if call.weight_offset or (call.int32_bias and long_or_mve):
+    if call.weight_offset or (call.int32_bias and target.isa is Isa.MVE):
         return None  # measured without an offset, which takes 4 to 29 % (7.0.0), and with biases of 64 bits
     counts: Counts = {f"via.{function}": 1 for function in taken.chain[:-1]}
     if call.entry == "depthwise_s8" and taken.kernel.startswith("arm_convolve"):
         sizes = sizes._replace(filter_c=sizes.in_c)
         add(counts, to_conv(sizes))
     covered = kernel.covers(sizes)
+    if call.int32_bias:
+        covered = covered & (sizes.depth <= convolution.SHORT)
     of_one: Counts = {}
     if covered is not False:
         if sizes.n > 1 and not kernel.several:

@@ -104,7 +104,7 @@ def _context() -> Any:
     """Pipes and processes of this system; a process takes no module of the folder that it is started in."""
     if sys.platform == "linux":
         return multiprocessing.get_context("fork")  # no thread runs here that a fork could upset
-    return ProgramContext() if os.name == "posix" else multiprocessing.get_context("spawn")
+    return multiprocessing.get_context("spawn") if sys.platform == "win32" else ProgramContext()
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ import pytest
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.model.graph import ModelError
 from support import paths
 from support.tflm_agreement import held
 from support.tflm_drafts import random_file
@@ -90,7 +91,7 @@ def test_firmware_of_tensorflow_lite_micro() -> None:
             what = "right"
         seen[what] += 1
     assert seen == {
-        "stops": 144, "wrong": 163, "right": 1810, "other build": 80, "own operator": 30, "reference": 197
+        "stops": 197, "wrong": 163, "right": 1810, "other build": 27, "own operator": 30, "reference": 197
     }  # fmt: skip
 
 
@@ -128,7 +129,12 @@ def test_files_that_the_wheel_runs() -> None:
     """The wheel is a build without checks and without CMSIS-NN; where it runs a file, its values are the reference."""
     seen: Counter[str] = Counter()
     for file in held(3, seed=1000):
-        (verdict,) = lint(random_file(file.seed, file.op), targets=["cortex-m4"], cmsis_nn_build="NONE").verdicts
+        try:
+            (verdict,) = lint(random_file(file.seed, file.op), targets=["cortex-m4"], cmsis_nn_build="NONE").verdicts
+        except ModelError as error:  # the desktop refuses such a file, and the wheel's kernel does not look
+            assert "is out of range" in str(error), (file.op, file.seed)
+            seen["no model"] += 1
+            continue
         stops = verdict.word == STOPS and verdict.condition != CHECKS
         told = verdict.word == UNKNOWN or stops == (file.outcome != "runs")
         assert told, (file.op, file.seed, file.outcome, file.printed, verdict)

@@ -95,7 +95,7 @@ def test_the_format_does_not_change_the_exit_code(capsys, output_format):
         (["x", "--fail-on", "bad"], "--fail-on: 'bad' is not one of note, warning, error"),
         (["x", "--output-format", "xml"], "is not one of full, concise, json, sarif, github, junit, gitlab, rdjson"),
         (["x", "--assume", "f64"], "is not one of s8, s16, s4"),
-        (["x", "--compiler", "iar"], "compiler 'iar' is not known; allowed: gcc, armclang"),
+        (["x", "--compiler", "iar"], "compiler 'iar' is not known; allowed: gcc, clang, armclang"),
         (["x", "--target", "cortex-a9"], "allowed: cortex-m0"),
         (["x", "--release", "3"], "allowed: cmsis5-5.6.0"),
         (["x", "--select", "CNN999"], "there are CNN001"),

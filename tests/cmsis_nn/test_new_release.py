@@ -215,7 +215,7 @@ def test_a_release_without_measurements_names_the_one_whose_it_takes(model: Path
     options_of_file = (*options[:-1], str(small))
     assert source in copy.run("layers", *options_of_file).stdout
     summary = json.loads(copy.run("--exit-zero", "--output-format", "json", *options_of_file).stdout)["files"][0]
-    assert summary["summary"]["targets"][0]["measured_on"] == "cortex-m4 with CMSIS-NN 7.0.0"
+    assert summary["summary"]["targets"][0]["measured_on"] == "cortex-m4 with CMSIS-NN 7.0.0, gcc 12.2 and 13.2"
     bare = Copy(tmp_path / "bare", ', reviewed="2026-12-01"')
     assert (
         json.loads(bare.run("layers", "--output-format", "json", *options).stdout)["layers"][0]["instructions"] is None

@@ -209,7 +209,6 @@ DAMAGED = {
     "softmax of fewer axes": ("Softmax", (1, 4), (1, 4, 2, 2), ""),
     "softmax of more axes": ("Softmax", (1, 4, 2, 2), (1, 4), ""),
     "concatenation of two ranks": ("Concat", (1, 2, 2, 2), (1, 4, 2, 2), "<axis = 1>"),
-    "transpose of another rank": ("Transpose", (1, 4, 2), (1, 4, 2, 2), "<perm = [0, 1, 2, 3]>"),
 }
 """Operator, the shape of its input, the shape that the file states for its result, attributes."""
 
