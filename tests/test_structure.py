@@ -158,6 +158,8 @@ PUBLIC = (
 TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
+    # Paths of Windows, which no other system has.
+    "cli.versions": ("test_windows",),
     # How many times each loop of a kernel runs, counted for shapes of every kind.
     "cmsis_nn.cost": ("test_kb_cost",),
     "cmsis_nn.cost_records": ("test_kb_cost", "test_later_costs"),

@@ -1062,11 +1062,6 @@ class Verification(NamedTuple):
         """Whether a file takes real numbers to integers, as the device does and other runtimes may not."""
         return bool(self.old.rounded or self.new.rounded)
 
-    @property
-    def short_bias(self) -> bool:
-        """Whether 16 bits are summed with a bias of int32, which LiteRT's reference kernels read as int64."""
-        return self.old.short_bias or self.new.short_bias
-
 
 def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain: bool = False) -> Verification:
     """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory.

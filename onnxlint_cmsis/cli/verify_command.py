@@ -61,10 +61,12 @@ def run(argv: list[str]) -> int:
         known = verify(old, new)
         own = certificate(known, before, after)
     plain = verify(old, new, plain=True).faults if known.rounds and not all(known.faults) else known.faults
+    # LiteRT's reference kernels read a bias of int32 as int64 where they sum 16 bits.
+    short = known.old.short_bias or known.new.short_bias
     outputs = [
         {
             "name": name, "equal": not fault, "reason": fault and reason(known, name, fault),
-            "runtimes": "" if fault else DEVICE if elsewhere or known.short_bias else ANY,
+            "runtimes": "" if fault else DEVICE if elsewhere or short else ANY,
         }
         for name, fault, elsewhere in zip(new.graph.outputs, known.faults, plain, strict=False)
     ]  # fmt: skip
