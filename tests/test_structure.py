@@ -121,7 +121,7 @@ READ_BY_THE_CHECKER = {
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 CHECKER = ("analysis/certificate.py", "analysis/lane_numbers.py")
-MOST_LINES_OF_THE_CHECKER = 950
+MOST_LINES_OF_THE_CHECKER = 952
 """Lines of code, without docstrings, comments and blanks: a reader checks them in an afternoon."""
 
 
