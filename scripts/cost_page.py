@@ -56,8 +56,8 @@ beyond: the numbers are those of random data.
 
 ## Which compiler?
 
-`--compiler gcc@12.2`, `gcc@13.2` and `clang@19.1` have numbers, with -O3. gcc 14 takes those of 13.2: whole nets in
-libraries that vendors built with 14.2 agree with them. Other versions, armclang and IAR have none. `gcc` alone may be
+`--compiler gcc@12.2`, `gcc@13.2` and `clang@19.1` have numbers, with -O3. gcc 14 takes those of 13.2, and
+was not measured. Other versions, armclang and IAR have none. `gcc` alone may be
 12.2 or 13.2: where they differ by more than 3 %, a layer and the sum have a range, of which the sum is that of one
 compiler. gcc 13.2 and clang 19.1 were measured on Cortex-M4 and M55 with 7.0.0; main has the same machine code but in
 arm_transpose_conv_s8 and the LSTMs. Decisions of `--fix` and `compare` take the numbers of gcc 12.2 where gcc has no
