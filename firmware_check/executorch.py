@@ -34,11 +34,11 @@ from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.formats.pte.program import BundledTensor, PteTensor
 from onnxlint_cmsis.ground.types import Dims, Isa, Target
+from onnxlint_cmsis.model.fixed_point import Multiplier, requantize
 from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
 from onnxlint_cmsis.runtimes.executorch.plan import handed_over
-from onnxlint_cmsis.runtimes.host import Multiplier, requantized
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH
 
 if TYPE_CHECKING:
@@ -255,9 +255,9 @@ def _rescaled(step: Step, sums: Elements) -> Elements:
     """Sums times their multiplier, or that of their channel, with offset and limits."""
     arrays = {array.name: array.values.tolist() for array in step.arrays}
     if "output" in step.numbers:
-        return _limited(step, requantized(sums, cast(Multiplier, step.numbers["output"])))
+        return _limited(step, requantize(sums, cast(Multiplier, step.numbers["output"])))
     pairs = zip(arrays["multipliers"], arrays["shifts"], strict=True)
-    scaled = [requantized(sums[..., channel], Multiplier(*pair)) for channel, pair in enumerate(pairs)]
+    scaled = [requantize(sums[..., channel], Multiplier(*pair)) for channel, pair in enumerate(pairs)]
     return _limited(step, np.stack(scaled, -1))
 
 
@@ -304,10 +304,10 @@ def _shifted(step: Step, sources: list[Elements]) -> list[Elements]:
 def _added(step: Step, sources: list[Elements]) -> Elements:
     constants = cast(AddConstants, step.numbers["constants"])
     first, second = (
-        requantized(source << ADD_LEFT_SHIFT[8], multiplier)
+        requantize(source << ADD_LEFT_SHIFT[8], multiplier)
         for source, multiplier in zip(_shifted(step, sources), constants[:2], strict=True)
     )
-    return _limited(step, requantized(first + second, constants.output))
+    return _limited(step, requantize(first + second, constants.output))
 
 
 def _multiplied(step: Step, sources: list[Elements]) -> Elements:

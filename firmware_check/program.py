@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
-from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
+from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,13 @@ from onnx import helper
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
+from onnxlint_cmsis.model.fixed_point import (
+    Multiplier,
+    divide_by_power_of_two,
+    high_mult,
+    quantize_multiplier,
+    requantize,
+)
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program, SoftmaxConstants, Step
@@ -110,12 +116,12 @@ def _of_int8(rows: Elements, constants: SoftmaxConstants, bits: int) -> IntegerS
     counts = below >= constants.diff_min
     shifted = np.where(counts, below, 0) << constants.multiplier.shift
     powers = _exponential(_product(shifted, constants.multiplier.value))
-    whole = np.where(counts, _halved(powers, _SUM_BITS), 0).sum(axis=1, keepdims=True)
+    whole = np.where(counts, divide_by_power_of_two(powers, _SUM_BITS), 0).sum(axis=1, keepdims=True)
     sums = np.minimum(whole, _HIGHEST)
     room = _leading_zeros(sums)
     shares = _product(_reciprocal((sums << room) - (1 << 31)), powers)
     lowest, right = -(1 << (bits - 1)), _SUM_BITS - room + 31 - bits
-    result = np.clip(np.where(counts, _halved(shares, right), 0) + lowest, lowest, -lowest - 1)
+    result = np.clip(np.where(counts, divide_by_power_of_two(shares, right), 0) + lowest, lowest, -lowest - 1)
     defined = np.broadcast_to((right < _WORD) & (whole == sums), rows.shape)
     return IntegerSoftmax(result.reshape(-1), defined.reshape(-1))
 
@@ -123,9 +129,7 @@ def _of_int8(rows: Elements, constants: SoftmaxConstants, bits: int) -> IntegerS
 def _of_int16(rows: Elements, multiplier: Multiplier) -> IntegerSoftmax:
     """Rows of int16 to int16 by two tables."""
     below = rows - rows.max(axis=1, keepdims=True)
-    left, right = max(multiplier.shift, 0), max(-multiplier.shift, 0)
-    scaled = _halved(((below << left) * multiplier.value + (1 << 30)) >> 31, right)
-    powers = _looked_up(exponentials(), scaled + 32767)
+    powers = _looked_up(exponentials(), requantize(below, multiplier) + 32767)
     sums = powers.sum(axis=1, keepdims=True)
     room = _leading_zeros(sums)
     index = (((sums << (room - 1)) + (1 << 13)) >> 14) - 98304
@@ -147,8 +151,8 @@ def _exponential(value: Elements) -> Elements:
     quarter = (value & ((1 << 24) - 1)) - (1 << 24)
     x = (quarter << 5) + (1 << 28)
     square = _product(x, x)
-    series = _product(_halved(_product(square, square), 2) + _product(square, x), 715827883) + square
-    result = 1895147668 + _product(1895147668, x + _halved(series, 1))
+    series = _product(divide_by_power_of_two(_product(square, square), 2) + _product(square, x), 715827883) + square
+    result = 1895147668 + _product(1895147668, x + divide_by_power_of_two(series, 1))
     for bit, power in enumerate(_POWERS, start=24):
         result = np.where((quarter - value) & (1 << bit), _product(result, power), result)
     return np.asarray(np.where(value == 0, _HIGHEST, result))
@@ -166,13 +170,7 @@ def _reciprocal(value: Elements) -> Elements:
 
 def _product(first: Elements | int, other: Elements | int) -> Elements:
     """Doubled high half of a product, halves rounded up."""
-    return np.asarray(np.minimum((np.asarray(first, np.int64) * other + (1 << 30)) >> 31, _HIGHEST))
-
-
-def _halved(value: Elements, times: Elements | int) -> Elements:
-    """A number over a power of two, halves rounded away from zero."""
-    half = (np.asarray(1, np.int64) << times) >> 1
-    return np.asarray(np.sign(value) * ((np.abs(value) + half) >> times))
+    return np.asarray(np.minimum(high_mult(np.asarray(first, np.int64), other), _HIGHEST))
 
 
 def _doubled(value: Elements, times: int) -> Elements:

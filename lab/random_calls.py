@@ -12,7 +12,7 @@ from firmware_check.evidence.exact_arithmetic import CallNumbers, summed, window
 from firmware_check.program import Quantization, Step, Value, packed, softmax_constants
 from firmware_check.reference import exponentials, multiplier, reciprocals, softmax_output
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from onnxlint_cmsis.runtimes.host import Multiplier, quantize_multiplier
+from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier, requantize, requantize_wide
 
 Array = NDArray[Any]
 
@@ -67,24 +67,22 @@ class RandomCall(NamedTuple):
 
 
 def requantized(sums: Array, scale: Multiplier | tuple[Multiplier, ...]) -> Array:
-    """Sums scaled, rounded twice, as MultiplyByQuantizedMultiplier does it; a scale for each of the last axis."""
-    value, shift = _columns(scale)
-    high = (sums * (1 << np.maximum(shift, 0)) * value + (1 << 30)) >> 31
-    right = np.maximum(-shift, 0)
-    half = (1 << right) >> 1
-    return np.asarray(np.sign(high) * ((np.abs(high) + half) >> right))
+    """Sums scaled, rounded twice; a scale for each of the last axis."""
+    return _scaled(requantize, sums, scale)
 
 
 def requantized_wide(sums: Array, scale: Multiplier | tuple[Multiplier, ...]) -> Array:
     """Sums of 64 bits scaled by 16 bits of the multiplier, rounded once."""
-    value, shift = _columns(scale)
-    short = np.where(value < 0x7FFF0000, (value + (1 << 15)) >> 16, 0x7FFF)
-    return np.asarray((((sums * short) >> (14 - shift)) + 1) >> 1)
+    return _scaled(requantize_wide, sums, scale)
 
 
-def _columns(scale: Multiplier | tuple[Multiplier, ...]) -> tuple[Array, Array]:
-    values, shifts = zip(*((scale,) if isinstance(scale, Multiplier) else scale), strict=True)
-    return np.array(values, np.int64), np.array(shifts, np.int64)
+def _scaled(
+    way: Callable[[Array, Multiplier], Array], sums: Array, scale: Multiplier | tuple[Multiplier, ...]
+) -> Array:
+    scales = (scale,) if isinstance(scale, Multiplier) else scale
+    if len(scales) == 1:
+        return np.asarray(way(sums, *scales))
+    return np.stack([way(sums[..., channel], factor) for channel, factor in enumerate(scales)], axis=-1)
 
 
 class Draw:

@@ -1,18 +1,20 @@
 """The lemmas about rounding that `verify` rests on, proven by z3 over whole numbers of any size.
 
-The terms of z3 are written a second time here; tests hold them against `operators.integers.requantized` on numbers.
+The terms of z3 are written a second time here; tests hold them against `model.fixed_point` on numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.certificate import Model, Numbers
 from onnxlint_cmsis.formats.format import TFLITE, format_of
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier, requantize, requantize_once, requantize_wide
 from onnxlint_cmsis.operators.integers import NotCoveredError, quantized_multiplier, requantized
 from support import paths
 from support.lies import planned
@@ -71,6 +73,14 @@ def test_the_terms_are_what_the_checker_computes(power: float, value: int, bits:
         assert requantized(value, multiplier, shift, bits) == tuple(z3.simplify(term).as_long() for term in terms)
     except NotCoveredError:
         assert not -(2**31) <= value << shift < 2**31
+
+
+@given(st.floats(-31, 29), st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1))
+def test_arrays_are_rounded_as_numbers_are(power: float, values: list[int]) -> None:
+    multiplier = quantize_multiplier(2**power)
+    fitting = [value for value in values if abs(value << max(multiplier.shift, 0)) < 2**31]
+    for way in (requantize, requantize_once, requantize_wide):
+        assert way(np.array(fitting, np.int64), multiplier).tolist() == [way(value, multiplier) for value in fitting]
 
 
 def test_requantization_is_monotone_for_every_multiplier_and_shift() -> None:

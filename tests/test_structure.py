@@ -117,7 +117,7 @@ READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
 """Where the places of `.tflite` and `.pte` files are known."""
 READ_BY_THE_CHECKER = {
     "analysis.lane_numbers", "formats.format", "formats.names", "formats.onnx.signatures", "ground.named_tuples",
-    "model.graph", "model.roles", "operators.integers", "operators.record",
+    "model.fixed_point", "model.graph", "model.roles", "operators.integers", "operators.record",
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 CHECKER = ("analysis/certificate.py", "analysis/lane_numbers.py")

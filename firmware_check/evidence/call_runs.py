@@ -18,7 +18,8 @@ from firmware_check.program import Array, Quantization, Step, Value, packed, sid
 from firmware_check.reading.forms import FORMS
 from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.ground.types import Dims
-from onnxlint_cmsis.runtimes.host import TOLERANCE, quantize_multiplier
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier
+from onnxlint_cmsis.runtimes.host import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from firmware_check.program import Elements
     from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.runtimes.host import Multiplier
+    from onnxlint_cmsis.model.fixed_point import Multiplier
 
 
 class CallNumbers(NamedTuple):

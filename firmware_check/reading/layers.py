@@ -38,10 +38,10 @@ from onnxlint_cmsis.lower.layer import (
 )
 from onnxlint_cmsis.lower.quantization import STORED, of_input
 from onnxlint_cmsis.lower.spatial import pad_amounts, pooling_call
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.movement import SLICE
 from onnxlint_cmsis.operators.window import EXPAND
-from onnxlint_cmsis.runtimes.host import quantize_multiplier
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization

@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.fixed_point import (
+    Multiplier,
+    away,
+    quantize_multiplier,
+    requantize,
+    requantize_once,
+    requantize_wide,
+)
 from onnxlint_cmsis.model.graph import TFLITE, Node, StoredQuantization
 
 if TYPE_CHECKING:
@@ -42,32 +50,19 @@ def few(shape: Sequence[int]) -> int:
     return math.prod(shape)
 
 
-# Requantization, as TensorFlow Lite defines it (tensorflow/lite/kernels/internal/quantization_util.cc, common.h).
-
-
-def away(value: float) -> int:
-    """The nearest whole number; halves go away from 0 (TfLiteRound)."""
-    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
-
-
-def quantized_multiplier(real: float) -> tuple[int, int]:
-    """Multiplier of 31 bits and shift (QuantizeMultiplier). Raises NotCoveredError for what is no factor."""
-    if not 0 < real < math.inf:
+def quantized_multiplier(real: float) -> Multiplier:
+    """Return the multiplier of a factor. Raises NotCoveredError for what is none: 0, infinity, 2**30 or more."""
+    multiplier = quantize_multiplier(real) if 0 < real < math.inf else None
+    if multiplier is None or multiplier.shift > 30:
         raise NotCoveredError(f"its factor is {real}")
-    fraction, shift = math.frexp(real)
-    multiplier = away(fraction * 2**31)
-    if multiplier == 2**31:
-        multiplier, shift = 2**30, shift + 1
-    if shift > 30:
-        raise NotCoveredError(f"its factor is {real}")
-    return (0, 0) if shift < -31 else (multiplier, shift)
+    return multiplier
 
 
 OFF_BY = (1.0, 1 - 2.0**-23, 1 + 2.0**-23)
 """Factors between what kernels multiply by: some compute it in float32, with up to two roundings, some in float64."""
 
 
-def multipliers(real: float) -> list[tuple[int, int]]:
+def multipliers(real: float) -> list[Multiplier]:
     """Multipliers and shifts of all that kernels may compute of one factor. Raises NotCoveredError.
 
     A power of two comes out of every order and precision of products and quotients.
@@ -82,20 +77,12 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
     Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
     multiplier of 16 bits. All are monotone in the sum. Raises NotCoveredError where the shift to the left overflows.
     """
-    left, right = max(shift, 0), max(-shift, 0)
+    factor = Multiplier(multiplier, shift)
     if bits == 16:
-        short = 0x7FFF if multiplier >= 0x7FFF0000 else (multiplier + (1 << 15)) >> 16
-        wide = (value * short + (1 << (14 - shift))) >> (15 - shift) if shift < 15 else value * short << (shift - 15)
-        return (wide,)
-    shifted = value << left
-    if not -(2**31) <= shifted < 2**31:
+        return (requantize_wide(value, factor),)
+    if not -(2**31) <= value << max(shift, 0) < 2**31:
         raise NotCoveredError("its shift to the left overflows")
-    product = shifted * multiplier
-    nudged = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
-    high = nudged >> 31 if nudged >= 0 else -(-nudged >> 31)
-    mask = (1 << right) - 1
-    twice = (high >> right) + ((high & mask) > (mask >> 1) + (high < 0))
-    return twice, (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
+    return requantize(value, factor), requantize_once(value, factor)
 
 
 Steps = Sequence[Sequence[int]]

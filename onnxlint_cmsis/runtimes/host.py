@@ -19,6 +19,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier, requantize
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.integers import ACTIVATIONS
 from onnxlint_cmsis.operators.record import real_attribute
@@ -26,36 +27,6 @@ from onnxlint_cmsis.operators.record import real_attribute
 Array = NDArray[Any]
 Read = Callable[[str], "Array | None"]
 """Values of a stored constant by its key; None where they cannot be read."""
-
-
-# Fixed-point numbers, as TensorFlow Lite makes them and as the device multiplies by them.
-
-
-class Multiplier(NamedTuple):
-    """A positive real number as Q31 times a power of two."""
-
-    value: int
-    """Q31, 2^30 <= value < 2^31; 0 for a number too small."""
-    shift: int
-    """Power of two, positive to the left."""
-
-
-def quantize_multiplier(real: float) -> Multiplier:
-    """Nearest Q31 multiplier and shift of a real number (QuantizeMultiplier, quantization_util.cc)."""
-    if real == 0:
-        return Multiplier(0, 0)
-    fraction, shift = math.frexp(real)
-    value = math.floor(fraction * (1 << 31) + 0.5)
-    if value == 1 << 31:
-        value, shift = value // 2, shift + 1
-    return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
-
-
-def requantized(numbers: Array, multiplier: Multiplier) -> Array:
-    """Integers times a multiplier as the device rounds: to 2^-n first, then to 1, halves away from zero."""
-    high = ((numbers << max(multiplier.shift, 0)) * multiplier.value + (1 << 30)) >> 31
-    right = max(-multiplier.shift, 0)
-    return np.asarray(np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right))
 
 
 # Runtimes of a desktop.
@@ -225,7 +196,7 @@ def _weighted(layer: HostLayer) -> Bound:
     low, high = layer.clamp
     factors = layer.factors * (len(sums[0]) if len(layer.factors) == 1 else 1)
     ends = zip(*sums, map(quantize_multiplier, factors), strict=True)
-    same = [len(set(np.clip(requantized(np.array(end), by), low, high).tolist())) == 1 for *end, by in ends]
+    same = [len(set(np.clip(requantize(np.array(end), by), low, high).tolist())) == 1 for *end, by in ends]
     if all(same):
         return EQUAL
     bound = _rounded_once(factor for factor, settled in zip(factors, same, strict=True) if not settled)
@@ -293,7 +264,7 @@ def _tried(numbers: Array, result: Steps, *factors: float) -> Bound:
         raise NoScaleError
     low, high = (end - result.zero for end in result.ends)
     multipliers = map(quantize_multiplier, factors)
-    first, *others = (np.clip(requantized(numbers, multiplier), low, high) for multiplier in multipliers)
+    first, *others = (np.clip(requantize(numbers, multiplier), low, high) for multiplier in multipliers)
     return EQUAL if all((first == other).all() for other in others) else ONE
 
 
@@ -313,8 +284,8 @@ def _added(layer: HostLayer) -> Bound:
     for axis, (steps, sign, ratio) in enumerate(zip(pair, signs, ratios, strict=True)):
         numbers = np.expand_dims(steps.distances, 1 - axis)
         hosts = hosts + numbers * (sign * int(np.rint(float(ratio) * 2.0**shift)))
-        devices = devices + sign * requantized(numbers << 20, quantize_multiplier(steps.scale / twice))
-    devices = requantized(devices, quantize_multiplier(twice / 2**20 / layer.result.scale))
+        devices = devices + sign * requantize(numbers << 20, quantize_multiplier(steps.scale / twice))
+    devices = requantize(devices, quantize_multiplier(twice / 2**20 / layer.result.scale))
     differ = np.clip((hosts + (1 << shift - 1)) >> shift, low, high) != np.clip(devices, low, high)
     return Bound(1, float(differ.mean())) if differ.any() else EQUAL
 

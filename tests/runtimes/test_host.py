@@ -17,9 +17,10 @@ from model_mutations import mutated
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier, requantize
 from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.layers import HOSTS, host_table
-from onnxlint_cmsis.runtimes.host import LITERT, Multiplier, quantize_multiplier, requantized
+from onnxlint_cmsis.runtimes.host import LITERT
 from support.goldens import Told, check_golden
 from support.host_agreement import Agreement, Seen, agreements
 from support.host_layers import LAYERS, random_layer
@@ -184,7 +185,7 @@ def test_a_layer_in_onnx_runtime_is_off_by_what_is_told(tmp_path: Path, shift: i
     (layer,) = told.layers
     data = rng.integers(-20 if shift else -2, 21 if shift else 3, (1, 16, 12, 12)).astype(np.int8)
     sums = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0].astype(np.int64), data.astype(np.int64))
-    device = np.clip(requantized(sums, quantize_multiplier(factor)), -128, 127)
+    device = np.clip(requantize(sums, quantize_multiplier(factor)), -128, 127)
     result = RuntimeSession(file.read_bytes(), level).run({"x": data})[0]
     off = np.abs(result.astype(np.int64) - device)
     free = np.abs(device) < 127
@@ -199,7 +200,7 @@ def test_one_rounding_and_two_differ_as_often_as_is_told() -> None:
     for shift, share in ((0, 0.0), (-1, 0.25), (-2, 0.125), (-4, 0.03125), (-6, 0.0078125)):
         multiplier = quantize_multiplier(0.7071 * 2.0**shift)
         once = (numbers * multiplier.value + (1 << (30 - shift))) >> (31 - shift)
-        off = np.abs(once - requantized(numbers, multiplier))
+        off = np.abs(once - requantize(numbers, multiplier))
         assert off.max() <= (1 if share else 0)
         assert abs((off > 0).mean() - share) < 0.01
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from onnxlint_cmsis.formats.pte.to_graph import load_pte
 from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
-from onnxlint_cmsis.runtimes.host import quantize_multiplier
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 from support.pte_writer import NHWC, PteWriter
 
