@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.q_formats import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.planning.problem import FixOptions, Prices
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
+    from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.planning.repairable import RepairRow
     from onnxlint_cmsis.fixers.rewriting import FixRequest
     from onnxlint_cmsis.model.graph import Graph
@@ -281,7 +282,7 @@ def layers_report(
 
 def fix_options(settings: Settings) -> FixOptions:
     """Policy and bounds that the settings give planning."""
-    from onnxlint_cmsis.fixers.planning.problem import FixOptions
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
 
     return FixOptions(
         policy=settings.fix_policy,
@@ -337,9 +338,11 @@ def _size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | No
     """Findings of the rules on sizes, which search sizes and read weights."""
     from onnxlint_cmsis.checks.facts import unpromised
     from onnxlint_cmsis.cmsis_nn.library import predicted
+    from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
     from onnxlint_cmsis.fixers.planning.layouts import refused
-    from onnxlint_cmsis.fixers.planning.problem import Prices
-    from onnxlint_cmsis.fixers.planning.solve import PlanLimits, agreed_plan, class_findings, repair_prices, unprovable
+    from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.planning.size_facts import class_findings, repair_prices
+    from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 
     consent = accepted.Consent(settings, model.path)
     prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)

@@ -298,7 +298,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.cli.engine import fix_request
     from onnxlint_cmsis.fixers.attempt import fix_model
-    from onnxlint_cmsis.fixers.planning.problem import POLICIES
+    from onnxlint_cmsis.fixers.planning.policies import POLICIES
     from onnxlint_cmsis.formats.onnx.wire import open_buffer
 
     policy = settings.fix_policy

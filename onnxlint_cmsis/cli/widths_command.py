@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import TargetSummary
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep
+    from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep
     from onnxlint_cmsis.ground.types import Target
 
 
@@ -303,8 +303,9 @@ def _work(text: str) -> int:
 def _staircases(model: ModelAnalysis, settings: Settings, reach: float, work: int) -> list[Staircase]:
     from onnxlint_cmsis.cli.options import ProgressLine
     from onnxlint_cmsis.cmsis_nn.library import predicted
-    from onnxlint_cmsis.fixers.planning.problem import Prices, planning_input
-    from onnxlint_cmsis.fixers.planning.solve import staircases
+    from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+    from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.planning.staircases import staircases
 
     prices = Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
     open_ones = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]

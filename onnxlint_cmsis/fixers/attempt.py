@@ -24,18 +24,15 @@ from onnxlint_cmsis.analysis.fix_results import (
     shipped_text,
 )
 from onnxlint_cmsis.cmsis_nn.library import measured_build
+from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide, movable_classes
 from onnxlint_cmsis.fixers.planning.layouts import check_model
-from onnxlint_cmsis.fixers.planning.problem import FixOptions, PlanStep, Price, Prices
+from onnxlint_cmsis.fixers.planning.locked import locked_gains
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, live_counts
+from onnxlint_cmsis.fixers.planning.plan import PlanStep
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Price, Prices
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
-from onnxlint_cmsis.fixers.planning.solve import (
-    ModelPlan,
-    SizeDecision,
-    branches_of,
-    decide,
-    live_counts,
-    locked_gains,
-    movable_classes,
-)
+from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Side, Spot, Watched, most_apart
 from onnxlint_cmsis.fixers.rewriting import (

@@ -10,28 +10,17 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
+from onnxlint_cmsis.fixers.planning.answers import findings_of, hazards_along, layer_hazards
+from onnxlint_cmsis.fixers.planning.consent import Asked, PlanLimits, agreed_plan
+from onnxlint_cmsis.fixers.planning.factors import BITS
 from onnxlint_cmsis.fixers.planning.layouts import refused
-from onnxlint_cmsis.fixers.planning.problem import (
-    BITS,
-    FixOptions,
-    Plan,
-    PlanningInput,
-    PlanStep,
-    Prices,
-    planning_input,
-)
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, kept_lanes
+from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput, planning_input
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
-from onnxlint_cmsis.fixers.planning.solve import (
-    Asked,
-    ModelPlan,
-    PlanLimits,
-    agreed_plan,
-    findings_of,
-    hazards_along,
-    kept_lanes,
-    layer_hazards,
-    unprovable,
-)
+from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -40,7 +29,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.fixers.planning.problem import Price
+    from onnxlint_cmsis.fixers.planning.prices import Price
     from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
     from onnxlint_cmsis.fixers.proof.compare import ProvenModel
     from onnxlint_cmsis.ground.findings import Finding

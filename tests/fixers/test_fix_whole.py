@@ -13,7 +13,7 @@ from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import LIMIT, ROUNDING, attempt, fix_model, prover_of
-from onnxlint_cmsis.fixers.planning.problem import Prices
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.proof.compare import Optimization
 from onnxlint_cmsis.fixers.rewriting import Snapshot
 from support.fix_random import Planned, models

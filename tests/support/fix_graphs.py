@@ -11,7 +11,7 @@ from onnx import TensorProto, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.fix_results import Proof
-from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.graph import Graph

@@ -12,7 +12,7 @@ from onnx import helper
 
 from onnxlint_cmsis.analysis.classes import DimensionClass
 from onnxlint_cmsis.fixers.planning.layouts import refused
-from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.ground.types import Freedom
 from support.lanes_checks import Analysed, analysed
 from support.linter import with_plan

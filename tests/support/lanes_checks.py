@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.lanes import Demand, Lanes, LaneView, analyse_lanes, fill_in
-from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.model.graph import Graph
 from support.dims_graphs import run

@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.fix_results import Proof
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
-from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
+from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof.compare import element_map
 from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover

@@ -17,7 +17,7 @@ from onnxlint_cmsis.fixers.edits.onnx import (
     set_number,
 )
 from onnxlint_cmsis.fixers.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
-from onnxlint_cmsis.fixers.planning.problem import Plan
+from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.formats.onnx.load import load
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
 
-    from onnxlint_cmsis.fixers.planning.problem import Kept
+    from onnxlint_cmsis.fixers.planning.plan import Kept
     from onnxlint_cmsis.ground.types import InputShapes
 
 

@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.planning.layouts import (
     check_plan,
     model_edits,
 )
-from onnxlint_cmsis.fixers.planning.problem import Kept
+from onnxlint_cmsis.fixers.planning.plan import Kept
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, elem_type
@@ -30,7 +30,7 @@ from onnxlint_cmsis.model.graph import StoredQuantization
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from onnxlint_cmsis.fixers.planning.problem import Plan
+    from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
     from onnxlint_cmsis.ground.types import KernelCall

@@ -22,7 +22,7 @@ from onnxlint_cmsis.analysis.classes import (
     check_weights,
     fill,
 )
-from onnxlint_cmsis.fixers.planning.problem import Kept, Plan
+from onnxlint_cmsis.fixers.planning.plan import Kept, Plan
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes

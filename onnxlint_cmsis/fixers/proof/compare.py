@@ -28,7 +28,7 @@ from onnxlint_cmsis.operators.record import Elements
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.fixers.planning.problem import Plan, PlanStep
+    from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
     from onnxlint_cmsis.model.graph import Graph
 
 

@@ -40,7 +40,7 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.classes import Dimensions
-    from onnxlint_cmsis.fixers.planning.problem import Plan
+    from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph

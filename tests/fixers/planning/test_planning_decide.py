@@ -10,8 +10,11 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Prediction
 from onnxlint_cmsis.config import keys
-from onnxlint_cmsis.fixers.planning.problem import POLICIES, REACH, FixOptions, Prices, planning_input
-from onnxlint_cmsis.fixers.planning.solve import decide, locked_gains
+from onnxlint_cmsis.fixers.planning.decision import decide
+from onnxlint_cmsis.fixers.planning.locked import locked_gains
+from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.planning.policies import POLICIES, REACH, FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.ground.types import Dims
 from support.conv_chains import chain
 from support.dims_graphs import Builder

@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import predicted
-from onnxlint_cmsis.fixers.planning.problem import LARGEST, FixOptions, Prices, SizeProblem, factors_of, planning_input
-from onnxlint_cmsis.fixers.planning.solve import decide
+from onnxlint_cmsis.fixers.planning.decision import decide
+from onnxlint_cmsis.fixers.planning.factors import factors_of
+from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
+from onnxlint_cmsis.fixers.planning.prices import LARGEST, Prices
+from onnxlint_cmsis.fixers.planning.problem import SizeProblem
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Pair
 from onnxlint_cmsis.model.axes import leaves

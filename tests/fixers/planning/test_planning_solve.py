@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.fixers.planning import solve as elimination
-from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components, scores
-from onnxlint_cmsis.fixers.planning.solve import descend, solve
+from onnxlint_cmsis.fixers.planning.descent import descend
+from onnxlint_cmsis.fixers.planning.measures import scores
+from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components
+from onnxlint_cmsis.fixers.planning.solve import solve
 
 LEVELS = ((1, 0, 0), (0, 1, 1))
 """The first measure before the sum of the other two."""

@@ -18,8 +18,10 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning import solve
-from onnxlint_cmsis.fixers.planning.problem import Plan, Prices, planning_input
-from onnxlint_cmsis.fixers.planning.solve import Staircase, WidthStep, staircases
+from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.planning.prices import Prices
+from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep, staircases
 from support.goldens import Told, check_golden
 from support.linter import with_plan
 from support.models import text

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, predicted, route
-from onnxlint_cmsis.fixers.planning.problem import Prices, Site, site_of
+from onnxlint_cmsis.fixers.planning.prices import Prices
+from onnxlint_cmsis.fixers.planning.sites import Site, site_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.layer import Layer
