@@ -177,6 +177,20 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),
+    # The search for sizes, stage by stage.
+    "fixers.planning.elimination": ("test_planning_solve",),
+    "fixers.planning.decision": ("test_planning_decide", "test_planning_prices"),
+    "fixers.planning.descent": ("test_planning_solve",),
+    "fixers.planning.factors": ("test_planning_prices",),
+    "fixers.planning.locked": ("test_planning_decide",),
+    "fixers.planning.measures": ("test_planning_solve",),
+    "fixers.planning.plan": (
+        "dims_graphs", "fix_graphs", "fix_random", "lanes_checks", "linter", "test_dims_new_lanes_property",
+        "test_proof_verify", "test_rewrite_resize", "test_staircase", "tflite_plans",
+    ),
+    "fixers.planning.problem": ("test_planning_prices", "test_planning_solve", "test_search_ends"),
+    "fixers.planning.sites": ("test_tflite_sizes",),
+    "fixers.planning.solve": ("test_planning_solve",),
 }  # fmt: skip
 """Modules behind the faces, each with the tests that ask it all the same, by name: the cases of an algorithm, and the
 rows of a table, cannot be told apart from outside. They only become fewer."""

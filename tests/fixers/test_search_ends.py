@@ -14,7 +14,11 @@ from onnxlint_cmsis.fixers.planning.problem import SearchWork
 from support.fixable_models import dead
 
 LIMITS = [
-    ("onnxlint_cmsis.fixers.planning.problem.SearchWork", partial(SearchWork, 0), "the search for sizes ended early"),
+    (
+        "onnxlint_cmsis.fixers.planning.planning_input.SearchWork",
+        partial(SearchWork, 0),
+        "the search for sizes ended early",
+    ),
     ("onnxlint_cmsis.analysis.lanes.MAX_KNOWN", 0, "the search for dead channels ended early"),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.fixers.planning import solve as elimination
+from onnxlint_cmsis.fixers.planning import elimination
 from onnxlint_cmsis.fixers.planning.descent import descend
 from onnxlint_cmsis.fixers.planning.measures import scores
 from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components

@@ -17,7 +17,7 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.planning import solve
+from onnxlint_cmsis.fixers.planning import staircases as widths
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
 from onnxlint_cmsis.fixers.planning.prices import Prices
@@ -246,8 +246,10 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
 ) -> None:
     """Damaged channel counts of an inception network once made millions of plans of the arena."""
     planned = []
-    plan = solve.plan_arena
-    monkeypatch.setattr(solve, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest))
+    plan = widths.plan_arena
+    monkeypatch.setattr(
+        staircases, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest)
+    )
     path = tmp_path / "inception.onnx"
     path.write_bytes(inception(channels))
     assert main(["widths", "--isolated", "--work", "20000", str(path)]) == 0
@@ -272,10 +274,10 @@ def test_narrow_classes_keep_all_widths_under_a_limit() -> None:
 
 
 def test_counts_share_what_the_narrow_leave() -> None:
-    assert solve._share([3, 100, 50], 63) == 30
-    assert solve._share([3, 4], 7) == 4
-    assert solve._share([], 7) == 0
-    assert solve._share([5, 5], 1) == 0
+    assert widths._share([3, 100, 50], 63) == 30
+    assert widths._share([3, 4], 7) == 4
+    assert widths._share([], 7) == 0
+    assert widths._share([5, 5], 1) == 0
 
 
 @pytest.mark.parametrize("text", ["-1", "x", "1" * 16, "²"])
