@@ -247,9 +247,7 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
     """Damaged channel counts of an inception network once made millions of plans of the arena."""
     planned = []
     plan = widths.plan_arena
-    monkeypatch.setattr(
-        staircases, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest)
-    )
+    monkeypatch.setattr(widths, "plan_arena", lambda uses, *rest: planned.append(len(uses.sizes)) or plan(uses, *rest))
     path = tmp_path / "inception.onnx"
     path.write_bytes(inception(channels))
     assert main(["widths", "--isolated", "--work", "20000", str(path)]) == 0
