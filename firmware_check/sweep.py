@@ -18,6 +18,7 @@ from firmware_check.errors import FirmwareError
 from firmware_check.options import say
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
+from onnxlint_cmsis.model.windows import places
 
 Row = dict[str, Any]
 
@@ -51,7 +52,7 @@ def grid() -> Iterator[Row]:
 
 def _row(kind: str, plane: tuple[int, int], in_c: int, out_c: int, kernel: tuple[int, int], **more: Any) -> Row:
     pad, stride = more.get("pad", (0, 0)), more.get("stride", (1, 1))
-    out = [(size + 2 * p - k) // s + 1 for size, p, k, s in zip(plane, pad, kernel, stride, strict=True)]
+    out = [places(size, k, s, p, p) for size, p, k, s in zip(plane, pad, kernel, stride, strict=True)]
     return {
         "kind": kind, "n": 1, "h": plane[0], "w": plane[1], "in_c": in_c, "kh": kernel[0], "kw": kernel[1],
         "out_c": out_c, "stride_h": stride[0], "stride_w": stride[1], "pad_h": pad[0], "pad_w": pad[1], "dil_h": 1,

@@ -12,6 +12,7 @@ from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, wor
 from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
 from onnxlint_cmsis.cmsis_nn.releases import INTEGER, LEGACY, family_of
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.model.windows import places, reach
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -82,8 +83,8 @@ def _plane(stem: str, generator: random.Random, single: bool) -> _Plane:
         return _Plane(size, kernel, stride, before, after, 1, (size - 1) * stride + kernel - before - after + more)
     if stem in ("avgpool", "max_pool"):
         dilation = 1
-    whole = size + before + after - dilation * (kernel - 1) - 1
-    return _Plane(size, kernel, stride, before, after, dilation, whole // stride + 1 if whole >= 0 else 0)
+    outputs = max(places(size, reach(kernel, dilation), stride, before, after), 0)
+    return _Plane(size, kernel, stride, before, after, dilation, outputs)
 
 
 def _of_planes(entry: str, high: _Plane, wide: _Plane, generator: random.Random) -> Iterator[KernelCall]:

@@ -15,6 +15,7 @@ from firmware_check.legacy.cmsis_5 import QNumbers, interleaved, q_computed
 from firmware_check.program import Array, Step
 from onnxlint_cmsis.cmsis_nn.library import route, runs_dsp_body
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.model.windows import padding_for, places
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -187,8 +188,7 @@ def _axis(generator: random.Random, pooling: bool) -> _Axis:
     size, kernel, stride = pick((1, 2, 3, 4, 5, 6, 8, 9)), pick((1, 1, 2, 3, 3, 5)), pick((1, 1, 2, 3))
     before, after = pick((0, 0, 1, 1, 2, 3)), pick((0, 0, 1, 1, 2))
     before, after = min(before, kernel - 1), min(after, kernel - 1 if pooling else kernel)
-    whole = size + before + after - kernel
-    return _Axis(size, kernel, stride, before, after, whole // stride + 1 if whole >= 0 else 0)
+    return _Axis(size, kernel, stride, before, after, max(places(size, kernel, stride, before, after), 0))
 
 
 def _of_axes(entry: str, high: _Axis, wide: _Axis, generator: random.Random) -> KernelCall:
@@ -201,7 +201,7 @@ def _of_axes(entry: str, high: _Axis, wide: _Axis, generator: random.Random) -> 
     kernel = Dims(
         1 if multiplier or "pool" in entry else out_c, high.kernel, wide.kernel, out_c if multiplier else in_c
     )
-    after = ((axis.output - 1) * axis.stride + axis.kernel - axis.size - axis.before for axis in (high, wide))
+    after = (padding_for(axis.output, axis.size, axis.kernel, axis.stride) - axis.before for axis in (high, wide))
     return KernelCall(
         entry, Dims(1, high.size, wide.size, in_c), kernel, Dims(1, high.output, wide.output, out_c),
         Pair(high.stride, wide.stride), Pair(high.before, wide.before), Pair(*after), ch_mult=multiplier,

@@ -12,6 +12,7 @@ from onnxlint_cmsis.cmsis_nn.releases import family_of, older
 from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
+from onnxlint_cmsis.model.windows import places, reach
 from onnxlint_cmsis.runtimes.runtime import handed_over
 
 if TYPE_CHECKING:
@@ -304,7 +305,7 @@ def _taken_over(call: KernelCall) -> bool:
 def _spans(call: KernelCall) -> Pair:
     """Rows and columns that a window reaches over."""
     sizes = zip((call.filter_dims.h, call.filter_dims.w), call.dilation, strict=True)
-    return Pair(*(((size or 1) - 1) * (step or 1) + 1 for size, step in sizes))
+    return Pair(*(reach(size or 1, step or 1) for size, step in sizes))
 
 
 def _paddings(call: KernelCall) -> Iterator[KernelCall]:
@@ -356,8 +357,8 @@ def _output(call: KernelCall, axis: int, before: int | None, after: int | None, 
         return None
     if _transposed(call):
         return now + sum(amount or 0 for amount in old) - before - after + (size - had) * stride
-    reach = _spans(call)[axis] or 1
-    return (size + before + after - reach) // stride + 1 if size + before + after >= reach else None
+    outputs = places(size, _spans(call)[axis] or 1, stride, before, after)
+    return outputs if outputs > 0 else None
 
 
 def _changed_output(call: KernelCall, changed: KernelCall) -> str:

@@ -22,8 +22,9 @@ from onnxlint_cmsis.lower.layer import (
     refused,
 )
 from onnxlint_cmsis.lower.quantization import activation_type, data_type, dequantizes, is_zero, quantizes
-from onnxlint_cmsis.model.graph import Graph, Node, rounded_up, window_misfit
+from onnxlint_cmsis.model.graph import Graph, Node, window_misfit
 from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.windows import places, reach, rounded_up, same_padding
 
 # The spatial side of a layer: kernel, stride, dilation, padding (auto_pad, folded Pad nodes) and output size.
 
@@ -77,7 +78,7 @@ def window(node: Node, size: tuple[Size, ...], kernel: tuple[Size, ...], folded:
     extra_before = folded.before if folded else (0,) * axes
     extra_after = folded.after if folded else (0,) * axes
     padded = tuple(None if s is None else s + b + a for s, b, a in zip(size, extra_before, extra_after, strict=True))
-    spans = tuple(None if k is None else (k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True))
+    spans = tuple(None if k is None else reach(k, d) for k, d in zip(kernel, dilation, strict=True))
     pads = [_axis_pads(node, i, padded[i], spans[i]) for i in range(axes)]
     ceil = node.int("ceil_mode")
     output = tuple(_output(padded[i], spans[i], stride[i], pads[i], ceil) for i in range(axes))
@@ -99,15 +100,14 @@ def _axis_pads(node: Node, axis: int, size: Size, span: Size) -> tuple[Size, Siz
     if size is None or span is None:
         return None, None
     stride = (node.ints("strides") or (1,) * (axis + 1))[axis]
-    total = max((-(-size // stride) - 1) * stride + span - size, 0)
-    small = total // 2
-    return (small, total - small) if mode == "SAME_UPPER" else (total - small, small)
+    small, large = same_padding(size, span, stride)
+    return (small, large) if mode == "SAME_UPPER" else (large, small)
 
 
 def _output(size: Size, span: Size, stride: int, pads: tuple[Size, Size], ceil: int) -> Size:
     if size is None or span is None or pads[0] is None or pads[1] is None:
         return None
-    return rounded_up(size, span, stride, pads[0], pads[1]) if ceil else (size + pads[0] + pads[1] - span) // stride + 1
+    return (rounded_up if ceil else places)(size, span, stride, pads[0], pads[1])
 
 
 # Pad nodes: some become the padding of the convolution behind them, the others stay layers.
@@ -193,7 +193,7 @@ def _expressible(node: Node, kernel: tuple[Size, ...], more: Sides) -> bool:
     if own:
         more = _added(more, (own[:axes], own[axes:]))
     dilations = node.ints("dilations") or (1,) * axes
-    spans = (None if size is None else (size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True))
+    spans = (None if size is None else reach(size, step) for size, step in zip(kernel, dilations, strict=True))
     return all(
         span is not None and 0 <= after - before <= 1 and before + after < span
         for span, before, after in zip(spans, *more, strict=True)

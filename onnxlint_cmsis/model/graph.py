@@ -351,15 +351,6 @@ def padded(node: Node) -> bool:
     return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
 
 
-def rounded_up(size: int, span: int, stride: int, before: int, after: int) -> int:
-    """Windows of a pool with `ceil_mode` along an axis, as ONNX Runtime counts them.
-
-    The last one has to start inside the input or the padding before (onnxruntime pool_attributes.h).
-    """
-    steps = -(-(size + before + after - span) // stride)
-    return steps + (steps * stride < size + before)
-
-
 # Where a node is, for findings.
 
 

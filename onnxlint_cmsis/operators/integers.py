@@ -22,6 +22,7 @@ from onnxlint_cmsis.model.fixed_point import (
     requantize_wide,
 )
 from onnxlint_cmsis.model.graph import TFLITE, Node, StoredQuantization
+from onnxlint_cmsis.model.windows import places, reach, same_padding, same_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -471,18 +472,17 @@ def window_of(
         same, pads = auto == "SAME_UPPER", (*none, *none) if auto == "VALID" else pads
         if auto not in ("NOTSET", "VALID", "SAME_UPPER") or (transposed and auto != "NOTSET"):
             raise NotCoveredError(f"its padding is {auto}")
-    spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    spans = [reach(size, step) for size, step in zip(kernel, dilations, strict=True)]
     if not len(strides) == len(sizes) == len(result_sizes) == rank or min((1, *strides, *dilations)) < 1:
         raise NotCoveredError("its window does not fit its plane")
     slid, reached = (result_sizes, sizes) if transposed else (sizes, result_sizes)
     ends = [*zip(slid, strides, spans, strict=True)]
     if same:
-        wanted = [-(-size // stride) for size, stride, _ in ends]
-        missing = [(m - 1) * stride + span - size for (size, stride, span), m in zip(ends, wanted, strict=True)]
-        before = tuple(max(number, 0) // 2 for number in missing)
+        wanted = [same_places(size, stride) for size, stride, _ in ends]
+        before = tuple(same_padding(size, span, stride)[0] for size, stride, span in ends)
     else:
         before, around = tuple(pads[:rank]), [pads[n] + pads[n + len(pads) // 2] for n in range(rank)]
-        wanted = [(size + more - span) // step + 1 for (size, step, span), more in zip(ends, around, strict=True)]
+        wanted = [places(size + more, span, stride) for (size, stride, span), more in zip(ends, around, strict=True)]
     further = int(node.int("ceil_mode") != 0)
     if any(not 0 <= size - least <= further for size, least in zip(reached, wanted, strict=True)):
         raise NotCoveredError("its result has another size than its window gives")

@@ -22,6 +22,7 @@ from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.windows import halves, reach, same_padding
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 
 if TYPE_CHECKING:
@@ -964,8 +965,7 @@ def _same(call: KernelCall, axis: int) -> bool:
     stride, dilation = call.stride[axis], call.dilation[axis]
     if size is None or kernel is None or before is None or after is None or not stride or dilation is None:
         return True
-    total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
-    return before == total // 2 and after == total - total // 2
+    return (before, after) == same_padding(size, reach(kernel, dilation), stride)
 
 
 def loses_padding(call: KernelCall) -> bool:
@@ -988,8 +988,7 @@ def _same_transposed(call: KernelCall, axis: int) -> bool:
     before, after = call.padding[axis], call.pad_after[axis]
     if size is None or kernel is None or length is None or not stride or before is None or after is None:
         return True
-    total = max(kernel - stride, 0)
-    return (length, before, after) == (size * stride, total // 2, total - total // 2)
+    return (length, before, after) == (size * stride, *halves(max(kernel - stride, 0)))
 
 
 def behind_pad(call: KernelCall) -> KernelCall:

@@ -20,6 +20,7 @@ from onnxlint_cmsis.formats.onnx.document import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import parameters_of
+from onnxlint_cmsis.model.windows import halves, padding_for
 from onnxlint_cmsis.operators.movement import PAD
 
 if TYPE_CHECKING:
@@ -269,13 +270,14 @@ def wider(call: KernelCall) -> Iterator[Wider]:
         return
     width, kernel, outputs, stride, padding = sizes
     for more in range(1, WIDEST_WINDOW + 1):
-        total = (outputs - 1) * stride + kernel + more - width
-        before = total // 2 - padding
+        total = padding_for(outputs, width, kernel + more, stride)
+        first, last = halves(total)
+        before = first - padding
         if total >= 0 and 0 <= before <= more:
             widened = call._replace(
                 filter_dims=call.filter_dims._replace(w=kernel + more),
-                padding=call.padding._replace(w=total // 2),
-                pad_after=call.pad_after._replace(w=total - total // 2),
+                padding=call.padding._replace(w=first),
+                pad_after=call.pad_after._replace(w=last),
             )
             yield Wider(before, more - before, widened)
 

@@ -17,8 +17,9 @@ from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
 from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number, plain
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
-from onnxlint_cmsis.model.graph import ModelError, Problem, rounded_up
+from onnxlint_cmsis.model.graph import ModelError, Problem
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
+from onnxlint_cmsis.model.windows import padding_for, reach, rounded_up
 from onnxlint_cmsis.operators.common_ties import unary
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import CAST, IDENTITY
@@ -79,10 +80,9 @@ def _padding_after(node: NodeProto, size: tuple[int | None, ...]) -> list[int] |
         return None
     padding = []
     for axis, full in enumerate(size):
-        reach = (kernel[axis] - 1) * steps[axis] + 1
-        before, after = pads[axis], pads[axis + axes]
-        windows = rounded_up(full or 0, reach, strides[axis], before, after)
-        padding.append(max((windows - 1) * strides[axis] + reach - (full or 0) - before, 0))
+        span, stride, before = reach(kernel[axis], steps[axis]), strides[axis], pads[axis]
+        windows = rounded_up(full or 0, span, stride, before, pads[axis + axes])
+        padding.append(max(padding_for(windows, full or 0, span, stride) - before, 0))
     return padding
 
 

@@ -23,6 +23,7 @@ from typing import Protocol
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, constant, elem_type
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import TFLITE, Node
+from onnxlint_cmsis.model.windows import reach
 
 Shape = tuple[int, ...]
 Rule = Callable[["Operands"], Sequence[Sequence[int]]]
@@ -131,8 +132,8 @@ def broadcast(*shapes: Sequence[int]) -> list[int]:
 def windows(operands: Operands, size: int, window: int, stride: int, dilation: int = 1) -> int:
     """Places that a window takes along an axis (ComputeOutSize, tensorflow/lite/kernels/padding.h)."""
     needs(stride > 0 and dilation > 0 and window > 0, "its window, stride or dilation is not above 0")
-    reach = 1 if operands.node.text("padding", "SAME") == "SAME" else (window - 1) * dilation + 1
-    return int((size + stride - reach) / stride)  # towards 0, as C++ divides; below 0 is no size
+    span = 1 if operands.node.text("padding", "SAME") == "SAME" else reach(window, dilation)
+    return int((size + stride - span) / stride)  # towards 0, as C++ divides; below 0 is no size
 
 
 # Layers with weights, and windows.

@@ -13,6 +13,7 @@ from onnxlint_cmsis.formats.pte.program import PteTensor
 from onnxlint_cmsis.formats.pte.to_graph import NHWC_ORDER, ProgramCall, is_channels_last
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.layer import NO_DIMS
+from onnxlint_cmsis.model.windows import padding_for, reach
 
 FOUR_SINCE = "1.6.0"
 """First release whose convolutions take four numbers of padding (pull request 22861)."""
@@ -121,8 +122,8 @@ def _window(
 
     def behind(axis: int) -> int:
         size, result_size = (source.h, source.w)[axis] or 0, (result.h, result.w)[axis] or 0
-        span = ((kernel[axis] or 1) - 1) * (dilation[axis] or 1) + 1
-        return max((result_size - 1) * (stride[axis] or 1) + span - size - (before[axis] or 0), 0)
+        span = reach(kernel[axis] or 1, dilation[axis] or 1)
+        return max(padding_for(result_size, size, span, stride[axis] or 1) - (before[axis] or 0), 0)
 
     after = Pair(behind(0), behind(1))
     return KernelCall(entry, source, filter_dims, result, stride, before, after, dilation)

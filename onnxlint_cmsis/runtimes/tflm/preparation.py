@@ -10,6 +10,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.model.windows import halves, padding_for, places, reach, same_places
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, status_use
 
 # Shapes as CMSIS-NN takes them, and the padding that SAME and VALID give (lite/kernels/padding.h).
@@ -29,19 +30,18 @@ class WindowPadding(NamedTuple):
     """Rows and columns after."""
 
 
-def _one(padding: str, size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    reach = (kernel - 1) * dilation + 1
+def _along(padding: str, size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
     if stride <= 0:
         return 0, 0
-    outputs = -(-size // stride) if padding == "SAME" else (size + stride - reach) // stride
-    total = max((outputs - 1) * stride + reach - size, 0)
-    return total // 2, total - total // 2
+    span = reach(kernel, dilation)
+    outputs = same_places(size, stride) if padding == "SAME" else places(size, span, stride)
+    return halves(max(padding_for(outputs, size, span, stride), 0))
 
 
 def window(padding: str, size: Pair, kernel: Pair, stride: Pair, dilation: Pair = UNDILATED) -> WindowPadding:
     """Padding for an image of `size`; every pair is (height, width) in elements."""
-    top, bottom = _one(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
-    left, right = _one(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
+    top, bottom = _along(padding, size.h or 0, kernel.h or 0, stride.h or 0, dilation.h or 0)
+    left, right = _along(padding, size.w or 0, kernel.w or 0, stride.w or 0, dilation.w or 0)
     return WindowPadding(Pair(top, left), Pair(bottom, right))
 
 
