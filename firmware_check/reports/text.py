@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from firmware_check.judging import added_up
 from onnxlint_cmsis.analysis.results import WIDEST, cut
 from onnxlint_cmsis.cli.options import columns
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, printable, wrapped
 
 if TYPE_CHECKING:
@@ -62,10 +63,9 @@ def default_lines(checks: Sequence[TargetCheck]) -> list[str]:
 def _beside_default(check: TargetCheck, otherwise: tuple[str, ...]) -> str:
     release = check.target.release
     named = [check.called(label) for label in otherwise]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     said = (
         f"{counted(len(named), 'layer')} of {len(check.layers)} would take another kernel or have other hazards:"
-        f" {', '.join(named[:_NAMED])}{more}"
+        f" {and_more(named, _NAMED)}"
     )
     said = said if named else "all kernels and hazards are the same"
     return (

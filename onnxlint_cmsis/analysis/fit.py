@@ -19,6 +19,7 @@ from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import and_more
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -116,7 +117,7 @@ def _in_place(uses: ArenaUses, plan: Plan, copies: str) -> Iterator[Remedy]:
     able = [step for step in uses.steps if step.could and not step.in_place]
     if able:
         steps = tuple(step._replace(in_place=True) if step.could else step for step in uses.steps)
-        names = ", ".join(step.label for step in able[:3]) + (f" and {len(able) - 3} more" if len(able) > 3 else "")
+        names = and_more([step.label for step in able], 3)
         yield Remedy(plan(uses._replace(steps=steps)), 0.0, f"{names} {copies}")
 
 
@@ -247,8 +248,7 @@ class DeviceFit(NamedTuple):
 
 def listed(parts: tuple[tuple[str, int], ...], shown: int = 4) -> str:
     """`a 1,024, b 16 and 3 more`."""
-    text = ", ".join(f"{name} {size:,}" for name, size in parts[:shown])
-    return f"{text} and {len(parts) - shown} more" if len(parts) > shown else text
+    return and_more([f"{name} {size:,}" for name, size in parts], shown)
 
 
 def fit_note(ram: RamNeed | None, flash: FlashNeed | None) -> str:

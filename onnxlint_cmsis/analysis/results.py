@@ -13,6 +13,7 @@ from onnxlint_cmsis.analysis.verdict import rounded
 from onnxlint_cmsis.ground.findings import PROMISES, UNSAFELY, Finding, PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.words import and_more
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult
@@ -229,7 +230,7 @@ def _places(others: list[Finding]) -> str:
     rest = len(others) - len(named)
     if not named:
         return f"{rest} more {'time' if rest == 1 else 'times'}"
-    return f"{', '.join(named)}{f' and {rest} more' if rest else ''}"
+    return and_more(named, len(named), len(others))
 
 
 def _named(others: list[Finding]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import and_more, quoted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.findings import Finding
@@ -123,13 +124,11 @@ class VerdictLine(NamedTuple):
             return f"{len(first.layers)} of {first.every} layers{self._share()}"
         if first.word == WITHOUT:
             return f"{'the only layer' if first.every == 1 else f'all {first.every} layers'} in reference code"
-        shown = [f"'{names.get(label, label)}'" for label in first.layers[:SHOWN]]
-        more = f" and {len(first.layers) - SHOWN} more" if len(first.layers) > SHOWN else ""
         codes = ", ".join(first.codes)
-        named = f"{', '.join(shown)}{more}"
-        if len(shown) > 1 and all(code in below for code in first.codes):
+        named = and_more(quoted(names.get(label, label) for label in first.layers), SHOWN)
+        if len(first.layers) > 1 and all(code in below for code in first.codes):
             named = f"{len(first.layers)} layers"
-        return f"{named} ({codes})" if shown and codes else named or codes
+        return f"{named} ({codes})" if first.layers and codes else named or codes
 
     def _share(self) -> str:
         """`, 11 to 15 % of the instructions`; all and nothing are never rounded to."""

@@ -11,6 +11,7 @@ from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
 from onnxlint_cmsis.ground.findings import Location, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Target
+from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.model.axes import Axis, leaves, resized
@@ -127,9 +128,8 @@ def dead_text(fact: ClassFact) -> str:
 
 
 def _layers(group: DimensionClass) -> str:
-    names = [f"'{decider.label}'" for decider in group.deciders]
-    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return f"{shown} {'decides' if len(names) == 1 else 'decide'} it"
+    names = quoted(decider.label for decider in group.deciders)
+    return f"{and_more(names, SHOWN)} {'decides' if len(names) == 1 else 'decide'} it"
 
 
 # What the rules of scope FILE share: one message about one place.

@@ -24,6 +24,7 @@ from onnxlint_cmsis.cli.options import (
 )
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.layers import (
     HOSTS,
     NO_LAYER,
@@ -216,8 +217,7 @@ def _legend(layers: list[LayerReport], names: Mapping[str, str]) -> Iterator[str
         if reason := reason_of(layer) or before:
             reasons.setdefault(reason, []).append(names.get(layer.node, layer.node))
     for reason, nodes in reasons.items():
-        more = f" and {len(nodes) - MOST_NAMES} more" if len(nodes) > MOST_NAMES else ""
-        yield f"  {', '.join(nodes[:MOST_NAMES])}{more}: {reason}"
+        yield f"  {and_more(nodes, MOST_NAMES)}: {reason}"
     unknown = {layer.q_format.unknown for layer in layers if layer.q_format} - {""}
     yield from (f"Q-format ?: {reason}" for reason in sorted(unknown))
 
@@ -279,9 +279,8 @@ def _host_block(hosts: tuple[HostComparison, ...], names: Mapping[str, str], wid
         yield from (f"{line}\n" for line in body)
     yield f"{table.equal}\n" if table.equal else ""
     for host, labels, why in table.reasons:
-        more = f" and {len(labels) - MOST_NAMES} more" if len(labels) > MOST_NAMES else ""
-        called = ", ".join(names.get(label, label) for label in labels[:MOST_NAMES])
-        yield wrapped(f"  {host}, {called}{more}: {why}", width) + "\n"
+        called = and_more([names.get(label, label) for label in labels], MOST_NAMES)
+        yield wrapped(f"  {host}, {called}: {why}", width) + "\n"
     for tensor, host, steps in table.outputs:
         yield wrapped(f"output '{names.get(tensor, tensor)}', {host}: {steps}", width) + "\n"
 

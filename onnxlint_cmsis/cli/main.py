@@ -9,6 +9,7 @@ from typing import Any
 
 from onnxlint_cmsis.cli import COMMANDS
 from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.words import alike
 
 USAGE = 2
 INTERRUPTED = 130
@@ -52,9 +53,7 @@ def _command_meant(argv: list[str]) -> str:
     word = argv[0] if argv else ""
     if not word.replace("-", "").isalpha() or word.startswith("-") or word in names or os.path.lexists(word):
         return ""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, names, 1, 0.7)), "")
+    return next(iter(alike(word, names, 1, 0.7)), "")
 
 
 def _only_options(words: list[str], command: str) -> bool:

@@ -15,9 +15,10 @@ from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped
 from onnxlint_cmsis.ground import __version__
-from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
+from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from onnxlint_cmsis.cli.options import (
     verdict_head,
 )
 from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.fixes import cost_text
 from onnxlint_cmsis.output.plain import TableFit, block_character, counted, fitted, json_text, wrapped
 
@@ -164,8 +165,7 @@ def widths_text(
 def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
     """The layers that decide a class."""
     labels = [names.get(layer.label, layer.label) for layer in staircase.group.deciders or staircase.group.readers]
-    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
-    return f"{', '.join(labels[:SHOWN])}{more}"
+    return and_more(labels, SHOWN)
 
 
 def _cells(staircase: Staircase, target: int, names: Mapping[str, str]) -> list[str]:
@@ -176,8 +176,7 @@ def _cells(staircase: Staircase, target: int, names: Mapping[str, str]) -> list[
     cliff = f"{size} {_percent(jump, now.instructions[target])}" if size else "-"
     sound = {step.size for step in staircase.sound(target)}
     left_out = spans([step.size for step in staircase.steps if step.size not in sound])
-    more = f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""
-    return [class_title(staircase, names), str(now.size), *nearest, cliff, f"{', '.join(left_out[:SHOWN])}{more}"]
+    return [class_title(staircase, names), str(now.size), *nearest, cliff, and_more(left_out, SHOWN)]
 
 
 def change(now: WidthStep, then: WidthStep, target: int) -> str:

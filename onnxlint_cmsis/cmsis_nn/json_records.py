@@ -9,8 +9,8 @@ from onnxlint_cmsis.cmsis_nn.duties import duty_of
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, family_of, parse_isa, parse_target
 from onnxlint_cmsis.cmsis_nn.route import route
-from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.types import AS_ASKED, NO_FRONT, Dims, FloatCall, KernelCall, Pair, Target
+from onnxlint_cmsis.ground.words import did_you_mean
 
 # Fields that JSON records of different schemas share: texts, whole numbers, the target.
 

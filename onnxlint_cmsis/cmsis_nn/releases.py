@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.ground.words import did_you_mean
 
 
 class Release(NamedTuple):

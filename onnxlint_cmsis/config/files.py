@@ -14,9 +14,10 @@ from onnxlint_cmsis.config import settings
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.settings import KEYS, Place, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, format_of
-from onnxlint_cmsis.ground.errors import UsageError, did_you_mean
+from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
 
 # Configuration files: finding the nearest, reading its raw values.

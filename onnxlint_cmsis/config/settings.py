@@ -47,9 +47,9 @@ from onnxlint_cmsis.config.keys import (
     setting,
 )
 from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS
-from onnxlint_cmsis.ground.errors import close_to
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, PLACEMENTS, FloatCall, Level, MemoryRoom, Target
+from onnxlint_cmsis.ground.words import alike, close_to
 from onnxlint_cmsis.runtimes.runtime import AUTO, NAMES, Runtime, runtime_of
 
 if TYPE_CHECKING:
@@ -107,12 +107,10 @@ def _resolve_cause(text: str, rule: str, cause: str) -> str:
 
 def _existing(wanted: str) -> str:
     """The names that come close, or all codes."""
-    import difflib
-
     from onnxlint_cmsis.checks.rule_registry import every_rule
 
     words = [word for rule in every_rule() for word in (rule.code, rule.name)]
-    close = difflib.get_close_matches(wanted, words, cutoff=0.75)
+    close = alike(wanted, words, cutoff=0.75)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"there are {', '.join(rule.code for rule in every_rule())}"
@@ -231,9 +229,7 @@ def known_board(text: str) -> KnownBoard:
     wanted = text.strip().lower().replace("_", "-")
     names = [board.name for board in KNOWN_BOARDS]
     if wanted not in names:
-        from difflib import get_close_matches
-
-        near = get_close_matches(wanted, names, 3, 0.6)
+        near = alike(wanted, names)
         rest = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
         raise ValueError(f"board {text!r} is not known; {rest}; for another board give --ram and --flash")
     return KNOWN_BOARDS[names.index(wanted)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
     from onnxlint_cmsis.fixers.proof.compare import ProvenModel
     from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
@@ -218,7 +218,7 @@ def bytes_of(constant: Constant) -> int:
     elements = 1
     for size in constant.shape:
         elements *= size
-    return (elements * BITS.get(constant.elem_type, 8) + 7) // 8
+    return packed_bytes(elements, BITS.get(constant.elem_type, 8))
 
 
 def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:

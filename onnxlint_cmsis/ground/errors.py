@@ -2,28 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-CLOSE = 0.85
-"""How much alike words are that one is suggested for the other."""
-
-
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """`; did you mean cortex-m4?` where a word comes close or one begins with it, `; allowed: a, b` else."""
-    known = list(words)
-    close = close_to(word, known)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; allowed: {', '.join(known)}"
-
-
-def close_to(word: str, known: list[str]) -> list[str]:
-    """The words that one may stand for, two at most."""
-    import difflib
-
-    given = word.lower()
-    close = difflib.get_close_matches(given, known, n=2, cutoff=CLOSE)
-    longer = [candidate for candidate in known if given and candidate.rpartition("-")[2].startswith(given)]
-    return close or (longer if len(longer) == 1 else [])
-
 
 class UsageError(ValueError):
     """A command line, configuration or baseline cannot be used.

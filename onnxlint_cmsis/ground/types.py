@@ -26,6 +26,11 @@ InputShapes = Mapping[str, tuple[Size, ...]]
 """Sizes of model inputs by name (`--input-shape`)."""
 
 
+def packed_bytes(count: int, bits: int) -> int:
+    """Return the bytes that elements take side by side, those of less than a byte packed."""
+    return (count * bits + 7) // 8
+
+
 class Isa(str, Enum):
     """Instruction-set class that CMSIS-NN's source distinguishes."""
 

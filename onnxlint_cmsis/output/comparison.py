@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from dataclasses import replace
@@ -13,6 +12,7 @@ from onnxlint_cmsis.analysis.results import grouped, identity
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import alike
 from onnxlint_cmsis.output.fixes import proof_text
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ def _limit(text: str) -> GrowthLimit:
         raise UsageError(f"--fail-on-increase: {text!r} is not METRIC=NUMBER or METRIC=NUMBER%")
     metric, number, percent = match.groups()
     if metric not in METRICS:
-        near = difflib.get_close_matches(metric, METRICS, 1)
+        near = alike(metric, METRICS, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(METRICS)}"
         raise UsageError(f"--fail-on-increase: {metric!r} is not a figure{hint}")
     return GrowthLimit(metric, float(number), percent == "%")

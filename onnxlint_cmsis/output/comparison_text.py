@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.layers import layer_fields
 from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
@@ -91,8 +92,7 @@ def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
     if not figure.left_out:
         return ""
     rows = [f"{called(layer.layer)} ({_one_unknown(layer.before, layer.after)})" for layer in figure.left_out]
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-    return f"; left out, with a cost that is known in one version alone: {', '.join(rows[:SHOWN])}{more}"
+    return f"; left out, with a cost that is known in one version alone: {and_more(rows, SHOWN)}"
 
 
 def verdict_text(pair: VerdictPair, arrow: str) -> str:

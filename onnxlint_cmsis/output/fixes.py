@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
+from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped
 from onnxlint_cmsis.output.run import with_short_names
 
@@ -351,5 +352,4 @@ def _numbers(before: int, after: int) -> str:
 
 def _names(names: tuple[str, ...], count: int | None = None) -> str:
     """The first names; `count` is how many there are, of which `names` may be the first alone."""
-    shown, more = ", ".join(f"'{name}'" for name in names[:SHOWN]), (len(names) if count is None else count) - SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    return and_more(quoted(names), SHOWN, count or 0)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.formats.format import RELEASES, Format, format_read_by
 from onnxlint_cmsis.formats.names import canonical, operator_of
-from onnxlint_cmsis.ground.errors import did_you_mean
 from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import POINTWISE, Function, Isa, KernelCall, Level, Pair, Size, Target, entry_parts
+from onnxlint_cmsis.ground.words import and_more, did_you_mean, quoted
 from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, activations_of, operands_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
@@ -340,8 +340,7 @@ def kind_of(verdict: RuntimeVerdict, cause: str) -> str:
 
 def named(labels: tuple[str, ...]) -> str:
     """`'a', 'b' and 3 more`."""
-    shown = ", ".join(f"'{label}'" for label in labels[:SHOWN])
-    return shown + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
+    return and_more(quoted(labels), SHOWN)
 
 
 # The arena of a model on one target, as `memory` tells it.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
-    from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
     from onnxlint_cmsis.model.graph import Graph, Node
 
 
@@ -50,7 +50,7 @@ def stored_elements(model: TfliteModel, tensor: TfliteTensor) -> StoredElements:
     bits = document.BITS.get(kind, 0)
     if tensor.encoding or not bits or kind.startswith(("complex", "string")):
         raise NotAppliedError(f"constant `{tensor.name}` is stored in a form that is not edited")
-    if len(raw) != (prod(tensor.shape) * bits + 7) // 8:
+    if len(raw) != packed_bytes(prod(tensor.shape), bits):
         raise NotAppliedError(f"constant `{tensor.name}` has {len(raw)} bytes, which do not fit its shape")
     return StoredElements(document.unpacked(raw, bits, tensor.shape), kind)
 

@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES, TYPED_FIELDS, decode, elem_bits, elem_name, tensor_values
 from onnxlint_cmsis.formats.onnx.wire import Buffer, External, Payload, all_tensors
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.graph import MAX_VALUES, ModelError, Problem
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def location(tensor: TensorProto, model_path: str, problems: list[Problem]) -> E
 def read_values(model_path: str, external: External, data_type: int, count: int) -> tuple[Number, ...] | None:
     """Values of a small external tensor; None where the file cannot be read or the type has no fixed size."""
     bits = elem_bits(data_type)
-    raw = read_bytes(model_path, external, (count * bits + 7) // 8)
+    raw = read_bytes(model_path, external, packed_bytes(count, bits))
     return None if raw is None else decode(elem_name(data_type), bits, count, raw)
 
 
@@ -87,7 +88,7 @@ def _number(entries: dict[str, str], key: str, default: int) -> int:
 
 def _check(external: External, tensor: TensorProto, model_path: str) -> None:
     """Raise ExternalError unless the file is allowed, there and long enough."""
-    needed = (math.prod(tensor.dims) * elem_bits(tensor.data_type) + 7) // 8
+    needed = packed_bytes(math.prod(tensor.dims), elem_bits(tensor.data_type))
     if (
         external.length >= 0
         and external.length != needed
@@ -326,7 +327,7 @@ def read(tensor: TensorProto, path: str) -> Codes:
     name, bits, shape = elem_name(tensor.data_type), elem_bits(tensor.data_type), tuple(tensor.dims)
     if bits not in (2, 4, 8, 16, 32, 64) or name.startswith("complex"):
         raise NotAppliedError(f"tensor `{tensor.name}` is of type {name or tensor.data_type}, which is not resized")
-    needed = (math.prod(shape) * bits + 7) // 8
+    needed = packed_bytes(math.prod(shape), bits)
     raw = _external(tensor, path, needed) if tensor.data_location == tensor.EXTERNAL else stored_bytes(tensor)
     if len(raw) != needed:
         raise NotAppliedError(f"tensor `{tensor.name}` has {len(raw)} bytes, which do not fit its shape {list(shape)}")

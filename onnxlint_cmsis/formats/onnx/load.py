@@ -48,7 +48,7 @@ from onnxlint_cmsis.formats.onnx.wire import (
     subgraphs,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Size, fits_an_array
+from onnxlint_cmsis.ground.types import Size, fits_an_array, packed_bytes
 from onnxlint_cmsis.model.graph import (
     Body,
     Constant,
@@ -284,7 +284,7 @@ NUMPY = (
 
 def _array(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
     name, bits, count = elem_name(tensor.data_type), elem_bits(tensor.data_type), math.prod(tensor.dims)
-    raw = _raw(document, tensor, (count * bits + 7) // 8)
+    raw = _raw(document, tensor, packed_bytes(count, bits))
     if raw is None or len(raw) * 8 // max(bits, 1) < count or not fits_an_array(tensor.dims):
         return None
     if name == "bool" and max(raw[:count], default=0) > 1:

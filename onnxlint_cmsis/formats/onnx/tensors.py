@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.wire import DATA_FIELDS
-from onnxlint_cmsis.ground.types import MAX_DIM
+from onnxlint_cmsis.ground.types import MAX_DIM, packed_bytes
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, TensorProto
@@ -170,7 +170,7 @@ def tensor_values(tensor: TensorProto) -> tuple[Number, ...] | None:
 
 def decode(name: str, bits: int, count: int, raw: bytes) -> tuple[Number, ...] | None:
     """Values of `count` elements in little-endian bytes; None where the bytes are not as many as that takes."""
-    if bits == 0 or len(raw) != (count * bits + 7) // 8:
+    if bits == 0 or len(raw) != packed_bytes(count, bits):
         return None
     if name in STRUCT_CODES:
         return struct.unpack(f"<{count}{STRUCT_CODES[name]}", raw)
@@ -251,7 +251,7 @@ def payload_problem(tensor: TensorProto, payload: Payload | None) -> str:
         return f"has values in {' and '.join(sorted(counts))}; allowed is one of them"
     count = math.prod(dims)
     if "raw_data" in counts:
-        needed = (count * bits + 7) // 8
+        needed = packed_bytes(count, bits)
         fits = counts["raw_data"] == needed and name != "string"
         return "" if fits else f"has {counts['raw_data']} bytes of raw_data; {name} {dims} takes {needed}"
     return _typed_problem(name, bits, dims, counts, in_bytes=payload is not None)
@@ -269,7 +269,7 @@ def _typed_problem(name: str, bits: int, dims: list[int], counts: dict[str, int]
     """The same for values in a typed list, counted in entries, or in bytes where the list was not parsed."""
     count = math.prod(dims)
     field = "string_data" if name == "string" else PAIRED.get(name) or TYPED_FIELDS.get(name, "int32_data")
-    entries = 2 * count if name in PAIRED else (count * bits + 7) // 8 if bits in (2, 4) else count
+    entries = 2 * count if name in PAIRED else packed_bytes(count, bits) if bits in (2, 4) else count
     wrong = set(counts) - {field}
     if wrong:
         return f"has values in {wrong.pop()}; {name} belongs in {field} or raw_data"

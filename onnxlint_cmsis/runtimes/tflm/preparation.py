@@ -9,7 +9,7 @@ from struct import pack, unpack
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, packed_bytes
 from onnxlint_cmsis.model.windows import halves, padding_for, places, reach, same_places
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, status_use
 
@@ -79,7 +79,7 @@ def single(value: float) -> float:
 
 def tensor_bytes(tensor: TfliteTensor) -> int:
     """Bytes of a tensor's values; int4 packs two to a byte."""
-    return (prod(tensor.shape) * BITS.get(tensor.elem_type, 0) + 7) // 8
+    return packed_bytes(prod(tensor.shape), BITS.get(tensor.elem_type, 0))
 
 
 def quantized(tensor: TfliteTensor) -> bool:
