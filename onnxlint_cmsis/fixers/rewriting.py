@@ -24,6 +24,7 @@ from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import packed_bytes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
     from onnxlint_cmsis.fixers.proof.compare import ProvenModel
     from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph

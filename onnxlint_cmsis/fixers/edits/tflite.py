@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
-    from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph, Node
 
 
