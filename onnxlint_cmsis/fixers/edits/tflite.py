@@ -24,6 +24,7 @@ from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, elem_type
 from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.axes import leaves, resized
 from onnxlint_cmsis.model.graph import StoredQuantization
 

@@ -20,6 +20,7 @@ from onnxlint_cmsis.fixers.planning.prices import LARGEST, hazards_of, risks_of
 from onnxlint_cmsis.fixers.planning.problem import Factor
 from onnxlint_cmsis.fixers.planning.sites import Site
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.axes import Axis, leaves, resized
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _constants(constants: Mapping[_Stored, int], domains: Domains, index: Measur
         table = index.zeros(*map(len, candidates))
         for (axes, bits), count in constants.items():
             elements = prod(0 if (size := resized(axis, at)) is None else size for axis in axes)
-            table[index.bytes] += (np.minimum(elements, LARGEST).astype(np.int64) * bits + 7) // 8 * count
+            table[index.bytes] += packed_bytes(np.minimum(elements, LARGEST).astype(np.int64), bits) * count
         return table
 
     return Factor(domains, tabulate)

@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.planning.factors import BITS, factors_of, layer_facto
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.ground.types import Freedom, packed_bytes
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.axes import leaves, resized
 
@@ -252,5 +252,5 @@ def _stored(view: PlanningInput) -> int:
     total = 0
     for constant in view.graph.constants.values():
         count = int(np.prod(constant.shape, dtype=np.float64)) if constant.shape else 1
-        total += (count * BITS.get(constant.elem_type, 8) + 7) // 8
+        total += packed_bytes(count, BITS.get(constant.elem_type, 8))
     return total
