@@ -30,7 +30,8 @@ from onnxlint_cmsis.analysis.fix_results import (
 )
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
-from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, RepairRow
+from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.fixers.planning.repairable import REPAIRS
 
 HEAD = """# What does a report tell of a fix?
 

@@ -178,6 +178,9 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),
     # The search for sizes, stage by stage.
+    "fixers.planning.fits.useless_pairs": ("test_repairs",),
+    "fixers.planning.layouts": ("test_rewrite_resize",),
+    "fixers.planning.uses": ("dims_graphs", "test_rewrite_resize"),
     "fixers.planning.elimination": ("test_planning_solve",),
     "fixers.planning.decision": ("test_planning_decide", "test_planning_prices"),
     "fixers.planning.descent": ("test_planning_solve",),

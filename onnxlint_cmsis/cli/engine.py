@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.q_formats import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.repairable import RepairRow
     from onnxlint_cmsis.fixers.rewriting import FixRequest
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
@@ -339,10 +339,10 @@ def _size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | No
     from onnxlint_cmsis.checks.facts import unpromised
     from onnxlint_cmsis.cmsis_nn.library import predicted
     from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
-    from onnxlint_cmsis.fixers.planning.layouts import refused
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.planning.size_facts import class_findings, repair_prices
     from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
+    from onnxlint_cmsis.fixers.planning.unchangeable import refused
 
     consent = accepted.Consent(settings, model.path)
     prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
@@ -357,7 +357,7 @@ def _size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | No
 
 def _can_fix(model: ModelAnalysis) -> bool:
     """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
-    from onnxlint_cmsis.fixers.planning.layouts import can_change
+    from onnxlint_cmsis.fixers.planning.unchangeable import can_change
 
     form, graph = model.format, model.graph
     fixed = bool(form.editor and form.prover) and can_change(graph)
@@ -391,7 +391,8 @@ class Promises:
 
     def _marks(self, finding: Finding) -> tuple[str, ...]:
         """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
-        from onnxlint_cmsis.fixers.planning.repairable import pad_would_do, repair_for
+        from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
+        from onnxlint_cmsis.fixers.planning.repairable import repair_for
 
         repair = repair_for(self._model, finding)
         if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):

@@ -25,7 +25,6 @@ from onnxlint_cmsis.analysis.fix_results import (
 )
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide, movable_classes
-from onnxlint_cmsis.fixers.planning.layouts import check_model
 from onnxlint_cmsis.fixers.planning.locked import locked_gains
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, live_counts
 from onnxlint_cmsis.fixers.planning.plan import PlanStep
@@ -33,6 +32,7 @@ from onnxlint_cmsis.fixers.planning.policies import FixOptions
 from onnxlint_cmsis.fixers.planning.prices import Price, Prices
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
 from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
+from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError, element_map
 from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Affine, Prover, Side, Spot, Watched, most_apart
 from onnxlint_cmsis.fixers.rewriting import (
@@ -63,7 +63,8 @@ from onnxlint_cmsis.model.axes import AxisForm, leaves
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.analysis.fix_results import ValueChange
-    from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
+    from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
+    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.axes import Axis

@@ -13,14 +13,15 @@ from onnxlint_cmsis.fixers.edits.resize import InputPad, with_input_pad
 from onnxlint_cmsis.fixers.planning.answers import findings_of, hazards_along, layer_hazards
 from onnxlint_cmsis.fixers.planning.consent import Asked, PlanLimits, agreed_plan
 from onnxlint_cmsis.fixers.planning.factors import BITS
-from onnxlint_cmsis.fixers.planning.layouts import refused
+from onnxlint_cmsis.fixers.planning.fits.input_pad import MOST_ADDED, paddable_inputs
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, kept_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput, planning_input
 from onnxlint_cmsis.fixers.planning.policies import FixOptions
 from onnxlint_cmsis.fixers.planning.prices import Prices
-from onnxlint_cmsis.fixers.planning.repairable import MOST_ADDED, needed, paddable_inputs, repairs_for
+from onnxlint_cmsis.fixers.planning.repairable import needed, repairs_for
 from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
+from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.fixers.repairs.table import Editor, RepairedBytes, editor_of, repaired_model
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
     from onnxlint_cmsis.cmsis_nn.library import Route
+    from onnxlint_cmsis.fixers.planning.fits.input_pad import PaddableInput
+    from onnxlint_cmsis.fixers.planning.fits.row import RepairMade, RepairRow
     from onnxlint_cmsis.fixers.planning.prices import Price
-    from onnxlint_cmsis.fixers.planning.repairable import PaddableInput, RepairMade, RepairRow, RepairSite
+    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.proof.compare import ProvenModel
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import KernelCall

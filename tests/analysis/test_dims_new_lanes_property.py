@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from support.fix_graphs import case

@@ -10,8 +10,8 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Fill, FillKind, analyse, fill, risks
-from onnxlint_cmsis.fixers.planning.layouts import Uses
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, placement, resized
 from onnxlint_cmsis.model.graph import Graph, Node

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from onnxlint_cmsis.analysis.classes import DimensionClass
-from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.ground.types import Freedom
 from support.lanes_checks import Analysed, analysed
 from support.linter import with_plan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import Use
-from onnxlint_cmsis.fixers.planning.layouts import StoredElements
+from onnxlint_cmsis.fixers.planning.elements import StoredElements
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.onnx.document import Codes

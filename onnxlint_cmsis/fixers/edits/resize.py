@@ -16,8 +16,11 @@ from onnxlint_cmsis.fixers.edits.onnx import (
     forget,
     set_number,
 )
-from onnxlint_cmsis.fixers.planning.layouts import BiasEdit, StoredElements, Uses, check_plan, model_edits
+from onnxlint_cmsis.fixers.planning.elements import StoredElements
+from onnxlint_cmsis.fixers.planning.layouts import check_plan
+from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, model_edits
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx.document import require_readable
 from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.formats.onnx.load import load

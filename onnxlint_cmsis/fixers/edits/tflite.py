@@ -9,17 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.classes import Dimensions, Use
-from onnxlint_cmsis.fixers.planning.layouts import (
-    AttributeEdit,
-    BiasEdit,
-    ConstantEdit,
-    Places,
-    StoredElements,
-    Uses,
-    check_plan,
-    model_edits,
-)
+from onnxlint_cmsis.fixers.planning.elements import StoredElements
+from onnxlint_cmsis.fixers.planning.layouts import Places, check_plan
+from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, ConstantEdit, model_edits
 from onnxlint_cmsis.fixers.planning.plan import Kept
+from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit
+from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, elem_type

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.planning.repairable import (
-    RepairMade,
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
+from onnxlint_cmsis.fixers.planning.fits.split_groups import (
     channel_axis,
     check_cut,
     cut_parameters,

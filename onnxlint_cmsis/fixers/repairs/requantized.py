@@ -9,7 +9,8 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
 from onnxlint_cmsis.fixers.edits.onnx import dequantizer_domain
-from onnxlint_cmsis.fixers.planning.repairable import RepairMade, filled_with, hands_on, unsigned_tensors
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
+from onnxlint_cmsis.fixers.planning.fits.signed_integers import filled_with, hands_on, unsigned_tensors
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -12,7 +12,8 @@ from onnxlint_cmsis.analysis.classes import bias_slot
 from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
 from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit, apply_to_tflite
-from onnxlint_cmsis.fixers.planning.repairable import RepairMade, RepairSite
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
+from onnxlint_cmsis.fixers.planning.repairable import RepairSite
 from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
 from onnxlint_cmsis.fixers.repairs.requantized import (
     apply_equal_scales,

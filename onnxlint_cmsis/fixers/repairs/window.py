@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.planning.repairable import (
-    RepairMade,
-    input_dequantizer,
-    pad_amounts,
-    shift_sizes,
-    window_sizes,
-)
+from onnxlint_cmsis.fixers.planning.fits.explicit_pad import input_dequantizer, pad_amounts
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
+from onnxlint_cmsis.fixers.planning.fits.zero_taps import shift_sizes, window_sizes
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.document import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from onnxlint_cmsis.fixers.planning.layouts import SAME, Uses, growing, layouts, refused
+from onnxlint_cmsis.fixers.planning.layouts import SAME, growing, layouts
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.unchangeable import refused
+from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import Builder

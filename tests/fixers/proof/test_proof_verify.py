@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.fix_results import Difference, Proof
-from onnxlint_cmsis.fixers.planning.layouts import refused
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
+from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.fixers.proof import compare
 from onnxlint_cmsis.fixers.proof import inputs as feeds
 from onnxlint_cmsis.fixers.proof import prove as inner_tensors

@@ -1,0 +1,1 @@
+"""Where each repair by rewriting fits: one file for each, with its row."""

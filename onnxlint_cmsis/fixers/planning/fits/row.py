@@ -1,0 +1,53 @@
+"""One way to rewrite a layer: what it does, which hazards it answers, and why it may not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.model.graph import Graph, Node
+
+
+class RepairRow(NamedTuple):
+    """One way to rewrite a layer; the results stay the same, or nearly so where it is not exact.
+
+    `fixers/repairs` has what does it, by name.
+    """
+
+    name: str
+    """Kebab name."""
+    what: str
+    """What it does to the layer, as a clause without subject."""
+    hazards: frozenset[str]
+    """Names of the hazards that it answers."""
+    price: str
+    """What it costs, as a clause; the fix report has the predicted instructions."""
+    refusal: Callable[[Graph, LoweredLayer], str]
+    """Why it does not fit a layer, as a clause; empty where it fits."""
+    free: bool = False
+    """Whether it costs next to nothing, so that it is done before any channel count is changed."""
+    rule: str = ""
+    """Name of the rule whose findings it answers, where these are no hazards."""
+    nodes: Callable[[Graph], Iterator[Node]] | None = None
+    """Nodes that it is for, with `rule`; the record of such a node has nothing else."""
+    whole: bool = False
+    """Whether it is for the whole model, so that any finding of the rule asks for it."""
+    causes: frozenset[str] = frozenset()
+    """Causes of reference code that it answers, with `rule`."""
+    as_written: bool = False
+    """Whether it changes types, so that it is proven with ONNX Runtime's optimisers off."""
+    exact: bool = True
+    """Whether the results stay the same; if not, it is done with --unsafe-fixes alone."""
+
+
+class RepairMade(NamedTuple):
+    """What a repair did to one layer."""
+
+    text: str
+    """What was done, as a clause without subject."""
+    made_by: tuple[str, ...]
+    """First outputs of the layers that now do the work of the old one; empty where no layer was rewritten."""
