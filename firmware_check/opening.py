@@ -17,7 +17,8 @@ from firmware_check.quantize import expand, is_float, is_operator_format, named_
 from firmware_check.reading.floats import read_float_program
 from firmware_check.reading.read import read_program
 from firmware_check.reference import Reference
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeRefusalError, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import FloatCall
 

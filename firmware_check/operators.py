@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
 from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.wire import all_nodes
 

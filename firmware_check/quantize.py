@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 from firmware_check.errors import FirmwareError
 from firmware_check.reading.read import OPERATORS
-from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.quantization import MOVES
 from onnxlint_cmsis.model.roles import Form

@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.fixed_point import (
     Multiplier,

@@ -19,8 +19,9 @@ sys.path.insert(0, str(ROOT))
 
 from onnxlint_cmsis.cli.engine import fix_request  # noqa: E402
 from onnxlint_cmsis.config.files import make_settings  # noqa: E402
-from onnxlint_cmsis.fixers.attempt import Fixed, fix_model  # noqa: E402
+from onnxlint_cmsis.fixers.fix_model import fix_model  # noqa: E402
 from onnxlint_cmsis.fixers.planning.policies import POLICIES  # noqa: E402
+from onnxlint_cmsis.fixers.report import Fixed  # noqa: E402
 from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 from onnxlint_cmsis.output.fixes import proof_text  # noqa: E402
 

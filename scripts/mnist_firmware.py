@@ -28,7 +28,7 @@ from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.options import count, in_one_line, seconds
 from firmware_check.program import Elements
 from firmware_check.run import run_image
-from onnxlint_cmsis.fixers.proof.compare import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
 
 CALIBRATION_IMAGES = 100
 POINTS = 0.5

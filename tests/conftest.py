@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from onnxlint_cmsis.fixers.proof.compare import NO_TELEMETRY
+from onnxlint_cmsis.fixers.proof.onnx_runtime import NO_TELEMETRY
 from support.goldens import Told
 
 os.environ.setdefault(NO_TELEMETRY, "1")

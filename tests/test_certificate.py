@@ -18,8 +18,8 @@ from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers, requantiz
 from onnxlint_cmsis.analysis.certified import certificate, untrue
 from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.output.json_report import plain_data

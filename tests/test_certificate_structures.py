@@ -13,7 +13,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX
 
 MODELS = int(os.environ.get("ONNXLINT_EXAMPLES", "400"))

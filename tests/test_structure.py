@@ -15,7 +15,7 @@ import pytest
 
 import size
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS
-from onnxlint_cmsis.fixers.proof.models import MISSING
+from onnxlint_cmsis.fixers.proof.litert_process import MISSING
 from onnxlint_cmsis.formats.format import FORMATS, Format, part
 from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.lower.checks import FUNCTIONS, STORED_VALUES
@@ -164,7 +164,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "cmsis_nn.integer.transposed": ("test_later_costs",),
     "cmsis_nn.loops": ("test_kb_cost", "test_later_costs"),
     # Attributes that are empty lists, which no repair writes to a sound model.
-    "fixers.edits.onnx": ("test_fix_damaged",),
     # The inputs that a proof draws.
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
     # LiteRT's kernels themselves, which the checker's numbers are held against.
@@ -177,7 +176,18 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),
-    # The search for sizes, stage by stage.
+    # Steps of planning, editing and proving, each with its own cases.
+    "fixers.attempt": ("test_fix_whole", "test_model_cost"),
+    "fixers.rescaling": ("test_fix_whole",),
+    "fixers.edits.onnx_edit": ("test_fix_damaged",),
+    "fixers.proof.bounds": ("test_proof_bounds",),
+    "fixers.proof.branches": ("fix_rounding",),
+    "fixers.proof.compare": ("test_proof_verify", "test_repairs"),
+    "fixers.proof.disproved": ("proofs",),
+    "fixers.proof.element_map": ("test_proof_tflite", "test_proof_verify", "tflite_plans"),
+    "fixers.proof.inner": ("test_proof_verify",),
+    "fixers.proof.onnx_model": ("test_proof_verify",),
+    "fixers.proof.runner": ("test_proof_verify",),
     "fixers.planning.fits.useless_pairs": ("test_repairs",),
     "fixers.planning.layouts": ("test_rewrite_resize",),
     "fixers.planning.uses": ("dims_graphs", "test_rewrite_resize"),
@@ -227,7 +237,7 @@ def test_only_formats_know_how_files_are_named_and_marked() -> None:
 
 
 WORDS_OF_FILES = (
-    "formats/", "operators/", "model/graph.py", "fixers/edits/onnx.py", "runtimes/tflm/reference_cost.py",
+    "formats/", "operators/", "model/graph.py", "fixers/edits/onnx_", "runtimes/tflm/reference_cost.py",
     "runtimes/host.py", "analysis/certificate.py",
 )  # fmt: skip
 """Where operators are told by what files call them; all else knows them by one name, and shows what stands in files."""
@@ -335,7 +345,7 @@ def loaded_by_lint(model: Path, *options: str) -> set[str]:
 SIZING = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.fixers.planning.solve"}
 """What searches sizes."""
 WRITING = (
-    *(f"onnxlint_cmsis.fixers.{name}" for name in ("attempt", "edits", "proof", "repairs", "rewriting")),
+    *(f"onnxlint_cmsis.fixers.{name}" for name in ("fix_model", "edits", "proof", "repairs", "rewriting")),
     *(f"onnxlint_cmsis.{name}" for name in ("analysis.fix_results", "analysis.fit", "ground.git_repository")),
     *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.fixers.proof.compare import RuntimeRefusalError
-from onnxlint_cmsis.fixers.proof.models import LiteRtProcess, litert_missing, runnable
+from onnxlint_cmsis.fixers.proof.litert_process import LiteRtProcess, litert_missing, runnable
+from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.tflite.edit import one_operator
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys

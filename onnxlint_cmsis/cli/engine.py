@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.rewriting import FixRequest
+    from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
 
@@ -247,7 +247,8 @@ def layers_report(
     measured: Measured = {}
     if calibration:
         from onnxlint_cmsis.analysis.coverage import holds_integers
-        from onnxlint_cmsis.fixers.proof.calibration import rounding_errors, samples_of, tensor_ranges
+        from onnxlint_cmsis.fixers.proof.rounding import rounding_errors
+        from onnxlint_cmsis.fixers.proof.samples import samples_of, tensor_ranges
 
         if model.format is not ONNX:
             raise CalibrationError(f"ONNX Runtime measures it, which runs no {model.format.suffix} files: {path}")
@@ -300,7 +301,7 @@ def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None 
     `model` is the analysis of the file, where it is at hand. Raises ModelError.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.fixers.rewriting import FixRequest
+    from onnxlint_cmsis.fixers.request import FixRequest
 
     request = FixRequest(settings.analysis, fix_options(settings))
     if not path:
@@ -412,7 +413,8 @@ class Promises:
         return self._repaired[repair.name]
 
     def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.rewriting import Snapshot, rewritten_by
+        from onnxlint_cmsis.fixers.rewriting import rewritten_by
+        from onnxlint_cmsis.fixers.snapshot import Snapshot
         from onnxlint_cmsis.formats.onnx.wire import open_buffer
 
         path, settings = self._model.path, self._settings

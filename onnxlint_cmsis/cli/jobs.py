@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult, Proof
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
-    from onnxlint_cmsis.fixers.rewriting import Snapshot
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import InputShapes
@@ -81,7 +81,7 @@ def lint_all(jobs: list[Job], processes: int) -> Iterator[Linted]:
         finished: dict[int, Linted] = {}
         following = 0
         if any(job.fix for job in jobs):
-            import onnxlint_cmsis.fixers.attempt  # noqa: F401 - what the results are made of: once, before processes start
+            import onnxlint_cmsis.fixers.fix_model  # noqa: F401 - what the results are made of: once, before processes start
         with team(min(processes, len(jobs))) as workers:
             for task, answer in each_done(workers, tasks):
                 step: _Step = task.label
@@ -297,7 +297,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     """Fix a file; with `write`, replace it."""
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.cli.engine import fix_request
-    from onnxlint_cmsis.fixers.attempt import fix_model
+    from onnxlint_cmsis.fixers.fix_model import fix_model
     from onnxlint_cmsis.fixers.planning.policies import POLICIES
     from onnxlint_cmsis.formats.onnx.wire import open_buffer
 

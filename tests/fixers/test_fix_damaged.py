@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.fixers.edits.onnx import _set
+from onnxlint_cmsis.fixers.edits.onnx_edit import _set
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, UnfedError, model_inputs
 from support import models
 from support.goldens import Told

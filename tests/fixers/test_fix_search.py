@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.fix_results import Proof
-from onnxlint_cmsis.fixers.proof.compare import Optimization
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover, Spot
 from support import linter
 from support.conv_chains import six_wide

@@ -14,8 +14,8 @@ import pytest
 from model_mutations import mutated
 from onnxlint_cmsis.cli.jobs import Job, fix_one
 from onnxlint_cmsis.config.files import resolve_layers
-from onnxlint_cmsis.fixers.proof import models
-from onnxlint_cmsis.fixers.proof.models import LiteRtProcess
+from onnxlint_cmsis.fixers.proof import litert_process
+from onnxlint_cmsis.fixers.proof.litert_process import LiteRtProcess
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from support import linter
@@ -106,7 +106,7 @@ def test_reports_tell_of_the_fix(folder):
 
 @pytest.mark.parametrize(("mode", "failed"), [("fix", True), ("fix-only", True), ("diff", False)])
 def test_without_litert_a_line_says_so_and_nothing_changes(folder, monkeypatch, mode, failed, told):
-    monkeypatch.setattr(models, "find_spec", lambda _name: None)
+    monkeypatch.setattr(litert_process, "find_spec", lambda _name: None)
     before, path = contents(folder), str(folder / "a.tflite")
     fix = fix_one(Job(path, resolve_layers((), TFLITE), fix=mode)).file.fix
     assert fix is not None

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import LIMIT, ROUNDING, attempt, fix_model, prover_of
+from onnxlint_cmsis.fixers.attempt import attempt, prover_of
+from onnxlint_cmsis.fixers.fix_model import fix_model
 from onnxlint_cmsis.fixers.planning.prices import Prices
-from onnxlint_cmsis.fixers.proof.compare import Optimization
-from onnxlint_cmsis.fixers.rewriting import Snapshot
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
+from onnxlint_cmsis.fixers.rescaling import LIMIT, ROUNDING
+from onnxlint_cmsis.fixers.snapshot import Snapshot
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed

@@ -7,7 +7,7 @@ import pytest
 from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers import attempt
-from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.fixers.fix_model import fix_model
 from support.dims_graphs import Builder
 
 SIZED, REWRITTEN = 8, 4

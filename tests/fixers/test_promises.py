@@ -10,7 +10,7 @@ import pytest
 
 from onnxlint_cmsis import fix, lint
 from onnxlint_cmsis.analysis.results import grouped
-from onnxlint_cmsis.fixers.proof.models import litert_missing
+from onnxlint_cmsis.fixers.proof.litert_process import litert_missing
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.run import render

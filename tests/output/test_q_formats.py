@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.q_formats import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.proof.calibration import samples_of, tensor_ranges
+from onnxlint_cmsis.fixers.proof.samples import samples_of, tensor_ranges
 from onnxlint_cmsis.ground.errors import CalibrationError
 from support.goldens import Told
 from support.models import text

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from model_mutations import mutated
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier, requantize
 from onnxlint_cmsis.model.graph import ModelError

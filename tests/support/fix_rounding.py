@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 
 from onnxlint_cmsis.analysis.lanes import Demand, LaneView, fill_in
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.branches import with_outputs
 from onnxlint_cmsis.fixers.proof.inputs import feed_of, model_inputs, settings
-from onnxlint_cmsis.fixers.proof.models import with_outputs
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.model.axes import Axis, placement
 from support.fix_random import Planned
 

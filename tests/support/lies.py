@@ -26,7 +26,7 @@ from model_mutations import _numbers
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fixers.attempt import fix_model
+from onnxlint_cmsis.fixers.fix_model import fix_model
 from onnxlint_cmsis.formats.format import TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint_cmsis.analysis.fix_results import Proof
-from onnxlint_cmsis.fixers.proof.compare import Array
+from onnxlint_cmsis.fixers.proof.disproved import values_inside
 from onnxlint_cmsis.fixers.proof.models import proven_model
-from onnxlint_cmsis.fixers.proof.prove import Prover, values_inside
+from onnxlint_cmsis.fixers.proof.prove import Prover
+from onnxlint_cmsis.fixers.proof.proven import Array
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import InputShapes
 

@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.classes import Dimensions, analyse
 from onnxlint_cmsis.analysis.fix_results import Proof
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
-from onnxlint_cmsis.fixers.proof.compare import element_map
+from onnxlint_cmsis.fixers.proof.element_map import element_map
 from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import TFLITE, part

@@ -1,151 +1,33 @@
-"""What does each repair by rewriting."""
+"""What does each repair by rewriting, by its name, and what rewrites each format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from onnxlint_cmsis.analysis.classes import bias_slot
-from onnxlint_cmsis.fixers.edits.onnx import GraphEdit
-from onnxlint_cmsis.fixers.edits.resize import check_external_data, resized
-from onnxlint_cmsis.fixers.edits.tflite import TfliteGraphEdit, apply_to_tflite
-from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-from onnxlint_cmsis.fixers.planning.repairable import RepairSite
-from onnxlint_cmsis.fixers.repairs.groups import apply_split_batch, apply_split_groups
-from onnxlint_cmsis.fixers.repairs.requantized import (
-    apply_equal_scales,
-    apply_signed_integers,
-    apply_softmax_output,
-    apply_useless_pairs,
-    apply_zero_bias,
-)
-from onnxlint_cmsis.fixers.repairs.window import (
-    WIDEST_WINDOW,
-    apply_explicit_pad,
-    apply_more_columns,
-    apply_output_padding,
-    apply_shifted_taps,
-    apply_spread_taps,
-    apply_wider_window,
-    wider,
-)
-from onnxlint_cmsis.formats.format import part
-from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
+from onnxlint_cmsis.fixers.edits.onnx_resize import check_external_data, resized
+from onnxlint_cmsis.fixers.edits.tflite_edit import TfliteGraphEdit
+from onnxlint_cmsis.fixers.edits.tflite_resize import apply_to_tflite
+from onnxlint_cmsis.fixers.repairs.editor import Editor
+from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
+from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
+from onnxlint_cmsis.fixers.repairs.more_columns import apply_more_columns
+from onnxlint_cmsis.fixers.repairs.output_padding import apply_output_padding
+from onnxlint_cmsis.fixers.repairs.shifted_taps import apply_shifted_taps
+from onnxlint_cmsis.fixers.repairs.signed_integers import apply_signed_integers
+from onnxlint_cmsis.fixers.repairs.softmax_output import apply_softmax_output
+from onnxlint_cmsis.fixers.repairs.split_batch import apply_split_batch
+from onnxlint_cmsis.fixers.repairs.split_groups import apply_split_groups
+from onnxlint_cmsis.fixers.repairs.spread_taps import apply_spread_taps
+from onnxlint_cmsis.fixers.repairs.tflite_layers import add_bias, widen
+from onnxlint_cmsis.fixers.repairs.useless_pairs import apply_useless_pairs
+from onnxlint_cmsis.fixers.repairs.wider_window import apply_wider_window
+from onnxlint_cmsis.fixers.repairs.zero_bias import apply_zero_bias
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import Dimensions
-    from onnxlint_cmsis.fixers.planning.plan import Plan
-    from onnxlint_cmsis.formats.format import Format
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.model.graph import Graph
-
-
-# Repairs applied to the bytes of a model.
-
-
-class RepairedBytes(NamedTuple):
-    """A model with some of its layers repaired."""
-
-    data: bytes
-    """The model; empty where nothing was done."""
-    repairs: tuple[tuple[RepairSite, RepairMade], ...]
-    """What was done to which layer."""
-    refused: tuple[tuple[RepairSite, str], ...]
-    """Layers that could not be repaired, with the reason as a clause."""
-
-
-Applied = Callable[[Any, LoweredLayer], RepairMade]
-"""Does a repair to an edit of its format (GraphEdit, TfliteGraphEdit). Raises NotAppliedError."""
-
-
-class Editor(NamedTuple):
-    """What rewrites models of one format, from bytes to bytes; `Format.editor` names it."""
-
-    resized: Callable[[bytes, Graph, Dimensions, Plan], bytes]
-    """The model with a plan applied; graph and dimensions are those of the bytes. Raises NotAppliedError."""
-    edit: Callable[[bytes, Graph, Callable[[KernelCall], bool], tuple[LoweredLayer, ...]], Any]
-    """An edit of a model, for repairs; arguments are those of GraphEdit. Raises NotAppliedError."""
-    repairs: Mapping[str, Applied]
-    """What does each repair, by its name."""
-    check_readable: Callable[[bytes, str], None]
-    """Raises UnreadableError where a file beside a model, by its bytes and path, cannot be opened; reads nothing."""
-
-
-def editor_of(form: Format) -> Editor:
-    """What rewrites files of a format. Raises NotAppliedError where nothing does."""
-    if not form.editor:
-        raise NotAppliedError(f"{form.suffix} files are not rewritten")
-    editor: Editor = part(form.editor)
-    return editor
-
-
-def repaired_model(
-    begin: Callable[[], Any], repairs: Mapping[str, Applied], sites: Sequence[RepairSite]
-) -> RepairedBytes:
-    """The model with as many of the layers repaired as can be; `begin` makes an edit, to which `repairs` are done."""
-    refused: list[tuple[RepairSite, str]] = []
-    left = list(sites)
-    while True:
-        edit, done = begin(), []
-        for site in left:
-            try:
-                done.append((site, repairs[site.row.name](edit, site.record)))
-            except NotAppliedError as reason:
-                refused.append((site, str(reason)))
-                break
-        else:
-            edit.drop_unread()
-            return RepairedBytes(edit.data() if done else b"", tuple(done), tuple(refused))
-        left.remove(refused[-1][0])
-
-
-# Repairs of layers of a `.tflite` file: a bias of zeros and wider windows.
-
-
-def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
-    """Store zeros in the unit of input scale times weight scale."""
-    node, slot = record.node, bias_slot(edit.graph, record.node)
-    channels = record.layer.call.output_dims.c if record.layer else None
-    if slot is None or channels is None:
-        raise NotAppliedError(f"the output channels of {node.label} are not known")
-    edit.add_bias(node, slot.position, np.zeros(channels, np.int64))
-    return RepairMade("gets a bias of zeros", (node.outputs[0],))
-
-
-def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put columns of zeros around the weights, and leave the padding to the operator's option.
-
-    SAME is half before and half after, as it is for every window that is tried; VALID fits one without padding.
-    """
-    if record.layer is None:
-        raise NotAppliedError(f"{record.node.label} is no layer")
-    same = record.node.text("padding") == "SAME"
-    fitting = (
-        window for window in wider(record.layer.call) if same or not (window.call.padding.w or window.call.pad_after.w)
-    )
-    window = next((candidate for candidate in fitting if edit.clean(candidate.call)), None)
-    if window is None:
-        raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
-    weights = operator_of(record.node).roles.second
-    stored = edit.graph.quantization.get(record.node.inputs[weights])
-    zeros = set(stored.zero_points) if stored else set()
-    if len(zeros) > 1:
-        raise NotAppliedError("the zero-points of its weights differ")
-    old = edit.stored(record.node, weights)
-    more = [(0, 0)] * old.codes.ndim
-    more[-2] = (window.before, window.after)
-    zero = document.number(old.elem_type, min(zeros, default=0))
-    codes = np.pad(old.codes, more, constant_values=np.array(zero, old.codes.dtype))
-    edit.write(record.node, weights, codes, old.elem_type)
-    text = f"gets zeros along the width of its weights ({window.before} before, {window.after} behind)"
-    return RepairMade(text, (record.node.outputs[0],))
+    from onnxlint_cmsis.fixers.repairs.editor import Applied
 
 
 APPLIED: Mapping[str, Applied] = MappingProxyType(

@@ -16,7 +16,8 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.fixers.planning.fits.useless_pairs import useless_nodes
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, repairs_for
-from onnxlint_cmsis.fixers.proof.compare import TOLERANCE, Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.compare import TOLERANCE
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, part
 from support import linter
 from support.fix_command import contents, run, text

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.lower.checks import linked_groups
 from onnxlint_cmsis.lower.lowering import lower
 from support import linter

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from support import linter
 from support.fix_command import run, text
 

@@ -7,8 +7,8 @@ import onnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.fixers.proof.compare import Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.proof.prove import Side, most_apart
+from onnxlint_cmsis.fixers.proof.bounds import Side, most_apart
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from support import linter
 
 STEPS = {

@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
-from onnxlint_cmsis.fixers.proof.compare import Optimization
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from support.dims_graphs import check_shapes
 from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.analysis.fix_results import Proof
-from onnxlint_cmsis.fixers.proof import models
-from onnxlint_cmsis.fixers.proof.compare import Held
+from onnxlint_cmsis.fixers.proof import litert_process
+from onnxlint_cmsis.fixers.proof.element_map import Held
+from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
 from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
@@ -29,7 +30,7 @@ FILE = Path("m.tflite")
 
 
 def prove(old: bytes, new: bytes, **more: Any) -> Proof:
-    return Prover(lambda: models.proven_model(old, FILE), FILE, {}).prove(new, **more).proof
+    return Prover(lambda: proven_model(old, FILE), FILE, {}).prove(new, **more).proof
 
 
 def two_layers(weights: int = 2, **more: Any) -> bytes:
@@ -190,7 +191,7 @@ def test_a_run_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, told: Told)
 
 
 def test_without_litert_nothing_is_proven(monkeypatch: pytest.MonkeyPatch, told: Told) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda _name: None)
+    monkeypatch.setattr(litert_process, "find_spec", lambda _name: None)
     proof = prove(two_layers(), two_layers())
     assert (proof.equal, proof.ran) == (False, False)
     told(proof.reason)

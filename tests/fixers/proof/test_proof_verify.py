@@ -13,13 +13,14 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.analysis.fix_results import Difference, Proof
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
-from onnxlint_cmsis.fixers.proof import compare
+from onnxlint_cmsis.fixers.proof import compare, inner
 from onnxlint_cmsis.fixers.proof import inputs as feeds
-from onnxlint_cmsis.fixers.proof import prove as inner_tensors
-from onnxlint_cmsis.fixers.proof.compare import Held, Optimization, Spread, aligned, element_map
+from onnxlint_cmsis.fixers.proof.compare import Spread
+from onnxlint_cmsis.fixers.proof.element_map import Held, aligned, element_map
 from onnxlint_cmsis.fixers.proof.inputs import PLAIN, model_inputs
-from onnxlint_cmsis.fixers.proof.models import OnnxModel
-from onnxlint_cmsis.fixers.proof.prove import Runner
+from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
+from onnxlint_cmsis.fixers.proof.runner import Runner
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from support import paths
@@ -195,10 +196,10 @@ def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside(told: Tol
 def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not(told: Told) -> None:
     spread = Spread()
     spread.add(np.array([4, 5], np.int8), np.array([4, 6], np.int8))
-    assert spread.fault(inner_tensors.TOLERANCE, steps=1) == ""
+    assert spread.fault(inner.TOLERANCE, steps=1) == ""
     told(spread.fault(compare.TOLERANCE))
     spread.add(np.array([4, 5], np.int8), np.array([2, 5], np.int8))
-    told(spread.fault(inner_tensors.TOLERANCE, steps=1))
+    told(spread.fault(inner.TOLERANCE, steps=1))
 
 
 def test_values_inside_are_compared_lane_by_lane_over_several_plans() -> None:

@@ -1,0 +1,101 @@
+"""One model fixed: types, scales, sizes and repairs in turn, each step proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.fix_results import FixResult
+from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
+from onnxlint_cmsis.fixers.planning.unchangeable import check_model
+from onnxlint_cmsis.fixers.report import Fixed, changed_result, unchanged
+from onnxlint_cmsis.fixers.rescaling import rescaled
+from onnxlint_cmsis.fixers.retyping import Retyped, retyped
+from onnxlint_cmsis.fixers.search import best
+from onnxlint_cmsis.fixers.sizing import MAX_ROUNDS
+from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.fix_results import Proof
+    from onnxlint_cmsis.fixers.attempt import Attempt
+    from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.request import FixRequest
+
+
+def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None = None) -> Fixed:
+    """Fix a model in memory; nothing is written. Raises ModelError where the bytes are no model.
+
+    `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets are cached,
+    so that a similar model is fixed faster.
+    """
+    start = Snapshot(path, data, request, prices)
+    try:
+        check_model(start.graph)
+        start.editor.check_readable(data, path)
+        return _fixed(start)
+    except UnreadableError as reason:
+        return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
+    except NotAppliedError as reason:
+        return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
+
+
+def _fixed(start: Snapshot) -> Fixed:
+    """The model fixed and proven, or left with the reason. Raises NotAppliedError.
+
+    Repairs that change types come first, then those that change outputs by a bounded amount. Exact fixes are proven
+    against what these make.
+    """
+    typed = retyped(start)
+    scaled = rescaled(typed.state)
+    signed = retyped(scaled.state) if scaled.layers else Retyped(scaled.state, (), {}, None)
+    fix, reasons = best(signed.state)
+    fix = fix._replace(unrewritten={**typed.left, **scaled.left, **signed.left, **fix.unrewritten})
+    wished = wishes(fix.first)
+    left = left_out(fix, {**reasons, **fix.unpadded}, wished)
+    before = (*typed.layers, *scaled.layers, *signed.layers)
+    if before and fix.trouble:
+        fix = fix._replace(base=fix.start, end=fix.start, added={}, rewrites=())
+    elif fix.trouble:
+        return unchanged(fix, fix.trouble, left)
+    elif not before and fix.end is fix.start:
+        return unchanged(fix, why_nothing(fix, left, wished), left)
+    exact = fix.proof if fix.end is not fix.start else None
+    fix = fix._replace(rewrites=(*before, *fix.rewrites), proof=_joined(_joined(typed.proof, signed.proof), exact))
+    exact_alone, end = not before, fix.end
+    fix = _settled_types(start, fix._replace(start=start))
+    if not (exact_alone and fix.end is end):
+        fix = fix._replace(certificate=None if scaled.layers else certificate_of(start.analysis, fix.end.analysis))
+    if fix.proof is not None:
+        fix = fix._replace(proof=fix.proof._replace(every_input=fix.certificate is not None))
+    return Fixed(changed_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end)
+
+
+def _settled_types(start: Snapshot, fix: Attempt) -> Attempt:
+    """The fix with the types that its repairs call for, as a Concat of uint8, and what these types call for."""
+    for _ in range(MAX_ROUNDS):
+        typed = retyped(fix.end) if fix.rewrites else None
+        if typed is None or not typed.layers:
+            break
+        options = start.request.options
+        room = None if options.budget is None else max(0, options.budget - (typed.state.stored - start.stored))
+        request = start.request._replace(options=options._replace(budget=room))
+        again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices))
+        done = not again.trouble and again.end is not again.start
+        fix = fix._replace(
+            end=again.end if done else typed.state,
+            added={**fix.added, **again.added} if done else fix.added,
+            rewrites=(*fix.rewrites, *typed.layers, *(again.rewrites if done else ())),
+            unrewritten={**fix.unrewritten, **typed.left, **again.unrewritten},
+            proof=_joined(_joined(typed.proof, fix.proof), again.proof if done else None),
+        )
+    return fix
+
+
+def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:
+    """One proof of two: of the repairs that change types, and of everything done after them."""
+    if typed is None or rest is None:
+        return rest or typed
+    apart = zip(typed.differences, rest.differences, strict=True)
+    worst = tuple(max(pair, key=lambda difference: difference.largest) for pair in apart)
+    return rest._replace(differences=worst, written=typed.written)

@@ -1,0 +1,114 @@
+"""What is told of a fix: what changed, or why nothing did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.fix_results import FixResult, Locked, Numbers, Rewrite, SkippedRewrite
+from onnxlint_cmsis.fixers.differences import (
+    class_changes,
+    layer_changes,
+    macs,
+    repairs,
+    replaced,
+    tensor_changes,
+    totals,
+)
+from onnxlint_cmsis.fixers.planning.locked import locked_gains
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.fix_results import SkippedClass
+    from onnxlint_cmsis.fixers.attempt import Attempt
+    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
+    from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+
+
+class Fixed(NamedTuple):
+    """A result, and the new model where there is one."""
+
+    result: FixResult
+    """What was done."""
+    model: bytes | None
+    """The proven model; None where nothing changes."""
+    end: Snapshot | None = None
+    """The proven model with its analysis, or the one that stays; None where it was not analysed."""
+
+
+def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
+    """Tell of a model that changes."""
+    start, base, end, first = fix.start, fix.base, fix.end, fix.first
+    rewrites = replaced(fix.rewrites)
+    return FixResult(
+        policy=start.request.options.policy,
+        changed=True,
+        written=False,
+        reason="",
+        failed=False,
+        classes=tuple(class_changes(base, end, first)),
+        tensors=tuple(tensor_changes(start, end)),
+        layers=tuple(layer_changes(start, end, rewrites)),
+        totals=tuple(totals(start, end, first, rewrites)),
+        repairs=tuple(repairs(start, end, rewrites)),
+        rewrites=tuple(rewrite_rows(fix.rewrites)),
+        unrewritten=_unrewritten(fix),
+        locked=locked(first, start.request.options),
+        left=left,
+        macs=macs(start, end, rewrites),
+        bytes=Numbers(len(start.data), len(end.data)),
+        added=tuple(fix.added.values()),
+        notes=first.ended,
+        proof=fix.proof,
+        certificate=fix.certificate,
+    )
+
+
+def unchanged(fix: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixed:
+    """Tell of a model that stays as it is."""
+    start = fix.start
+    result = FixResult(
+        policy=start.request.options.policy,
+        changed=False,
+        written=False,
+        reason=reason,
+        failed=fix.failed,
+        totals=tuple(totals(start, start, fix.first, {})),
+        unrewritten=_unrewritten(fix),
+        locked=locked(fix.first, start.request.options),
+        left=left,
+        macs=macs(start, start, {}),
+        bytes=Numbers(len(start.data), len(start.data)),
+        notes=fix.first.ended,
+        proof=fix.proof,
+    )
+    return Fixed(result, None, start)
+
+
+def _unrewritten(fix: Attempt) -> tuple[SkippedRewrite, ...]:
+    """Repairs that were needed and not done, in the order of the layers."""
+    nodes = fix.start.graph.producers | fix.end.graph.producers
+    rows = [(nodes[name[2]].label, name[1], reason) for name, reason in fix.unrewritten.items()]
+    return tuple(SkippedRewrite(*row) for row in rows)
+
+
+def rewrite_rows(rewrites: Iterable[RewrittenLayer]) -> Iterator[Rewrite]:
+    """Layers that were rewritten."""
+    for layer in rewrites:
+        costs = (layer.instructions, layer.new_instructions)
+        yield Rewrite(layer.label, layer.row.name, layer.repair.text, layer.hazards, *costs, layer.steps)
+
+
+def locked(plan: ModelPlan, options: FixOptions) -> tuple[Locked, ...]:
+    """LOCKED classes of interest to the policy: with a gain, or off the multiple."""
+    rows = []
+    for row in locked_gains(plan.view, plan.prices):
+        if options.policy != "align" and row.gain == 0:
+            break
+        if options.policy == "align" and row.group.size % options.align == 0:
+            continue
+        names = dict.fromkeys(layer.label for layer in (*row.group.deciders, *row.group.readers))
+        rows.append(Locked(row.group.size, row.want, row.gain, tuple(names), str(row.group.locks[0])))
+    return tuple(rows)

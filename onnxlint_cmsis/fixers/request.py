@@ -1,0 +1,25 @@
+"""The request to fix one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+    from onnxlint_cmsis.fixers.planning.consent import Asked
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
+
+
+class FixRequest(NamedTuple):
+    """Request of a fix."""
+
+    analysis: AnalysisSettings
+    """What the model is analysed for."""
+    options: FixOptions
+    """Policy and bounds."""
+    fixable: Asked = lambda _graph, _finding: True
+    """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    accepted: Asked = lambda _graph, _finding: False
+    """Whether a finding is accepted; a class whose size is stays as it is."""
