@@ -156,6 +156,8 @@ PUBLIC = (
 TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
+    # Which files of a folder are models, folder by folder.
+    "cli.discovery": ("test_cli_discover",),
     # Paths of Windows, which no other system has.
     "cli.versions": ("test_windows",),
     # How many times each loop of a kernel runs, counted for shapes of every kind.

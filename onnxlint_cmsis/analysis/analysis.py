@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY, said_of
-from onnxlint_cmsis.formats.format import format_of, part
+from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target
 from onnxlint_cmsis.lower.checks import on_release
@@ -99,10 +99,17 @@ class ModelAnalysis:
         """File as the user named it."""
         self.format: Format = format_of(path)
         """Format of the file."""
+        self.line = 1
+        """Line of a C file on which the array begins that holds the model; 1 for a file of its own."""
+        if data is None and file_of(path) != path:
+            from onnxlint_cmsis.formats.c_arrays import array_at
+
+            array = array_at(path)
+            data, self.line = array.read(), array.line
         self._data = data
         self._loaded: LoadedFile | None = None
         if graph is None:
-            self._loaded = self.format.load(path, data, settings.input_shapes)
+            self._loaded = self.format.load(path, self._data, settings.input_shapes)
             graph = self._loaded.graph
         self.graph: Graph = graph
         """Nodes, tensors and constants."""

@@ -375,6 +375,8 @@ class FileResult(NamedTuple):
     """Whether constants lie in files beside a model that is no local file; they were not fetched."""
     left_out: tuple[str, ...] = ()
     """Those of the notes that say which checks did not run, or not to their end."""
+    line: int = 1
+    """Line of a C file on which the array begins that holds the model; 1 for a file of its own."""
 
     @property
     def told(self) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, file_of, is_c, is_model, is_skipped, marked_format
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
     """
     from onnxlint_cmsis.cli.jobs import Job, fix_apart
 
-    name = os.fspath(path)
+    name = _file_named(path)
     resolved = _settings(name, settings)
     fixed = fix_apart(Job(name, resolved, fix="fix-only" if write else "diff"))
     if fixed is not None:
@@ -127,11 +127,21 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -
 def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, bytes | None]:
     """The path, or a name for the bytes that says their format, and the bytes."""
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model), None
+        return _file_named(model), None
     if not isinstance(model, bytes):
         model = model.SerializeToString()
     form = marked_format(model)
     return BYTES + (form.suffix if form else ""), model
+
+
+def _file_named(path: str | os.PathLike[str]) -> str:
+    """The path, with the name of the array where it is a C file. Raises ModelError."""
+    name = os.fspath(path)
+    if not is_c(file_of(name)):
+        return name
+    from onnxlint_cmsis.formats.c_arrays import model_named
+
+    return model_named(name)
 
 
 def _settings(path: str, given: dict[str, object]) -> Settings:

@@ -10,13 +10,16 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.comparing import Comparison, rendered
-from onnxlint_cmsis.cli.options import discover, say
+from onnxlint_cmsis.cli.discovery import discover
+from onnxlint_cmsis.cli.options import say
 from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
-from onnxlint_cmsis.formats.format import SUFFIXES, is_model
+from onnxlint_cmsis.formats.c_arrays import arrays_of, has_sign, shows_sign
+from onnxlint_cmsis.formats.format import SUFFIXES, file_of, is_c, is_model
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.git_repository import GitError, ignored_by_git, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
 
 if TYPE_CHECKING:
@@ -124,11 +127,46 @@ class BaseModels:
         self._names = sorted(
             name
             for name in names | set(scopes.values())
-            if any(name == scope or (is_model(name) and _is_below(name, scope)) for scope in scopes.values())
+            if any(name == scope or (_is_below(name, scope) and self._is_model(name)) for scope in scopes.values())
         )
 
     def changes(self) -> Iterator[Change]:
         """Models that changed, were renamed, have other external data, came or went. Raises GitError."""
+        for change in self._changed_files():
+            if is_c(change.after or change.before):
+                yield from self._changed_arrays(change)
+            else:
+                yield change
+
+    def _changed_arrays(self, change: Change) -> Iterator[Change]:
+        """The models of a C file that changed, paired by their names, or as the only ones on both sides."""
+        try:
+            text = self.repository.content(f"{self.commit}:{change.before}", self._top) if change.before else b""
+            old = {array.within(change.before): array for array in arrays_of(change.before, text)}
+            listed = arrays_of(str(self._top / change.after)) if change.after else []
+            new = {array.within(change.after): array for array in listed}
+        except ModelError:  # the comparison tells
+            yield change
+            return
+        for name, array in new.items():
+            same = [key for key, other in old.items() if other.name == array.name or len(old) == len(new) == 1]
+            before = old.pop(same[0]) if same else None
+            if before is None or before.data != array.data:
+                yield Change(same[0] if same else "", name)
+        yield from (Change(name, "") for name in old)
+
+    def _is_model(self, name: str) -> bool:
+        """Whether a file is named like a model, or is C that looks as if it held one, here or, being gone, before."""
+        if not is_c(name):
+            return is_model(name)
+        if self._is_here(name):
+            return has_sign(str(self._top / name))
+        try:
+            return self._was_file(name) and shows_sign(self.repository.content(f"{self.commit}:{name}", self._top))
+        except GitError:
+            return False
+
+    def _changed_files(self) -> Iterator[Change]:
         new = [name for name in self._names if self._is_here(name) and not self._was_file(name)]
         gone = [name for name in self._names if self._was_file(name) and not self._is_here(name)]
         earlier = self._renamed(new, gone)
@@ -222,7 +260,7 @@ class BaseModels:
 
 def _untracked(folders: list[str]) -> Iterator[str]:
     """Models in folders that git does not ignore."""
-    yield from discover(folders, lambda _: False, ignored=ignored_by_git).files
+    yield from map(file_of, discover(folders, lambda _: False, ignored=ignored_by_git).files)
 
 
 def _is_below(name: str, folder: str) -> bool:

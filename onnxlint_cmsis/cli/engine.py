@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.settings import adjust, enabled, fixable
-from onnxlint_cmsis.formats.format import ONNX, part
+from onnxlint_cmsis.formats.format import ONNX, file_of, part
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -85,6 +85,7 @@ def lint_file(
             *fit.notes,
         ),
         left_out=unchecked,
+        line=model.line,
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 
@@ -361,7 +362,7 @@ def _can_fix(model: ModelAnalysis) -> bool:
     from onnxlint_cmsis.fixers.planning.unchangeable import can_change
 
     form, graph = model.format, model.graph
-    fixed = bool(form.editor and form.prover) and can_change(graph)
+    fixed = bool(form.editor and form.prover) and file_of(model.path) == model.path and can_change(graph)
     return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
 
 

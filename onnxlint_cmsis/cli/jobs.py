@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult, grouped
 from onnxlint_cmsis.config.settings import adjust, fixable
-from onnxlint_cmsis.formats.format import format_of, part
+from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.files import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -117,7 +117,9 @@ def fix_one(job: Job) -> Linted:
 
     form = format_of(job.path)
     missing = f"{form.suffix} files are not fixed: {form.unfixed}"
-    if form.editor and form.prover:
+    if file_of(job.path) != job.path:
+        missing = f"arrays of C files are not fixed: fix the {form.suffix} file, and make the array again"
+    elif form.editor and form.prover:
         runtime: ProofRuntime = part(form.prover)
         missing = runtime.missing()
     if missing:

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.cli.discovery import STDIN, models_of, standard_input
 from onnxlint_cmsis.cli.options import (
-    STDIN,
     CommandParser,
     add_color,
     add_form,
@@ -18,7 +18,6 @@ from onnxlint_cmsis.cli.options import (
     analysed,
     columns,
     configuration,
-    standard_input,
     verdict_head,
     wants_color,
 )
@@ -482,15 +481,17 @@ def run(argv: list[str]) -> int:
     if several and (args.form == "c" or args.against_host):
         option = "--output-format c" if args.form == "c" else "--against-host"
         raise UsageError(f"{option} is for one data type: name one with --assume")
-    data = standard_input() if STDIN in args.files else None
+    files = [model for file in args.files for model in models_of(file)]
+    piped = standard_input() if STDIN in files else None
     width, full, color = columns(), args.full_names, wants_color(args.color, sys.stdout)
-    reports: list[tuple[str, dict[str, LayersReport]]] = [(file, {}) for file in args.files]
-    heads = dict.fromkeys(args.files, "")
+    reports: list[tuple[str, dict[str, LayersReport]]] = [(file, {}) for file in files]
+    heads = dict.fromkeys(files, "")
     for args.assume in dict.fromkeys(types):
         settings = configuration(args)
         for file, by_type in reports:
-            of_file, given = settings.settings_for(file), data if file == STDIN else None
-            model = analysed(file, of_file, given, name="<stdin>" if file == STDIN else "")
+            name, given = piped if piped and file == STDIN else (file, None)
+            of_file = settings.settings_for(name)
+            model = analysed(file, of_file, given, name=name)
             by_type[of_file.assume] = _report(model, of_file, given, args.calibration, against_host=args.against_host)
             if args.form == "text":
                 heads[file] = heads[file].removesuffix("\n")
@@ -509,7 +510,7 @@ def run(argv: list[str]) -> int:
             else layers_text(next(iter(by_type.values())), width, full_names=full, color=color)
             for _, by_type in reports
         ]
-        sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(args.files, texts, strict=True)))
+        sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(files, texts, strict=True)))
     return 0
 
 

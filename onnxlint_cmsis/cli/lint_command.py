@@ -8,20 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, standard_input
 from onnxlint_cmsis.cli.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
-from onnxlint_cmsis.cli.options import (
-    STDIN,
-    STDIN_NAME,
-    columns,
-    configuration,
-    discover,
-    make_parser,
-    say,
-    standard_input,
-    wants_color,
-)
+from onnxlint_cmsis.cli.options import columns, configuration, make_parser, say, wants_color
 from onnxlint_cmsis.config.keys import matches_any
-from onnxlint_cmsis.formats.format import ENDINGS
+from onnxlint_cmsis.formats.format import ENDINGS, file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import printable
 
@@ -95,7 +86,7 @@ def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_outputs(args: argparse.Namespace, paths: tuple[str, ...]) -> None:
     """Raise UsageError where a report or baseline would take the place of a model."""
-    read = {os.path.realpath(path): path for path in paths if path != STDIN}
+    read = {os.path.realpath(file_of(path)): path for path in paths if path != STDIN}
     for option in ("--output-file", "--write-baseline", "--certificate"):
         written = getattr(args, option[2:].replace("-", "_"))
         if written and os.path.realpath(written) in read:
@@ -103,11 +94,12 @@ def _check_outputs(args: argparse.Namespace, paths: tuple[str, ...]) -> None:
 
 
 def _job(path: str, configuration: Configuration, args: argparse.Namespace) -> Job:
-    name = args.stdin_filename if path == STDIN else path
+    piped = standard_input(args.stdin_filename) if path == STDIN else None
+    name = piped.name if piped else path
     settings = configuration.settings_for(name)
     if args.write_baseline:  # a new baseline owes nothing to an old one
         settings = replace(settings, baseline="")
-    return Job(name, settings, standard_input() if path == STDIN else None)
+    return Job(name, settings, piped.data if piped else None)
 
 
 def _check_baselines(jobs: list[Job]) -> None:

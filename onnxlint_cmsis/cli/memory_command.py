@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.discovery import STDIN, models_of, standard_input
 from onnxlint_cmsis.cli.options import (
-    STDIN,
     CommandParser,
     add_form,
     add_full_names,
@@ -14,10 +15,9 @@ from onnxlint_cmsis.cli.options import (
     analysed,
     columns,
     configuration,
-    standard_input,
     verdict_head,
 )
-from onnxlint_cmsis.formats.format import TFLITE, Format, format_of
+from onnxlint_cmsis.formats.format import Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, json_text, wrapped
 from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
@@ -42,13 +42,12 @@ KEYS = (
     "targets", "release", "api", "runtime", "compiler", "assume", "one-channel", "input-shapes", "cmsis-nn-build",
     "board", "ram", "flash",
 )  # fmt: skip
-STDIN_NAME = f"stdin{TFLITE.suffix}"
 
 
 def make_parser() -> CommandParser:
     """The options of the command."""
     parser = CommandParser("memory", DESCRIPTION)
-    text = "Model file, - for a .tflite model from standard input."
+    text = "Model file, - for standard input."
     parser.judged.add_argument("files", nargs="+", metavar="FILE", help=text)
     add_keys(parser, KEYS)
     add_form(parser)
@@ -62,11 +61,10 @@ def run(argv: list[str]) -> int:
 
     args = make_parser().parse_args(argv)
     configured, shown, texts, complete = configuration(args), [], [], True
-    for file in args.files:
-        name = STDIN_NAME if file == STDIN else file
+    for file in chain.from_iterable(map(models_of, args.files)):
+        name, data = standard_input() if file == STDIN else (file, None)
         settings = configured.settings_for(name)
         _check_runtime(format_of(name), str(settings.raw["runtime"]))
-        data = standard_input() if file == STDIN else None
         model = analysed(file, settings, data, name=name)
         reports = [model.memory(target) for target in settings.targets]
         complete = complete and all(report.arena for report in reports)

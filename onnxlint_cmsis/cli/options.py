@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from onnxlint_cmsis.cli import command_help
+from onnxlint_cmsis.cli.discovery import STDIN_NAME
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer, configured_by
 from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
 from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
-from onnxlint_cmsis.formats.format import SUFFIXES, is_model, is_skipped
+from onnxlint_cmsis.formats.format import SUFFIXES
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.keys import Key
@@ -196,90 +195,6 @@ def _pair(key: Key, text: str) -> tuple[str, object]:
     return name, [int(size) if size.strip().isdecimal() else size.strip() for size in value.split(",")]
 
 
-# From the paths of the command line to the files to lint.
-
-
-STDIN = "-"
-
-
-def standard_input() -> bytes:
-    """All of standard input. Raises UsageError for more than a model may have."""
-    try:
-        return read_stream(sys.stdin.buffer, MODEL, "standard input")
-    except NotReadError as error:
-        raise UsageError(f"standard input {error.strerror}") from None
-
-
-class Found(NamedTuple):
-    """The files of a run."""
-
-    files: tuple[str, ...]
-    """Each file once, in the order of the paths, a folder's files sorted."""
-    empty: tuple[str, ...]
-    """Folders in which there is no file to lint."""
-    unreadable: tuple[str, ...] = ()
-    """Folders that cannot be listed, each with the reason."""
-
-
-def discover(
-    paths: Iterable[str],
-    excluded: Callable[[str], bool],
-    *,
-    force_exclude: bool = False,
-    ignored: Callable[[str, list[str]], frozenset[str]] = lambda _folder, _files: frozenset(),
-) -> Found:
-    """Find the files to lint.
-
-    `ignored` tells which files of a folder are not to be found by a search, as version control wants it.
-    `excluded` tells whether the configuration leaves a file or folder out. A file that is named itself is linted all
-    the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported, and so
-    does a folder that is named like a model and holds none.
-    """
-    files: dict[str, None] = {}
-    empty: list[str] = []
-    unreadable: list[str] = []
-
-    def cannot_list(error: OSError) -> None:
-        unreadable.append(f"{error.filename}: the folder cannot be listed: {error.strerror or error}")
-
-    for path in paths:
-        if path != STDIN and _is_folder(path):
-            before = len(unreadable)
-            every = sorted(_search(path, excluded, cannot_list))
-            left_out = ignored(path, every)
-            listed = [file for file in every if file not in left_out] or _mistaken(path)
-            files.update(dict.fromkeys(listed))
-            if not listed and len(unreadable) == before:
-                empty.append(path)
-        elif path == STDIN or not (force_exclude and excluded(path)):
-            files[path if path == STDIN else os.path.normpath(path)] = None
-    return Found(tuple(files), tuple(empty), tuple(unreadable))
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        return Path(path).is_dir()
-    except OSError:  # a name that is too long, a folder above that may not be entered
-        return False
-
-
-def _mistaken(folder: str) -> list[str]:
-    """The folder itself where it has the name of a model, none elsewhere."""
-    name = os.path.normpath(folder)
-    return [name] if is_model(name) else []
-
-
-def _search(folder: str, excluded: Callable[[str], bool], cannot_list: Callable[[OSError], None]) -> Iterator[str]:
-    """Every model file below a folder; links to folders are not followed."""
-    for root, folders, files in os.walk(os.path.normpath(folder), onerror=cannot_list):
-        here = Path(root)
-        folders[:] = [name for name in folders if not is_skipped(name) and not excluded(str(here / name))]
-        for name in files:
-            path = str(here / name)
-            if is_model(name) and not excluded(path):
-                yield path
-
-
 # Whether the text is coloured, and how wide it may be.
 
 
@@ -358,7 +273,6 @@ Exit codes: 0 clean, 1 findings at or above --fail-on, 2 could not do it.
 Commands:
 {commands}
 COMMAND --help explains a command, `config` lists the settings."""
-STDIN_NAME = "<stdin>"
 
 
 def make_parser() -> CommandParser:

@@ -7,9 +7,11 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.discovery import models_of
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
+from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import json_text
 
@@ -52,12 +54,13 @@ def run(argv: list[str]) -> int:
     from onnxlint_cmsis.ground.files import write_text
 
     args = make_parser().parse_args(argv)
+    args.files = [model for file in args.files for model in models_of(file)]
     if args.against and len(args.files) > 1:
         raise UsageError("--against shows two versions of one model: name one FILE")
     if args.against and args.overlay:
         raise UsageError("--overlay shows one version of a model: leave out --against")
     outputs = _outputs(args)
-    models = {os.path.realpath(path) for path in filter(None, (*args.files, args.against))}
+    models = {os.path.realpath(file_of(path)) for path in filter(None, (*args.files, args.against))}
     for output in outputs:
         if os.path.realpath(output) in models:
             raise UsageError(f"-o {output} is one of the models: name another file")

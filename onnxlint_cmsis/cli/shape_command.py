@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from onnxlint_cmsis.cli.options import STDIN, CommandParser, add_form, columns
+from onnxlint_cmsis.cli.discovery import STDIN
+from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.format import format_of, part
+from onnxlint_cmsis.formats.c_arrays import array_at
+from onnxlint_cmsis.formats.format import file_of, format_of, is_c, part
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL
 from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.git_repository import Repository
@@ -29,7 +31,7 @@ class Version(NamedTuple):
     file: str
     """Path that decides the format, and beside which external data lie."""
     data: bytes | None
-    """Content of a git object; None for a file, which is read where it lies."""
+    """Content of a git object or of an array; None for a file, which is read where it lies."""
 
 
 @contextlib.contextmanager
@@ -42,13 +44,13 @@ def opened(*texts: str) -> Iterator[tuple[Version, ...]]:
 def _version(text: str, stack: contextlib.ExitStack) -> Version:
     """A version. Raises UsageError; for what names a file and a file of a commit too."""
     commit, colon, path = text.partition(":")
-    if not colon or not commit or not path or os.path.splitdrive(text)[0]:
-        return Version(text, text, text, None)
-    is_file = os.path.lexists(text)
+    if not colon or not commit or not path or path.startswith(":") or os.path.splitdrive(text)[0]:
+        return _of_file(text)
+    is_file = os.path.lexists(file_of(text))
     repository = None if text.startswith("-") else repository_of(Path())
     if repository is None:
         if is_file:
-            return Version(text, text, text, None)
+            return _of_file(text)
         raise UsageError(f"{text}: there is no file of that name, and no git work tree here that could have it")
     try:
         if not is_file:
@@ -56,9 +58,21 @@ def _version(text: str, stack: contextlib.ExitStack) -> Version:
         repository.commit(commit)
     except GitError as error:
         if is_file:
-            return Version(text, text, text, None)
+            return _of_file(text)
         raise UsageError(f"{text}: {error}") from None
     raise UsageError(f"{text}: it names a file, and a file of the commit {commit} too; ./{text} is the file")
+
+
+def _of_file(text: str) -> Version:
+    """A file, or an array of a C file. Raises UsageError for C without a model, or with several."""
+    if not is_c(file_of(text)):
+        return Version(text, text, text, None)
+    try:
+        array = array_at(text)
+        name = array.within(file_of(text))
+        return Version(text, name, name, array.read())
+    except ModelError as error:
+        raise UsageError(f"{text}: {error.message}") from None
 
 
 def of_commit(repository: Repository, commit: str, path: str, stack: contextlib.ExitStack) -> Version:
@@ -66,7 +80,13 @@ def of_commit(repository: Repository, commit: str, path: str, stack: contextlib.
 
     Raises GitError.
     """
-    data = repository.content(f"{commit}:{path}", Path())
+    data = repository.content(f"{commit}:{file_of(path)}", Path())
+    if is_c(file_of(path)):
+        try:
+            array = array_at(path, data)
+            path, data = array.within(file_of(path)), array.read()
+        except ModelError as error:
+            raise GitError(error.message) from None
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-cmsis-version-"))
     room = MODEL
     for name in files_beside(path, data):
@@ -86,6 +106,8 @@ def of_commit(repository: Repository, commit: str, path: str, stack: contextlib.
 def files_beside(path: str, data: bytes) -> list[str]:
     """The files in a model's folder that its bytes say it is read with, as relative paths; none outside of it."""
     row = format_of(path)
+    if is_c(path):
+        return []
     names = part(row.beside)(data) if row.beside else ()
     return [name for name in names if _is_inside(name)]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import identity
 from onnxlint_cmsis.config.settings import Settings, Suppression, adjust, enabled, fixable, resolve
+from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -142,7 +143,7 @@ def unused(baseline: Baseline, linted: Iterable[Told]) -> tuple[Finding, ...]:
                     counted = f"the baseline has {entry.findings} {entry.rule}{where}"
                     there_now = "there is 1 now" if now == 1 else f"there are {now} now"
                     result.append(_finding(baseline, f"{file}: {counted}, {there_now}"))
-        elif not (folder / file).exists():
+        elif not (folder / file_of(file)).exists():
             result.append(_finding(baseline, f"{file}: the file does not exist any more"))
     return tuple(result)
 

@@ -9,6 +9,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 # A number with a unit behind it, as people write sizes of memory and clocks.
@@ -119,7 +120,8 @@ class Glob(NamedTuple):
     """Absolute folder: of the configuration file, or the working directory for the command line."""
 
     def matches(self, path: str) -> bool:
-        """True where the path, or a folder above it below `root`, matches."""
+        """True where the path, the C file of an array, or a folder above it below `root`, matches."""
+        path = file_of(path)
         relative = _below(path, self.root)
         pattern = self.pattern.replace(os.sep, "/")  # shells of Windows complete names with backslashes
         if relative is None:

@@ -147,6 +147,10 @@ SUFFIXES = tuple(row.suffix for row in FORMATS)
 """Endings of the files that a search of folders finds."""
 ENDINGS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 """Those endings in a sentence."""
+C_SUFFIXES = (".h", ".hh", ".hpp", ".c", ".cc", ".cpp", ".cxx", ".ino")
+"""Endings of C and C++ files, which may hold models as arrays (`c_arrays.py`)."""
+INSIDE = "::"
+"""Between a C file and the array in it, with the ending of what that holds: `model.cc::g_model.tflite`."""
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
 """Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
 
@@ -154,6 +158,22 @@ SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache
 def is_model(name: str) -> bool:
     """Whether a file is named like a model."""
     return name.lower().endswith(SUFFIXES)
+
+
+def is_c(name: str) -> bool:
+    """Whether a file is named like C or C++."""
+    return name.lower().endswith(C_SUFFIXES)
+
+
+def file_of(path: str) -> str:
+    """The file that holds the model of a path: the C file of an array, else the path itself."""
+    file, inside, _ = path.rpartition(INSIDE)
+    return file if inside and is_c(file) else path
+
+
+def array_in(path: str) -> str:
+    """What a path names inside of a C file; empty where it names a file."""
+    return path[len(file_of(path)) + len(INSIDE) :]
 
 
 def is_skipped(folder: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, brief_text, cut, distinct_cuts
-from onnxlint_cmsis.formats.format import part
+from onnxlint_cmsis.formats.format import array_in, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -217,6 +217,12 @@ def _short(name: str, names: Mapping[str, str]) -> str:
     return names.get(name) or cut(name, WIDEST)
 
 
+def named_array(text: str, file: FileResult) -> str:
+    """The text, behind the name of the array where the model is one of a C file."""
+    array = array_in(file.path)
+    return f"{array.rpartition('.')[0]}: {text}" if array else text
+
+
 def said(finding: Finding, file: FileResult, run: Run, *, brief: bool = False) -> str:
     """What is the matter, with short names and the Python line of the layer it begins with."""
     text = with_short_names(brief_text(finding) if brief else finding.message, file, run)
@@ -244,10 +250,10 @@ RENDERERS = {
     "concise": "output.concise:render",
     "json": "output.json_report:render",
     "sarif": "output.sarif:render",
-    "github": "output.reviews:github",
+    "github": "output.github:render",
     "junit": "output.junit:render",
-    "gitlab": "output.reviews:gitlab",
-    "rdjson": "output.reviews:rdjson",
+    "gitlab": "output.gitlab:render",
+    "rdjson": "output.reviewdog:render",
 }
 """Function of each output format."""
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import sarif_om as om
 
 from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.formats.format import array_in, file_of
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.fixes import fix_heads, summary_fields, verdict_fields
 from onnxlint_cmsis.output.json_report import fix_fields
 from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
-from onnxlint_cmsis.output.run import HOME, below, below_root, finding_fields, root, rule_page
+from onnxlint_cmsis.output.run import HOME, below, below_root, finding_fields, named_array, root, rule_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -144,7 +145,7 @@ def _run(run: Run) -> Any:
         # GitHub takes the text before the last slash as the category
         automation_details=om.RunAutomationDetails(id=f"{run.category}/") if run.category else None,
         invocations=[_invocation(run)],
-        original_uri_base_ids=uri_bases((file.path for file in run.files), run.folder),
+        original_uri_base_ids=uri_bases((file_of(file.path) for file in run.files), run.folder),
         artifacts=[_artifact(file, run) for file in run.files],
         results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
         column_kind="unicodeCodePoints",
@@ -182,15 +183,22 @@ def _notification(text: str, level: str, file: FileResult, number: int, run: Run
 
 
 def _artifact(file: FileResult, run: Run) -> Any:
-    kind = "application/octet-stream" if file.model else None
+    array = array_in(file.path)
+    kind = "application/octet-stream" if file.model and not array else None
     roles = ["analysisTarget", "modified"] if file.fix and file.fix.written else ["analysisTarget"]
     properties = {"fix": fix_fields(file.fix)} if file.fix else None
-    return om.Artifact(location=_artifact_of(file, None, run), mime_type=kind, roles=roles, properties=properties)
+    return om.Artifact(
+        location=_artifact_of(file, None, run),
+        mime_type=kind,
+        roles=roles,
+        properties=properties,
+        description=om.Message(text=named_array("an array.", file)) if array else None,
+    )
 
 
 def _artifact_of(file: FileResult, number: int | None, run: Run) -> Any:
     """The file, with its place in `artifacts`."""
-    return artifact_location(file.path, run.folder, -1 if number is None else number)
+    return artifact_location(file_of(file.path), run.folder, -1 if number is None else number)
 
 
 def artifact_location(path: str, folder: str, index: int = -1) -> Any:
@@ -220,10 +228,10 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             rule_id=finding.code,
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
-            message=om.Message(text=sarif_text(finding.complete)),
+            message=om.Message(text=sarif_text(named_array(finding.complete, file))),
             locations=[_location(*around)],
             related_locations=[*_bytes(*around), *_others(*around), *_python(finding, file, run)] or None,
-            partial_fingerprints={FINGERPRINT: print_},
+            partial_fingerprints={FINGERPRINT: named_array(print_, file).replace(" ", "")},
             properties={name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value},
         )
 
@@ -241,7 +249,7 @@ def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:
 
 def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
     """The file as a whole, which is all a text viewer has of a binary, and the node by name."""
-    region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
+    region = om.Region(start_line=file.line, start_column=1, end_line=file.line, end_column=1)
     physical = om.PhysicalLocation(artifact_location=_artifact_of(file, number, run), region=region)
     return om.Location(physical_location=physical, logical_locations=_logical(finding))
 
@@ -262,7 +270,7 @@ def _logical(finding: Finding) -> list[Any] | None:
 def _bytes(finding: Finding, file: FileResult, number: int, run: Run) -> Iterator[Any]:
     """The node's bytes in the file, where they are known."""
     where = finding.location
-    if where.offset >= 0 and where.length >= 0:
+    if where.offset >= 0 and where.length >= 0 and not array_in(file.path):
         text = "Bytes of the node in the file."
         yield om.Location(id=1, physical_location=_physical(where, file, number, run), message=om.Message(text=text))
 
@@ -280,6 +288,6 @@ def _others(finding: Finding, file: FileResult, number: int, run: Run) -> Iterat
 
 def _physical(where: Location, file: FileResult, number: int, run: Run) -> Any:
     """Bytes of a node in the file; the file as a whole where they are unknown."""
-    known = where.offset >= 0 and where.length >= 0
+    known = where.offset >= 0 and where.length >= 0 and not array_in(file.path)
     region = om.Region(byte_offset=where.offset, byte_length=where.length) if known else None
     return om.PhysicalLocation(artifact_location=_artifact_of(file, number, run), region=region)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from onnxlint_cmsis.cli.options import discover
+from onnxlint_cmsis.cli.discovery import discover
 
 pytestmark = pytest.mark.usefixtures("tree")
 

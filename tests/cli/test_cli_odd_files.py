@@ -175,8 +175,8 @@ def test_a_configuration_is_no_device(tmp_path):
 def test_an_endless_standard_input_is_bounded(tmp_path, command):
     code = (
         "import sys\n"
-        "from onnxlint_cmsis.cli import main, options, shape_command\n"
-        "options.MODEL = shape_command.TEXT = 10_000_000\n"
+        "from onnxlint_cmsis.cli import main, discovery, shape_command\n"
+        "discovery.MODEL = shape_command.TEXT = 10_000_000\n"
         "sys.exit(main.main(sys.argv[1:]))\n"
     )
     with Path("/dev/zero").open("rb") as endless:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.format import file_of, is_c, part
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
@@ -199,10 +200,13 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
 
 
 def open_buffer(path: str) -> Buffer:
-    """Map a file for reading; nothing is read yet.
+    """Map a file for reading; nothing is read yet, unless it is an array of a C file.
 
-    Raises ModelError (`unreadable`).
+    Raises ModelError (`unreadable`, for C `not-a-model` too).
     """
+    if is_c(file_of(path)):
+        data: bytes = part("formats.c_arrays:array_at")(path).read()
+        return data
     try:
         status = os.stat(path)  # noqa: PTH116 - the name may be any string a user types
         if not stat.S_ISREG(status.st_mode):
