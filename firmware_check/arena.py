@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.memory import ArenaPlan, ArenaStep, ArenaUses, plan_arena
+from onnxlint_cmsis.analysis.arena_plan import ArenaPlan, ArenaStep, ArenaUses, plan_arena
 
 if TYPE_CHECKING:
     from firmware_check.program import Program, Step

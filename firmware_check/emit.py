@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from firmware_check.boards import Board
     from firmware_check.library import Library
     from firmware_check.program import Program
-    from onnxlint_cmsis.analysis.memory import ArenaPlan
+    from onnxlint_cmsis.analysis.arena_plan import ArenaPlan
 
 
 # Kinds of calls that a sweep measures, and the fields of one call.

@@ -38,8 +38,8 @@ from firmware_check.verdict import (
     compare,
     compare_floats,
 )
-from onnxlint_cmsis.analysis.fit import peak_of
-from onnxlint_cmsis.analysis.memory import activations
+from onnxlint_cmsis.analysis.activations import activations
+from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.formats.format import format_of
@@ -339,7 +339,7 @@ class _Runner:
 
     def _names(self) -> Mapping[str, str]:
         """Short forms of the names of nodes, as the linter shows them."""
-        from onnxlint_cmsis.analysis.coverage import layer_names
+        from onnxlint_cmsis.analysis.layer_names import layer_names
 
         return layer_names(self.model.analysis(self.target)).names
 

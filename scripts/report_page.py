@@ -8,26 +8,21 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from onnxlint_cmsis.analysis.certificate_data import Certificate, CertifiedTensor, LaneSums
 from onnxlint_cmsis.analysis.fix_results import (
-    Certificate,
-    CertifiedTensor,
     ClassChange,
-    Difference,
     FixResult,
-    IfBranch,
-    LaneSums,
     LayerChange,
     Locked,
     Numbers,
-    Proof,
     Repair,
     Rewrite,
     SkippedClass,
     SkippedRewrite,
     TargetTotal,
     TensorChange,
-    ValueChange,
 )
+from onnxlint_cmsis.analysis.proof_results import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow

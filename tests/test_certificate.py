@@ -15,8 +15,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers, requantized, verify
-from onnxlint_cmsis.analysis.certified import certificate, untrue
-from onnxlint_cmsis.analysis.fix_results import CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.certificate_data import CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.certificates import certificate, untrue
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession

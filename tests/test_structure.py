@@ -206,6 +206,12 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fixers.planning.problem": ("test_planning_prices", "test_planning_solve", "test_search_ends"),
     "fixers.planning.sites": ("test_tflite_sizes",),
     "fixers.planning.solve": ("test_planning_solve",),
+    # Parts of an analysis, each with its own cases.
+    "analysis.demand": ("fix_rounding", "lanes_checks"),
+    "analysis.known_lanes": ("fix_rounding", "lanes_checks"),
+    "analysis.layer_order": ("test_remedies",),
+    "analysis.remedies": ("test_remedies",),
+    "analysis.risks": ("dims_graphs", "test_dims_new_lanes", "test_verdict"),
 }  # fmt: skip
 """Modules behind the faces, each with the tests that ask it all the same, by name: the cases of an algorithm, and the
 rows of a table, cannot be told apart from outside. They only become fewer."""
@@ -348,7 +354,10 @@ SIZING = {"onnxlint_cmsis.analysis.lanes", "onnxlint_cmsis.fixers.planning.solve
 """What searches sizes."""
 WRITING = (
     *(f"onnxlint_cmsis.fixers.{name}" for name in ("fix_model", "edits", "proof", "repairs", "rewriting")),
-    *(f"onnxlint_cmsis.{name}" for name in ("analysis.fix_results", "analysis.fit", "ground.git_repository")),
+    *(
+        f"onnxlint_cmsis.{name}"
+        for name in ("analysis.fix_results", "analysis.fit", "analysis.remedies", "ground.git_repository")
+    ),
     *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )
 """What writes, repairs and proves, what a proof or another format of output needs, git, and sizes of a device."""

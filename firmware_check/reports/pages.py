@@ -21,7 +21,7 @@ from firmware_check.reports.text import (
     sizes_of,
 )
 from firmware_check.verdict import RULES
-from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.findings import Finding, Location

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.judging import added_up
-from onnxlint_cmsis.analysis.results import WIDEST, cut
+from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.options import columns
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.plain import TableFit, counted, fitted, printable, wrapped

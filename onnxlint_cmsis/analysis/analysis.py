@@ -22,7 +22,7 @@ from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, RuntimeVerdic
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -365,7 +365,8 @@ class ModelAnalysis:
         """
         if self.interpretation:
             return self.interpretation.memory(target)
-        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, activations, arena_of
+        from onnxlint_cmsis.analysis.activations import activations
+        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, arena_of
         from onnxlint_cmsis.runtimes.runtime import MemoryReport
 
         uses = activations(self.graph, self.lowered)
@@ -382,7 +383,7 @@ class ModelAnalysis:
     @cached_property
     def _width(self) -> int:
         """Bytes of an element of every activation."""
-        from onnxlint_cmsis.analysis.memory import element_bytes
+        from onnxlint_cmsis.analysis.activations import element_bytes
 
         return element_bytes(self.lowered)
 

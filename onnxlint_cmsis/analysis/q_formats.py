@@ -1,117 +1,22 @@
-"""Numbers of q7 and q15: formats for layers from the ranges of their activations."""
+"""The Q-formats of every layer of a model: fraction bits of its tensors, and shifts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor, isfinite, log2
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.fractions import RealRange, fraction_bits, shifts
+from onnxlint_cmsis.analysis.real_ranges import only_reader, range_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.lowered import folded
-from onnxlint_cmsis.lower.quantization import INTEGERS, STORED, of_integers, of_result, quantizes
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.real_ranges import Measured
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-    from onnxlint_cmsis.lower.quantization import AffineQuantization, Read
+    from onnxlint_cmsis.lower.quantization import Read
     from onnxlint_cmsis.model.graph import Graph, Node
-
-
-# Numbers of q7 and q15: an integer of 8 or 16 bits times a power of two.
-
-
-MOST_BITS = 31
-"""Most useful fraction bits: sums have 32 bits."""
-
-
-class RealRange(NamedTuple):
-    """Least and largest number of a tensor."""
-
-    low: float
-    """Least."""
-    high: float
-    """Largest."""
-
-
-def fraction_bits(values: RealRange, bits: int) -> int | None:
-    """Most fraction bits with which every rounded number fits `bits` bits; None for numbers that are not finite.
-
-    A tensor of zeros gets `bits - 1`, as for numbers up to 1.
-    """
-    if not (isfinite(values.low) and isfinite(values.high)):
-        return None
-    magnitude = max(abs(values.low), abs(values.high))
-    if magnitude == 0:
-        return bits - 1
-    fraction = min(bits - floor(log2(magnitude)), MOST_BITS)
-    while not _fits(values, fraction, bits):
-        fraction -= 1
-    return fraction
-
-
-def _fits(values: RealRange, fraction: int, bits: int) -> bool:
-    largest = 1 << (bits - 1)
-    return round(values.high * 2.0**fraction) <= largest - 1 and round(values.low * 2.0**fraction) >= -largest
-
-
-class Shifts(NamedTuple):
-    """Matching fraction bits of a layer, with its shifts."""
-
-    bias: int
-    """Fraction bits of the bias, at most those of a product."""
-    output: int
-    """Fraction bits of the output, at most those of a product."""
-    bias_shift: int
-    """Bits that the bias is shifted to the left."""
-    out_shift: int
-    """Bits that the sum is shifted to the right."""
-
-
-def shifts(source: int, weights: int, bias: int, output: int) -> Shifts:
-    """Shifts from the fraction bits of input, weights, bias and output; neither is below 0."""
-    product = source + weights
-    bias, output = min(bias, product), min(output, product)
-    return Shifts(bias, output, product - bias, product - output)
-
-
-# Ranges of activations: measured with a user's inputs, or stated by the scales of a quantized model.
-
-
-Measured = Mapping[str, RealRange]
-"""Range of a tensor by its name."""
-
-
-def range_of(graph: Graph, tensor: str, measured: Measured) -> RealRange | None:
-    """Range of an activation: measured, else from its scale; None for neither."""
-    if tensor in measured:
-        return measured[tensor]
-    producer = graph.producers.get(tensor)
-    if graph.elem_type(tensor) in STORED:
-        return _stated(of_integers(graph, tensor))
-    carried = of_result(graph, producer) if producer is not None and operator_of(producer).roles.quantized else None
-    reader = next((node for node in graph.consumers.get(tensor, ()) if quantizes(node)), None)
-    return _stated(carried or (of_result(graph, reader) if reader is not None else None))
-
-
-def _stated(quantization: AffineQuantization | None) -> RealRange | None:
-    """Range of the real numbers that a quantized tensor can hold."""
-    bounds = INTEGERS.get(quantization.elem_type) if quantization else None
-    if quantization is None or bounds is None or not quantization.scales or not quantization.zero_points:
-        return None
-    if len(quantization.scales) != 1 or len(quantization.zero_points) != 1:
-        return None
-    scale, zero = quantization.scales[0], quantization.zero_points[0]
-    return RealRange(*(scale * (bound - zero) for bound in bounds))
-
-
-def only_reader(graph: Graph, tensor: str) -> Node | None:
-    """The only reader of a tensor; None for several readers, and for an output of the model."""
-    readers = graph.consumers.get(tensor, ())
-    return readers[0] if len(readers) == 1 and tensor not in graph.outputs else None
-
-
-# The Q-formats of every layer of a model: fraction bits of its tensors, and shifts.
 
 
 KEEPERS = (Function.RELU, Function.MAX_POOL, Function.AVERAGE_POOL)

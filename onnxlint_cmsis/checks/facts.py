@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
 from onnxlint_cmsis.ground.findings import Location, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Target

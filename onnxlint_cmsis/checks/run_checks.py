@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.findings import Finding
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.fit import FlashNeed, RamNeed
+    from onnxlint_cmsis.analysis.memory_needs import FlashNeed, RamNeed
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.layer import Layer

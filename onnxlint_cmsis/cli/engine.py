@@ -20,8 +20,8 @@ from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.fit import DeviceFit
-    from onnxlint_cmsis.analysis.q_formats import Measured
+    from onnxlint_cmsis.analysis.memory_needs import DeviceFit
+    from onnxlint_cmsis.analysis.real_ranges import Measured
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
@@ -72,7 +72,8 @@ def lint_file(
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
-    from onnxlint_cmsis.analysis.coverage import summarize, verdicts
+    from onnxlint_cmsis.analysis.coverage import summarize
+    from onnxlint_cmsis.analysis.judgement import verdicts
 
     summary = summarize(model)
     return result._replace(
@@ -94,7 +95,7 @@ def _with_full_names(settings: Settings, model: ModelAnalysis) -> Settings:
     """Settings whose suppressions name nodes and tensors as the model does, where they use the short names shown."""
     if not any(entry.node or entry.tensor for entry in settings.suppress):
         return settings
-    from onnxlint_cmsis.analysis.coverage import layer_names
+    from onnxlint_cmsis.analysis.layer_names import layer_names
 
     full = {short: name for name, short in layer_names(model).names.items()}
     entries = (
@@ -118,7 +119,7 @@ def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | Non
 
 
 def _introduced(result: FileResult, settings: Settings, model: ModelAnalysis) -> FileResult:
-    from onnxlint_cmsis.analysis.coverage import layer_names
+    from onnxlint_cmsis.analysis.layer_names import layer_names
 
     called = layer_names(model)
     return result._replace(notes=_notes(model, settings), names=called.names, places=called.places)
@@ -180,7 +181,8 @@ def _fit(model: ModelAnalysis) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
-    from onnxlint_cmsis.analysis.fit import device_fits, fit_note
+    from onnxlint_cmsis.analysis.fit import device_fits
+    from onnxlint_cmsis.analysis.memory_needs import fit_note
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
@@ -239,15 +241,16 @@ def layers_report(
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.boundary import boundary
-    from onnxlint_cmsis.analysis.coverage import layer_names
-    from onnxlint_cmsis.analysis.layers import layer_reports, totals, with_errors, with_formats
+    from onnxlint_cmsis.analysis.layer_names import layer_names
+    from onnxlint_cmsis.analysis.layer_totals import totals
+    from onnxlint_cmsis.analysis.layers import layer_reports, with_errors, with_formats
     from onnxlint_cmsis.output.layers import LayersReport
 
     model = model or ModelAnalysis(path, settings.analysis, data)
     layers, errors = layer_reports(model), None
     measured: Measured = {}
     if calibration:
-        from onnxlint_cmsis.analysis.coverage import holds_integers
+        from onnxlint_cmsis.analysis.judgement import holds_integers
         from onnxlint_cmsis.fixers.proof.rounding import rounding_errors
         from onnxlint_cmsis.fixers.proof.samples import samples_of, tensor_ranges
 

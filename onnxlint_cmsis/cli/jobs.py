@@ -9,7 +9,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import FileResult, grouped
+from onnxlint_cmsis.analysis.grouped import grouped
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config.settings import adjust, fixable
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -21,7 +22,8 @@ from onnxlint_cmsis.output.run import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from onnxlint_cmsis.analysis.fix_results import FixResult, Proof
+    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
     from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -256,7 +258,7 @@ def _compared(given: BothVersions) -> Proof:
 
 
 def _not_compared(reason: str) -> Proof:
-    from onnxlint_cmsis.analysis.fix_results import Proof
+    from onnxlint_cmsis.analysis.proof_results import Proof
 
     return Proof(False, reason, False, (), 0)
 

@@ -42,8 +42,9 @@ from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.boundary import BoundaryTensor
-    from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor
+    from onnxlint_cmsis.analysis.layer_totals import Total
+    from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport

@@ -57,7 +57,7 @@ def make_parser() -> CommandParser:
 
 def run(argv: list[str]) -> int:
     """Print the arena of a model on every target; 1 where a target has none."""
-    from onnxlint_cmsis.analysis.coverage import layer_names
+    from onnxlint_cmsis.analysis.layer_names import layer_names
 
     args = make_parser().parse_args(argv)
     configured, shown, texts, complete = configuration(args), [], [], True

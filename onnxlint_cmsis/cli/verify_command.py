@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.analysis.certificate import verify
-from onnxlint_cmsis.analysis.certified import certificate, reason, untrue
+from onnxlint_cmsis.analysis.certificates import certificate, untrue
+from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.formats.format import format_of
@@ -19,7 +20,7 @@ from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import Certificate
+    from onnxlint_cmsis.analysis.certificate_data import Certificate
     from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.formats.format import LoadedFile
 

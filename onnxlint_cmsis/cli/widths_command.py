@@ -263,7 +263,7 @@ def make_parser() -> CommandParser:
 def run(argv: list[str]) -> int:
     """Print the widths of a model."""
     args = make_parser().parse_args(argv)
-    from onnxlint_cmsis.analysis.coverage import layer_names
+    from onnxlint_cmsis.analysis.layer_names import layer_names
 
     settings = configuration(args).settings_for(args.file)
     model = analysed(args.file, settings)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import identity
+from onnxlint_cmsis.analysis.fingerprints import identity
 from onnxlint_cmsis.config.settings import Settings, Suppression, adjust, enabled, fixable, resolve
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError

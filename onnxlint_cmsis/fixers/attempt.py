@@ -19,7 +19,8 @@ from onnxlint_cmsis.fixers.snapshot import name_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import Certificate, Proof
+    from onnxlint_cmsis.analysis.certificate_data import Certificate
+    from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.proof.prove import Spot
     from onnxlint_cmsis.fixers.rewriting import RewrittenLayer

@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.proof.prove import Prover
     from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons

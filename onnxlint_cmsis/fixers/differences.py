@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers.snapshot import bytes_of
 from onnxlint_cmsis.model.axes import AxisForm
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
     from onnxlint_cmsis.fixers.snapshot import Snapshot

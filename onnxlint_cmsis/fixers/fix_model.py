@@ -17,7 +17,7 @@ from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import Proof
+    from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.request import FixRequest

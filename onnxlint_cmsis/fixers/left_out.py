@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.snapshot import name_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.planning.decision import SizeDecision
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan

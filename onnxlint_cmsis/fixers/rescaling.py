@@ -18,7 +18,7 @@ from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.quantization import STORED, dequantizes, of_input, of_integers
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import ValueChange
+    from onnxlint_cmsis.analysis.proof_results import ValueChange
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.proof.prove import Prover

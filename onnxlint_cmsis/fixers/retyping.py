@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.fix_results import shipped_text
+from onnxlint_cmsis.analysis.proof_results import shipped_text
 from onnxlint_cmsis.fixers.attempt import prover_of
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
 from onnxlint_cmsis.fixers.rewriting import rewritten_by
@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import Proof
+    from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
     from onnxlint_cmsis.fixers.snapshot import Reasons
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.ground.types import packed_bytes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import Place
-    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite

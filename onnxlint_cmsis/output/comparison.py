@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.fingerprints import identity
+from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.pairing import LayerKey, paired
-from onnxlint_cmsis.analysis.results import grouped, identity
 from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -18,8 +19,9 @@ from onnxlint_cmsis.output.fixes import proof_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.analysis.fix_results import Proof
-    from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.analysis.layer_totals import Total
+    from onnxlint_cmsis.analysis.layers import LayerReport
+    from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding

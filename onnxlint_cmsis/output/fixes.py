@@ -18,12 +18,11 @@ if TYPE_CHECKING:
         FixResult,
         LayerChange,
         Locked,
-        Proof,
         Rewrite,
         TargetTotal,
         TensorChange,
-        ValueChange,
     )
+    from onnxlint_cmsis.analysis.proof_results import Proof, ValueChange
     from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
     from onnxlint_cmsis.output.run import Run
 
@@ -134,7 +133,7 @@ def cost_text(target: TargetSummary) -> str:
 
 def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
     """What was compared, and how far outputs are apart; `beside_changes` where inexact repairs were done before."""
-    from onnxlint_cmsis.analysis.fix_results import LITERT, shipped_text
+    from onnxlint_cmsis.analysis.proof_results import LITERT, shipped_text
 
     if not proof.equal:
         return proof.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.plain import json_text, printable
 from onnxlint_cmsis.output.run import named_array, posix, with_short_names

@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import WIDEST, brief_text, cut, grouped
+from onnxlint_cmsis.analysis.grouped import brief_text, grouped
+from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.analysis.verdict import cpu_of, lines_of
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding

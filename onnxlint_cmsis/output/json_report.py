@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.fixes import summary_fields, verdict_fields
 from onnxlint_cmsis.output.plain import json_text

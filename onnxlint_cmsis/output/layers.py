@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.boundary import Conversion, Ties, shortest
+from onnxlint_cmsis.analysis.boundary_tensor import Conversion, Ties, shortest
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layer import Verdict, product_of
@@ -15,8 +15,9 @@ from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnxlint_cmsis.analysis.boundary import BoundaryTensor
-    from onnxlint_cmsis.analysis.layers import LayerReport, Total
+    from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor
+    from onnxlint_cmsis.analysis.layer_totals import Total
+    from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.runtimes.host import Bound, HostComparison
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver

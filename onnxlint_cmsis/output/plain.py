@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis.results import distinct_cuts
+from onnxlint_cmsis.analysis.short_names import distinct_cuts
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, brief_text, cut, distinct_cuts
+from onnxlint_cmsis.analysis.grouped import brief_text
+from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, cut, distinct_cuts
 from onnxlint_cmsis.formats.format import array_in, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sarif_om as om
 
-from onnxlint_cmsis.analysis.results import fingerprints
+from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.formats.format import array_in, file_of
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.fixes import fix_heads, summary_fields, verdict_fields

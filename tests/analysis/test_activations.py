@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, activations, plan_arena
+from onnxlint_cmsis.analysis.activations import activations
+from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, plan_arena
 from support.dims_graphs import Builder
 from support.linter import analysed
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.analysis.classes import Dimensions
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from support.dims_graphs import Builder, freedom, labels, prove, reasons
 from support.goldens import Told
 from support.stems import head

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from onnxlint_cmsis.analysis.classes import analyse, risks
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.model.intervals import as_stored, between
 from onnxlint_cmsis.operators.arithmetic import PAIRS, bent, share

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.analysis.classes import BiasSlot, bias_scales, bias_slot
+from onnxlint_cmsis.analysis.constants import BiasSlot, bias_scales, bias_slot
 from support.dims_graphs import Builder
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.analysis.fit import best_remedy, device_fits, peak_of
-from onnxlint_cmsis.analysis.memory import ArenaStep, ArenaUses, plan_arena, small_order
+from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, plan_arena
+from onnxlint_cmsis.analysis.fit import device_fits
+from onnxlint_cmsis.analysis.layer_order import small_order
+from onnxlint_cmsis.analysis.peak import peak_of
+from onnxlint_cmsis.analysis.remedies import best_remedy
 from support.dims_graphs import Builder
 from support.linter import analysed
 

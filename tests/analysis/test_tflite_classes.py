@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.classes import Constants, Fill, FillKind, analyse, fill
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.constants import Constants, Fill, FillKind, fill
 from onnxlint_cmsis.formats.names import derived_values
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis.classes import DimensionClass
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.checks.facts import ClassFact, brief_advice
 from onnxlint_cmsis.checks.kinds import priced, way_out
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize

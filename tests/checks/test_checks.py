@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from onnxlint_cmsis.analysis.results import grouped
+from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.checks.near_by import _same_windows
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, check_of_kind, every_rule, rule

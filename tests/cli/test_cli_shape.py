@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.analysis.results import WIDEST, cut
+from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import AS_ASKED, Function
 from support import float_vectors, paths

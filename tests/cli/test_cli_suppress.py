@@ -8,7 +8,7 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.results import fingerprints, identity
+from onnxlint_cmsis.analysis.fingerprints import fingerprints, identity
 from onnxlint_cmsis.cli import engine
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config import accepted

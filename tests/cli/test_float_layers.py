@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.results import grouped
+from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.config.files import ConfigError
 from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import FloatCall

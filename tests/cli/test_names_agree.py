@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.coverage import layer_names
-from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, cut
+from onnxlint_cmsis.analysis.layer_names import layer_names
+from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, cut
 from onnxlint_cmsis.cli.main import main
 from support.linter import analysed
 from support.paths import SHARED

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover
 from support import linter
 from support.conv_chains import six_wide

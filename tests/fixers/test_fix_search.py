@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.fixers.proof.prove import ProofOutcome, Prover, Spot
 from support import linter

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis import fix, lint
-from onnxlint_cmsis.analysis.results import grouped
+from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.fixers.proof.litert_process import litert_missing
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.types import Level

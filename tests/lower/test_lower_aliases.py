@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.classes import Dimensions, analyse
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.ground.types import Freedom, KernelCall
 from onnxlint_cmsis.lower.lowering import lower
 from support.goldens import Told

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.classes import risks
+from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.lower.layer import Cause, Verdict

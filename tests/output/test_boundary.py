@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from onnxlint_cmsis.analysis.boundary import BoundaryTensor, Conversion, Ties
+from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor, Conversion, Ties
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.output.layers import LayersReport, boundary_in_c
 from support import paths

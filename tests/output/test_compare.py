@@ -11,7 +11,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.layers import LayerReport, Total
+from onnxlint_cmsis.analysis.layer_totals import Total
+from onnxlint_cmsis.analysis.layers import LayerReport
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
 from onnxlint_cmsis.cli.main import main

@@ -6,19 +6,18 @@ import json
 
 from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
-    Difference,
     FixResult,
     LayerChange,
     Locked,
     Numbers,
-    Proof,
     Repair,
     SkippedClass,
     TargetTotal,
     TensorChange,
-    ValueChange,
 )
-from onnxlint_cmsis.analysis.results import WIDEST, FileResult, cut
+from onnxlint_cmsis.analysis.proof_results import Difference, Proof, ValueChange
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.run import render
 from support.cli_fakes import NASTY, TARGET, a_run

@@ -7,7 +7,9 @@ import json
 from hypothesis import given, settings
 
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary, fingerprints, grouped
+from onnxlint_cmsis.analysis.fingerprints import fingerprints
+from onnxlint_cmsis.analysis.grouped import grouped
+from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.run import render

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.results import FileResult, grouped
+from onnxlint_cmsis.analysis.grouped import grouped
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.verdict import TargetVerdict
 from onnxlint_cmsis.config.keys import FORMATS
 from onnxlint_cmsis.ground import __version__

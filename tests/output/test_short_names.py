@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.results import QUOTED, WIDEST, distinct_cuts, short_names
+from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, distinct_cuts, short_names
 
 FUSED = [
     f"model/activation_{2 * n}/Relu;model/batch_normalization_{2 * n}/FusedBatchNormV3;model/conv2d_{n}/BiasAdd/Read"

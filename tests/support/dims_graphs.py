@@ -9,7 +9,10 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.classes import Dimensions, Fill, FillKind, analyse, fill, risks
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.constants import Fill, FillKind, fill
+from onnxlint_cmsis.analysis.dimensions import Dimensions
+from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.ground.types import Freedom

@@ -9,8 +9,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from onnxlint_cmsis.analysis.classes import Dimensions, analyse
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.dimensions import Dimensions
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Freedom

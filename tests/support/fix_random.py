@@ -10,7 +10,7 @@ import onnx
 from hypothesis import strategies as st
 from onnx import helper
 
-from onnxlint_cmsis.analysis.classes import DimensionClass
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.ground.types import Freedom

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from onnxlint_cmsis.analysis.lanes import Demand, LaneView, fill_in
+from onnxlint_cmsis.analysis.demand import Demand
+from onnxlint_cmsis.analysis.known_lanes import fill_in
+from onnxlint_cmsis.analysis.lane_view import LaneView
 from onnxlint_cmsis.fixers.proof.branches import with_outputs
 from onnxlint_cmsis.fixers.proof.inputs import feed_of, model_inputs, settings
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession

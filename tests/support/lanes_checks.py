@@ -9,8 +9,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.classes import Dimensions, analyse
-from onnxlint_cmsis.analysis.lanes import Demand, Lanes, LaneView, analyse_lanes, fill_in
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.demand import Demand
+from onnxlint_cmsis.analysis.dimensions import Dimensions
+from onnxlint_cmsis.analysis.known_lanes import fill_in
+from onnxlint_cmsis.analysis.lane_view import LaneView
+from onnxlint_cmsis.analysis.lanes import Lanes, analyse_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.model.graph import Graph

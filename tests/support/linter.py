@@ -9,7 +9,7 @@ from typing import NamedTuple
 from onnx import ModelProto
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-from onnxlint_cmsis.analysis.classes import Dimensions
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.engine import layers_report, lint_file

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.proof.disproved import values_inside
 from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from onnxlint_cmsis.analysis.classes import Dimensions, analyse
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.classes import analyse
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.lanes import analyse_lanes
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.proof.element_map import element_map
 from onnxlint_cmsis.fixers.proof.models import proven_model

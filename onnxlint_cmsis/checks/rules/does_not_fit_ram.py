@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.analysis.fit import RamNeed, listed
+from onnxlint_cmsis.analysis.memory_needs import RamNeed, listed
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level

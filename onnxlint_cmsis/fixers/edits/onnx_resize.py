@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.classes import DEQUANTIZED
+from onnxlint_cmsis.analysis.constants import DEQUANTIZED
 from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSites
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, connect, dequantizer_domain, set_number
 from onnxlint_cmsis.fixers.edits.stated_shapes import follow
@@ -16,7 +16,8 @@ from onnxlint_cmsis.formats.onnx.document import require_readable
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.analysis.classes import Dimensions, Use
+    from onnxlint_cmsis.analysis.constants import Use
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
     from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit
     from onnxlint_cmsis.fixers.planning.plan import Plan

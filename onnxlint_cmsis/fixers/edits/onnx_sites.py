@@ -14,7 +14,7 @@ from onnxlint_cmsis.operators.control import CONSTANT
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
-    from onnxlint_cmsis.analysis.classes import Use
+    from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.model.graph import Graph
 
 

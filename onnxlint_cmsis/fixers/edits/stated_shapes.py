@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from onnx import TensorShapeProto, ValueInfoProto
 
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.edits.onnx_sites import GraphScope, NodeSites
     from onnxlint_cmsis.fixers.planning.plan import Kept
     from onnxlint_cmsis.model.axes import Axis

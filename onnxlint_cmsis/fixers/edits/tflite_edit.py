@@ -16,7 +16,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from onnxlint_cmsis.analysis.classes import Use
+    from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
     from onnxlint_cmsis.formats.onnx.document import Codes
     from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace

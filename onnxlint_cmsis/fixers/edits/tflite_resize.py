@@ -19,7 +19,8 @@ from onnxlint_cmsis.model.axes import leaves, resized
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxlint_cmsis.analysis.classes import Dimensions, Use
+    from onnxlint_cmsis.analysis.constants import Use
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
     from onnxlint_cmsis.fixers.planning.layouts import Places
     from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, ConstantEdit

@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxlint_cmsis.analysis.classes import Use
+    from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
     from onnxlint_cmsis.model.graph import Graph, StoredQuantization
 

@@ -14,7 +14,7 @@ from onnxlint_cmsis.fixers.planning.policies import POLICIES
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.checks.rule_registry import LintCheck
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan

@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.model.axes import leaves, resized
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices

@@ -15,7 +15,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices

@@ -16,7 +16,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.measures import Count
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
     from onnxlint_cmsis.fixers.planning.policies import FixOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from onnxlint_cmsis.analysis.classes import FillKind, Use
+from onnxlint_cmsis.analysis.constants import FillKind, Use
 from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 

@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.planning.sites import Site

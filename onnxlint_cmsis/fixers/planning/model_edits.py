@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import FLOAT
+from onnxlint_cmsis.analysis.constants import FLOAT
 from onnxlint_cmsis.fixers.planning.elements import built, placed
 from onnxlint_cmsis.fixers.planning.layouts import SAME, layouts, new_biases
 from onnxlint_cmsis.fixers.planning.size_numbers import attribute_edits
@@ -14,7 +14,7 @@ from onnxlint_cmsis.formats.onnx import document
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import Use
+    from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.fixers.planning.elements import Read
     from onnxlint_cmsis.fixers.planning.layouts import NewBias, Places, Rearrangement
     from onnxlint_cmsis.fixers.planning.plan import Plan

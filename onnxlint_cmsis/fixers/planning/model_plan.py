@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Set
 from functools import cache
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.classes import FLOAT, bias_slot
-from onnxlint_cmsis.analysis.lanes import MAX_KNOWN
+from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot
+from onnxlint_cmsis.analysis.lane_view import MAX_KNOWN
 from onnxlint_cmsis.fixers.planning.decision import decide
 from onnxlint_cmsis.fixers.planning.factors import BITS
 from onnxlint_cmsis.fixers.planning.problem import WORK

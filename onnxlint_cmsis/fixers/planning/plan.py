@@ -13,7 +13,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.model.graph import Graph
 
 

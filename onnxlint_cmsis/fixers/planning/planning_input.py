@@ -16,7 +16,7 @@ from onnxlint_cmsis.operators.pairwise import ADD, DIV, MAX, MIN, MUL, SUB
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered

@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.types import POINTWISE, Function
 from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.measures import Numbers
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer

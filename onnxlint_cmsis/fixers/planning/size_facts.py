@@ -18,7 +18,7 @@ from onnxlint_cmsis.model.axes import AxisForm
 from onnxlint_cmsis.model.graph import node_location
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.ground.findings import Finding
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.memory import activations, buffer_lifetimes, element_bytes, plan_arena
+from onnxlint_cmsis.analysis.activations import activations, element_bytes
+from onnxlint_cmsis.analysis.arena_plan import buffer_lifetimes, plan_arena
 from onnxlint_cmsis.fixers.planning.candidates import grouped_classes
 from onnxlint_cmsis.fixers.planning.factors import BITS, factors_of, layer_factor, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex
@@ -20,7 +21,7 @@ from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.axes import leaves, resized
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.measures import Numbers
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
     from onnxlint_cmsis.fixers.planning.prices import Prices

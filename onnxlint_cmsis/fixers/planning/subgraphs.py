@@ -11,8 +11,8 @@ from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.operators.control import IF
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
-    from onnxlint_cmsis.analysis.fix_results import IfBranch
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.proof_results import IfBranch
     from onnxlint_cmsis.model.graph import Graph, Node
 
 
@@ -38,7 +38,7 @@ def unprovable(graph: Graph, dimensions: Dimensions) -> dict[int, str]:
 
 def branches_of(graph: Graph, group: DimensionClass) -> frozenset[IfBranch]:
     """Branches of If in the main graph that a class reaches into."""
-    from onnxlint_cmsis.analysis.fix_results import IfBranch
+    from onnxlint_cmsis.analysis.proof_results import IfBranch
 
     chains = _chains(graph, holders_of(graph), group)
     return frozenset(

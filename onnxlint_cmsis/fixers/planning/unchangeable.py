@@ -10,7 +10,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.types import Freedom
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.model.graph import Graph, Node
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fix_results import IfBranch
+from onnxlint_cmsis.analysis.proof_results import IfBranch
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.proven import UnreachedError
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto

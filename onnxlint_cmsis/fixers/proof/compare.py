@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fix_results import Difference
+from onnxlint_cmsis.analysis.proof_results import Difference
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.proof.proven import Array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from onnxlint_cmsis.analysis.classes import bias_slot
+from onnxlint_cmsis.analysis.constants import bias_slot
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves, placement

@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSessio
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.analysis.fix_results import IfBranch
+    from onnxlint_cmsis.analysis.proof_results import IfBranch
     from onnxlint_cmsis.fixers.proof.inputs import Input
     from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel
     from onnxlint_cmsis.ground.types import InputShapes

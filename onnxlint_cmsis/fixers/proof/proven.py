@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import IfBranch
+    from onnxlint_cmsis.analysis.proof_results import IfBranch
     from onnxlint_cmsis.fixers.proof.inputs import Input
     from onnxlint_cmsis.ground.types import InputShapes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fix_results import LITERT
+from onnxlint_cmsis.analysis.proof_results import LITERT
 from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, span_of
 from onnxlint_cmsis.fixers.proof.litert_process import Kernels, LiteRtProcess, runnable
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys, to_graph
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import IfBranch
+    from onnxlint_cmsis.analysis.proof_results import IfBranch
     from onnxlint_cmsis.fixers.proof.inputs import ValueSpan
     from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fix_results import ValueChange
+from onnxlint_cmsis.analysis.proof_results import ValueChange
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:

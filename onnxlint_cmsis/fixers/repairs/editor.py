@@ -12,7 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.classes import Dimensions
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.formats.format import Format

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import DEQUANTIZED, INT32, bias_slot
+from onnxlint_cmsis.analysis.constants import DEQUANTIZED, INT32, bias_slot
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 

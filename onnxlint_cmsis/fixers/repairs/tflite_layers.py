@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import bias_slot
+from onnxlint_cmsis.analysis.constants import bias_slot
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.repairs.wider_window import WIDEST_WINDOW, wider
 from onnxlint_cmsis.formats.names import operator_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.classes import DEQUANTIZED, bias_slot
+from onnxlint_cmsis.analysis.constants import DEQUANTIZED, bias_slot
 from onnxlint_cmsis.fixers.edits.onnx_store import dequantizer_domain
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.formats.names import operator_of

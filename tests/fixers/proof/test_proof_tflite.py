@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.fix_results import Proof
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.proof import litert_process
 from onnxlint_cmsis.fixers.proof.element_map import Held
 from onnxlint_cmsis.fixers.proof.models import proven_model

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.fix_results import Difference, Proof
+from onnxlint_cmsis.analysis.proof_results import Difference, Proof
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.fixers.proof import compare, inner

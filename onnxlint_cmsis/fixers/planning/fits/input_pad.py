@@ -13,7 +13,7 @@ from onnxlint_cmsis.model.axes import AxisForm
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.classes import DimensionClass, Dimensions
+    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.ground.findings import Resize
     from onnxlint_cmsis.model.graph import Graph, Node
 

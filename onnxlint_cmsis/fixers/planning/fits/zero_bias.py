@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.classes import FLOAT, bias_slot
+from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 
 if TYPE_CHECKING:

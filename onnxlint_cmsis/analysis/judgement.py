@@ -1,0 +1,165 @@
+"""From facts and findings to a verdict. What the reader hides or accepts of the findings changes nothing here."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.findings import OPEN, Effect
+from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.quantization import quantized_model
+from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.memory_needs import DeviceFit
+    from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import Target
+
+
+WHOLE = 8
+"""As many different numbers in one layer's weights, each of them whole, are no accident."""
+LOOKED_AT = 4096
+"""Weights of a layer that are looked at, however many it has."""
+ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
+"""What a model becomes that computes in float, in words."""
+
+
+def verdicts(
+    model: ModelAnalysis, summary: FileSummary, findings: Sequence[Finding], fits: Sequence[DeviceFit] = ()
+) -> tuple[TargetVerdict, ...]:
+    """A verdict for each target; `findings` are all that there are, before any is hidden or accepted."""
+    pairs = zip(model.settings.targets, summary.targets, strict=True)
+    given = tuple(_verdict(model, target, totals, summary, findings) for target, totals in pairs)
+    by_target = {fit.flash.target: fit for fit in fits}
+    return tuple(
+        verdict._replace(
+            ram=fit.ram.bytes if fit.ram else None,
+            ram_room=fit.flash.room.ram,
+            flash_room=fit.flash.room.flash,
+            fits=fit.fits,
+        )
+        if (fit := by_target.get(verdict.target))
+        else verdict
+        for verdict in given
+    )
+
+
+def _conditions(model: ModelAnalysis) -> Iterator[str]:
+    """What has to come of the file before it runs."""
+    assume = model.settings.assume
+    kind = ASSUMED.get(assume, assume)
+    converted = model.settings.runtime.judges and not model.interpretation
+    assumed = bool(model.lowered.assumed) or _is_float(model)
+    if assumed and holds_integers(model):
+        yield f"as {kind}{', once converted' if converted else ''}"
+    elif assumed:
+        yield f"as {kind}, once quantized{' and converted' if converted else ''}"
+    elif converted:
+        yield "once converted"
+    if model.settings.runtime.asked:
+        yield f"in {model.settings.runtime.title}, which reads such files"
+
+
+def _is_float(model: ModelAnalysis) -> bool:
+    """Whether code for integers is to compute a model of which nothing is quantized."""
+    graph = model.graph
+    if model.interpretation or model.settings.assume not in ASSUMED or quantized_model(graph):
+        return False
+    known = any(record.verdict is Verdict.REFERENCE for record in model.lowered.records)
+    return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
+
+
+def holds_integers(model: ModelAnalysis) -> bool:
+    """Whether its floats are integers already, as tools for DORY and Deeploy store them.
+
+    They are where it requantizes; else the smallest weights of more than WHOLE numbers decide.
+    """
+    graph = model.graph
+    if any(operator_of(node).elements is Elements.REQUANTIZED for node in graph.nodes):
+        return True
+    layers = [record.node for record in model.lowered.records if record.assumed and record.weighted]
+    weights = {node.inputs[operator_of(node).roles.second] for node in layers} & graph.constants.keys()
+    sizes = {key: prod(graph.constants[key].shape) for key in weights}
+    smallest = min((key for key in sizes if sizes[key] > WHOLE), key=lambda key: (sizes[key], key), default="")
+    values = model.read_allowed(smallest) if smallest else None
+    some = values.ravel()[:LOOKED_AT] if values is not None and values.dtype.kind == "f" else None
+    numbers = set() if some is None else {*some.tolist()}
+    return len(numbers) >= WHOLE and all(float(number).is_integer() for number in numbers)
+
+
+def _verdict(
+    model: ModelAnalysis, target: Target, totals: TargetSummary, summary: FileSummary, findings: Sequence[Finding]
+) -> TargetVerdict:
+    layers: dict[Effect, dict[str, None]] = {effect: {} for effect in WORDS}
+    facts = [*_facts(model, target)]
+    for label, effect, _ in facts:
+        if effect in layers:
+            layers[effect][label] = None
+    codes: dict[Effect, dict[str, None]] = {effect: {} for effect in WORDS}
+    for finding in findings:
+        if finding.effect in codes and (not finding.targets or target.label in finding.targets):
+            codes[finding.effect][finding.selector] = None
+            layers[finding.effect].update(dict.fromkeys(filter(None, [finding.location.node])))
+    worst = next((effect for effect in WORDS if layers[effect] or codes[effect]), None)
+    order = {node.label: node.index for node in model.graph.nodes}
+    stops = worst is Effect.STOPS
+    conditions = [*_conditions(model)]
+    if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
+        everywhere = model.interpretation is not None and model.interpretation.stop(target)
+        conditions += [] if everywhere else ["in builds with checks"]
+    given = {effect.value: effect for effect in WORDS}
+    open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]
+    if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:
+        conditions.append(f"with some sizes {WORDS[min(open_to, key=lambda effect: effect.rank)]}")
+    word = WORDS[worst] if worst else RUNS
+    if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
+        word = WITHOUT
+    known = not stops and totals.cost_known
+    arena = totals.arena_needed if model.interpretation else summary.arena
+    share = totals.cmsis_nn_share if worst is Effect.REFERENCE else None
+    return TargetVerdict(
+        totals.target,
+        word,
+        tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
+        tuple(sorted(codes[worst])) if worst else (),
+        "; ".join(conditions),
+        every=sum(share.layers for share in (totals.cmsis_nn, totals.reference_code, totals.refused, totals.undecided)),
+        share=(1 - share[1], 1 - share[0]) if share else None,
+        instructions=(totals.instructions_range or (totals.instructions, totals.instructions)) if known else None,
+        unknown_cost=totals.unknown_cost,
+        time=totals.time.range if known and totals.time and totals.time.milliseconds else "",
+        arena=None if stops else arena,
+        arena_exact=model.interpretation is not None,
+        arena_to_write=None if stops else totals.arena_to_write if model.interpretation else summary.arena,
+        flash=totals.flash,
+    )
+
+
+def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, bool]]:
+    """Operators of a `.tflite` file, and other layers that CMSIS-NN does not compute.
+
+    (label, effect, whether it halts, which builds with checks alone do)
+    """
+    computed = {record.node.index for record in model.repeated}
+    for operator in model.interpretation.operators(target) if model.interpretation else ():
+        effect, own = operator.row.effect, operator.row.own
+        if effect is Effect.REFERENCE and (operator.node is None or operator.node.index not in computed):
+            continue
+        if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
+            yield operator.row.label, effect, operator.row.verdict is RuntimeVerdict.HALTS
+    for record in () if model.interpretation else model.repeated:
+        refusal, judged = model.refusal(record, target), model.judgement(record, target)
+        if judged is not None and judged.row is not None:
+            effect = judged.effect(model.settings.runtime)
+            yield record.node.label, effect, judged.verdict is RuntimeVerdict.HALTS
+        elif refusal is not None and refusal.verdict is Verdict.REFERENCE and judged is None:
+            yield record.node.label, Effect.REFERENCE, False
+        elif refusal is not None:
+            yield record.node.label, Effect.UNKNOWN, False

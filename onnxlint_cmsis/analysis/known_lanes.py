@@ -1,0 +1,60 @@
+"""The forward pass: known values of every tensor, from constants and from zero weights."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxlint_cmsis.analysis.weighing import weighted_of
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.operators.record import moved_input, passage
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.lane_view import LaneView
+    from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.intervals import Interval
+
+
+def fill_in(view: LaneView) -> None:
+    """Carry intervals through all nodes in order; note the layers that sum over constant weights."""
+    for node in view.graph.nodes:
+        whole = node.inputs and node.inputs[0] and node.outputs and node.outputs[0] and not node.bodies
+        if whole and not all(name in view.graph.constants for name in node.outputs if name):
+            stored = all(name in view.graph.constants for name in node.inputs if name)
+            if stored and not any(node.outputs[1:]) and operator_of(node).roles.form is None:
+                # mostly weights, whose numbers may never be needed
+                view.postpone(node.outputs[0], partial(_carry, node, view))
+            else:
+                _carry(node, view)
+        view.derive(node)
+
+
+def _carry(node: Node, view: LaneView) -> None:
+    """Note the results of a node; contradictory shapes are skipped."""
+    with np.errstate(all="ignore"), suppress(ValueError, IndexError):
+        _compute(node, view)
+
+
+def _compute(node: Node, view: LaneView) -> None:
+    operator = operator_of(node)
+    if operator.movement is not None:
+        for position, name in enumerate(node.outputs):
+            if name:
+                view.learn(node, position, _moved(node, view, position))
+        return
+    weighted = weighted_of(node, view)
+    if weighted is not None:
+        view.weighted[node.index] = weighted
+    if callable(operator.values) and not any(node.outputs[1:]):
+        view.learn(node, 0, operator.values(node, view))
+
+
+def _moved(node: Node, view: LaneView, position: int) -> Interval | None:
+    """Elements of the data where an output has them."""
+    way, movement = passage(node, view, position), operator_of(node).movement
+    known = view.input(node, moved_input(node, view))
+    move = None if way is None or movement is None else movement(way)
+    return None if known is None or move is None else known.moved(move.forward)
