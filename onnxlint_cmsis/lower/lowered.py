@@ -98,7 +98,8 @@ class Lowered:
     @cached_property
     def undecided(self) -> tuple[Node, ...]:
         """Nodes that cannot be judged for want of a shape."""
-        return tuple(record.node for record in self.records if record.verdict is Verdict.UNDECIDED)
+        undecided = (record for record in self.records if record.verdict is Verdict.UNDECIDED)
+        return tuple(record.node for record in undecided if record.cause is not Cause.RUNTIME)
 
     @cached_property
     def foreign(self) -> tuple[tuple[Node, str], ...]:

@@ -15,6 +15,7 @@ from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, turns_at, tur
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
     EXECUTORCH,
+    NOT_REVIEWED,
     TFLM,
     ConditionRow,
     LayerFacts,
@@ -290,7 +291,8 @@ class Judged(NamedTuple):
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
     commit = runtime.commit if runtime.name == TFLM else ""
-    layers = tuple(_layer(LayerFacts(graph, record, commit), runtime) for record in lowered.records)
+    unreleased = runtime.unreleased if runtime.brings else ()
+    layers = tuple(_layer(LayerFacts(graph, record, commit, unreleased), runtime) for record in lowered.records)
     decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
     return Judged(
         layers,
@@ -310,29 +312,21 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
         judged = JudgedLayer(record, verdict, None, record.reason)
     else:
         verdict = RuntimeVerdict.CMSIS_NN if row.behind and row.verdict in BESIDE else row.verdict
-        judged = JudgedLayer(record, verdict, row, row.reason.format(op=facts.name, refusal=_refusal(facts, row)))
-    if judged.verdict in BESIDE:
-        return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}"))
+        judged = JudgedLayer(record, verdict, row, row.reason.format(op=facts.name, told=row.told(facts)))
+    if judged.verdict in BESIDE or (row is not None and row.cause == NOT_REVIEWED):
+        return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}", judged.verdict))
     if judged.verdict is RuntimeVerdict.CMSIS_NN:
         first = {isa: row for row in reversed(rows) for isa in row.isas}
         judged = judged._replace(cores=tuple(row for row in rows if row in first.values()))
     return _padded(judged) if runtime.name == TFLM else judged
 
 
-def _refusal(facts: LayerFacts, row: ConditionRow) -> str:
-    """What a reference kernel refuses, where the row speaks of it."""
-    if "{refusal}" not in row.reason:
-        return ""
-    from onnxlint_cmsis.runtimes.tflm.layers import refusal
-
-    return refusal(facts)
-
-
-def _beside(record: LoweredLayer, reason: str) -> LoweredLayer:
-    """A layer that the runtime hands to no function of CMSIS-NN."""
+def _beside(record: LoweredLayer, reason: str, by: RuntimeVerdict) -> LoweredLayer:
+    """A layer that the runtime hands to no function of CMSIS-NN, or of which that is not known."""
     if record.verdict is not Verdict.CMSIS_NN:
         return record
-    return record._replace(verdict=Verdict.REFERENCE, cause=Cause.RUNTIME, reason=reason)
+    verdict = Verdict.UNDECIDED if by is RuntimeVerdict.UNDECIDED else Verdict.REFERENCE
+    return record._replace(verdict=verdict, cause=Cause.RUNTIME, reason=reason)
 
 
 def _padded(judged: JudgedLayer) -> JudgedLayer:

@@ -58,6 +58,8 @@ class Runtime(NamedTuple):
     """Whether its kernels were run; False where its source was read alone, so that findings say "may"."""
     unread: bool = False
     """Whether its kernels and its CMSIS-NN were not read: those of the revision that was read answer for them."""
+    unreleased: tuple[str, ...] = ()
+    """Entry points whose kernels in the library it brings are those of no release, and are not judged."""
     brings: bool = True
     """False where the user names another CMSIS-NN release than the one it brings."""
     asked: str = ""
@@ -205,6 +207,8 @@ def _brought(runtime: Runtime) -> str:
     behind: dict[str, list[str]] = {}
     for entry, release in runtime.older:
         behind.setdefault(release, []).append(entry)
+    if runtime.unreleased:
+        behind["no release"] = [*runtime.unreleased]
     parts = [f"{', '.join(entries)} of {release}" for release, entries in behind.items()]
     kernels = f", with {' and '.join(parts)}" if parts else ""
     return f"{runtime.cmsis_nn} that it brings: {runtime.release}{kernels}"
@@ -222,6 +226,7 @@ def _tflm(version: str) -> Runtime:
         cmsis_nn=revision.cmsis_nn[:8],
         release=revision.release,
         older=revision.older,
+        unreleased=revision.unreleased,
     )
 
 
@@ -285,6 +290,8 @@ USUAL_CAUSES = {
     RuntimeVerdict.REFERENCE: "no-function",
 }
 """Verdicts that a rule reports, and the cause where no row names another."""
+NOT_REVIEWED = "not-reviewed"
+"""Cause of what a runtime does with a layer that nobody read."""
 
 
 # What is to be said of a runtime and some layers of a model, before a rule makes findings of it.
@@ -747,9 +754,13 @@ def tflite_name(record: LoweredLayer) -> str:
 class LayerFacts:
     """One layer, who computes it, and its shapes."""
 
-    def __init__(self, graph: Graph, record: LoweredLayer, commit: str = "") -> None:
-        """`commit` is the revision of TensorFlow Lite Micro, where that is the runtime; empty for the newest."""
+    def __init__(self, graph: Graph, record: LoweredLayer, commit: str = "", unreleased: tuple[str, ...] = ()) -> None:
+        """`commit` is the revision of TensorFlow Lite Micro, where that is the runtime; empty for the newest.
+
+        `unreleased` has the entry points whose kernels in its library are those of no release.
+        """
         self.commit = commit
+        self.unreleased = unreleased
         self.graph = graph
         self.record = record
         self.node = record.node
@@ -851,7 +862,7 @@ class ConditionRow(NamedTuple):
     holds: Callable[[LayerFacts], bool]
     """The condition."""
     reason: str
-    """Why, as a clause; `{op}` is the operator."""
+    """Why, as a clause; `{op}` is the operator, `{told}` what `told` says of the layer."""
     source: str
     """File and lines of the runtime, at the newest revision that was reviewed."""
     since: str = ""
@@ -870,6 +881,8 @@ class ConditionRow(NamedTuple):
     """Instruction sets on which it holds alone, of layers that the others leave to CMSIS-NN; empty for all."""
     seen: bool = False
     """Whether the call was seen to do so, though the runtime was not run."""
+    told: Callable[[LayerFacts], str] = lambda _: ""
+    """What the layer has, as a clause."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
         """Whether the row decides about a layer in a revision, on some instruction set at least."""
@@ -902,11 +915,20 @@ class TflmBuild(NamedTuple):
     own_library: bool = True
     """Whether CMSIS-NN is the commit that the revision downloads; False for the target's release as it is."""
 
+    @property
+    def _brings(self) -> bool:
+        """Whether the library is the one that the revision downloads."""
+        return self.own_library and self.target.release == self.revision.release
+
+    @property
+    def unreleased(self) -> tuple[str, ...]:
+        """Entry points whose kernels are those of no reviewed release."""
+        return self.revision.unreleased if self._brings else ()
+
     def kernels_of(self, entry: str) -> Target:
         """Target whose kernels an entry point has: the library downloaded may be behind the release in some."""
         older = dict(self.revision.older).get(entry)
-        own = self.own_library and self.target.release == self.revision.release
-        return self.target._replace(release=older) if own and older else self.target
+        return self.target._replace(release=older) if self._brings and older else self.target
 
     @property
     def speed(self) -> bool:

@@ -79,7 +79,7 @@ def test_each_format_has_its_runtime(run, tmp_path, told):
 @pytest.mark.parametrize(
     ("runtime", "says"),
     [
-        ("tflm@2024-03", "'2024-03' has not been reviewed; reviewed: "),
+        ("tflm@2022-11", "'2022-11' has not been reviewed; reviewed: "),
         ("tflm@", "a commit or date has to follow the @"),
         ("direct@1", "direct has no revisions"),
         ("executorch@2025-01", "ExecuTorch '2025-01' has not been reviewed; reviewed: cff6f4dd (since 2026-08-22)"),

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, KERNELS, LIMITS, NEW_OPERATORS, PLAIN
+from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, KERNELS, LIMITS, NEW_OPERATORS, PLAIN, not_read
+from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths
 from support.linter import linted, target_of
@@ -17,31 +19,38 @@ from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
 M4 = target_of("cortex-m4", "main")
-FIRST, NEWEST = "2024-05-07", runtime_of("tflm").since
+FIRST, NEWEST = "2022-12-21", runtime_of("tflm").since
 REPORTS = paths.SHARED / "cases" / "reports"
 
 
 def row_on(day: str, model: dict, build: str = "SPEED") -> TflmOperator:
-    """What becomes of the only operator of a model in the revision of a day."""
-    file = read_tflite("m.tflite", write(model))
-    (row,) = interpret(file, build_for(runtime_of(f"tflm@{day}"), M4, build)).operators
+    """What becomes of the only operator of a model in the revision of a day, with the CMSIS-NN that it brings."""
+    runtime, file = runtime_of(f"tflm@{day}"), read_tflite("m.tflite", write(model))
+    (row,) = interpret(file, build_for(runtime, target_of("cortex-m4", runtime.release), build)).operators
     return row
 
 
 def test_each_day_of_a_row_begins_a_revision():
     kernels = [limit for kernel in (*KERNELS.values(), *PLAIN.values()) for limit in kernel.rows]
     limits = [limit for rows in LIMITS.values() for limit in rows]
+    limits += [limit for op in (*KERNELS, *LIMITS) for limit in not_read(op, reviewed_revision(FIRST))]
     days = {day for limit in (*kernels, *limits) for day in (limit.since, limit.until) if day}
     days |= {*NEW_OPERATORS.values(), *(custom.since for custom in CUSTOM.values())}
     inside = sorted(day for day in days if FIRST < day <= NEWEST)
-    assert len(inside) > 25
+    assert len(inside) > 60
     assert [day for day in inside if runtime_of(f"tflm@{day}").since != day] == []
 
 
 def test_days_before_and_behind_the_reviewed_ones():
     assert runtime_of("tflm@2031-01").since == NEWEST
     with pytest.raises(ValueError, match="has not been reviewed"):
-        runtime_of("tflm@2024-04")
+        runtime_of("tflm@2022-11")
+
+
+POOLED = (
+    "Pool2DOptions",
+    {"padding": "SAME", "stride_w": 1, "stride_h": 1, "filter_width": 2, "filter_height": 2},
+)
 
 
 def shaped(kind, *shapes, op, options=None, data=None, **more):
@@ -93,9 +102,93 @@ def turned(activation):
     return one_operator("TRANSPOSE_CONV", tensors, ("TransposeConvOptions", options), buffers=buffers)
 
 
+def convolved(kind="INT8", weights="INT8", bias="INT32", channels=4, depth=4, side=1):
+    """A convolution of eight filters; without a bias where that has no type."""
+    tensors = [
+        tensor("x", [1, 4, 4, channels], type=kind),
+        tensor("w", [8, side, side, depth], type=weights, buffer=1),
+    ]
+    buffers = [{}, {"data": [1] * (8 * side * side * depth)}]
+    if bias:
+        tensors.append(tensor("b", [8], type=bias, buffer=2, quantization=None))
+        buffers.append({"data": [0] * (64 if bias == "INT64" else 32)})
+    tensors.append(tensor("y", [1, 4, 4, 8], type=kind))
+    options = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "dilation_w_factor": 1, "dilation_h_factor": 1}
+    return one_operator("CONV_2D", tensors, ("Conv2DOptions", options), buffers=buffers)
+
+
+def dense(constant=True, zero=0):
+    """A dense layer of 16 inputs and eight outputs."""
+    more = {"quantization": {"scale": [0.1], "zero_point": [zero]}}
+    weights = tensor("w", [8, 16], **({"buffer": 1} if constant else {}), **more)
+    ends = tensor("x", [1, 16]), weights, tensor("y", [1, 8])
+    buffers = [{}, {"data": [1] * 128}]
+    return one_operator("FULLY_CONNECTED", ends, ("FullyConnectedOptions", {}), buffers=buffers)
+
+
 @pytest.mark.parametrize(
     ("model", "before", "day", "verdicts"),
     [
+        (
+            shaped("INT16", [1, 4, 4, 8], [1, 4, 4, 8], op="MAX_POOL_2D", options=POOLED),
+            "2023-01-16",
+            "2023-03-02",
+            ("refused", "CMSIS-NN"),
+        ),
+        (
+            shaped("INT16", [1, 4, 4, 8], [1, 4, 4, 8], op="AVERAGE_POOL_2D", options=POOLED),
+            "2023-01-16",
+            "2023-01-17",
+            ("refused", "CMSIS-NN"),
+        ),
+        (
+            shaped("INT16", [1, 8], [1, 8], [1, 8], op="MUL", options=("MulOptions", {})),
+            "2023-02-13",
+            "2023-03-02",
+            ("undecided", "CMSIS-NN"),
+        ),
+        (shaped("INT16", [1, 8], [1, 8], op="RSQRT"), "2023-03-01", "2023-03-02", ("refused", "reference code")),
+        (
+            shaped("INT8", [1, 8], [1, 8], [1, 8], op="SQUARED_DIFFERENCE"),
+            "2023-03-05",
+            "2023-03-06",
+            ("undecided", "reference code"),
+        ),
+        (
+            shaped("INT32", [1, 8], [1, 8], [1, 8], op="ADD", options=("AddOptions", {}), quantization=None),
+            "2023-03-29",
+            "2023-03-30",
+            ("refused", "reference code"),
+        ),
+        (
+            shaped("INT8", [1, 1, 1, 1, 2, 8], [1, 1, 1, 1, 2, 8], op="RELU"),
+            "2023-04-05",
+            "2023-04-06",
+            ("undecided", "reference code"),
+        ),
+        (mean("MEAN", (1, 2)), "2023-04-17", "2023-04-18", ("undecided", "reference code")),
+        (convolved(), "2023-06-13", "2023-06-14", ("undecided", "CMSIS-NN")),
+        (convolved(bias=""), "2023-08-23", "2023-08-24", ("undecided", "CMSIS-NN")),
+        (products(False, 2), "2023-09-05", "2023-09-06", ("refused", "reference code")),
+        (
+            shaped("INT32", [1, 8], [1, 8], [1, 8], op="DIV", options=("DivOptions", {}), quantization=None),
+            "2023-10-01",
+            "2023-10-02",
+            ("refused", "reference code"),
+        ),
+        (turned("NONE"), "2023-11-06", "2023-11-07", ("reference code", "CMSIS-NN")),
+        (convolved(weights="INT4"), "2023-11-13", "2023-11-14", ("undecided", "CMSIS-NN")),
+        (convolved(), "2024-01-01", "2024-01-02", ("CMSIS-NN", "undecided")),
+        (convolved(), "2024-01-10", "2024-01-11", ("undecided", "CMSIS-NN")),
+        (convolved(), "2024-02-08", "2024-02-09", ("CMSIS-NN", "undecided")),
+        (convolved(), "2024-04-22", "2024-04-23", ("undecided", "CMSIS-NN")),
+        (convolved(depth=2, side=2), "2024-02-08", "2024-04-23", ("halts", "CMSIS-NN")),
+        (convolved("INT16", bias="INT32"), "2024-04-28", "2024-04-29", ("undecided", "CMSIS-NN")),
+        (convolved("INT16", bias="INT64"), "2024-02-08", "2024-04-23", ("CMSIS-NN", "undecided")),
+        (dense(), "2023-09-18", "2023-09-19", ("CMSIS-NN", "undecided")),
+        (dense(), "2023-11-06", "2023-11-07", ("undecided", "CMSIS-NN")),
+        (dense(constant=False), "2024-02-22", "2024-02-23", ("undecided", "CMSIS-NN")),
+        (dense(zero=3), "2024-02-22", "2024-02-23", ("undecided", "halts")),
         (mean("MEAN", (1, 2, 3)), "2026-01-15", "2026-01-16", ("wrong", "reference code")),
         (mean("SUM", (0, 1, 2)), "2026-01-15", "2026-01-16", ("wrong", "reference code")),
         (mean("MEAN", (1, 2)), "2026-01-15", "2026-01-16", ("reference code", "reference code")),
@@ -128,6 +221,40 @@ def turned(activation):
 )
 def test_what_a_commit_changed(model, before, day, verdicts):
     assert tuple(row_on(when, model).verdict.value for when in (before, day)) == verdicts
+
+
+def test_a_dense_layer_has_a_wrapper_since_a_day():
+    functions = {day: row_on(day, dense()).functions for day in ("2024-09-26", "2024-09-27")}
+    assert functions == {
+        "2024-09-26": ("arm_fully_connected_s8",),
+        "2024-09-27": ("arm_fully_connected_wrapper_s8",),
+    }
+
+
+def test_what_was_not_read_is_told_by_operator(told):
+    for day in ("2023-03-29", "2024-03-18"):
+        (finding,) = linted(write(convolved()), "m.tflite", runtime=f"tflm@{day}").findings
+        assert (finding.selector, finding.level) == ("CNN403[not-reviewed]", Level.WARNING)
+        told(finding.text)
+    told(row_on("2023-04-17", mean("MEAN", (1, 2))).reason)
+    told(row_on("2024-01-05", convolved()).reason)
+
+
+def test_what_cannot_be_told_is_no_question_of_sizes():
+    options = ("Pool2DOptions", {**POOLED[1], "stride_w": 0})
+    pool = shaped("INT8", [1, 4, 4, 8], [1, 4, 4, 8], op="MAX_POOL_2D", options=options)
+    codes = [finding.code for finding in linted(write(pool), "m.tflite", runtime="tflm").findings]
+    assert codes == ["CNN401"]
+
+
+def test_another_release_than_the_revision_brings_is_judged():
+    file = linted(write(convolved()), "m.tflite", runtime="tflm@2024-03-18", release="6.0.0")
+    assert file.findings == ()
+
+
+def test_a_date_tells_the_library_of_its_day(told):
+    (note, *_) = linted(write(convolved()), "m.tflite", runtime="tflm@2024-03-18").notes
+    told(note)
 
 
 def test_reference_code_of_transposed_convolutions_clamps_since_a_day(told):

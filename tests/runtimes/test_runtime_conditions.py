@@ -73,10 +73,10 @@ def deep_pad(shape: tuple[int, ...]) -> Model:
     return build
 
 
-def spread() -> onnx.ModelProto:
+def spread(zero: int = 3) -> onnx.ModelProto:
     """A transposed convolution whose weights have a zero-point."""
     model = Qdq()
-    return model.layer("ConvTranspose", model.weights("w", (4, 4, 3, 3), zero=3, axis=1)).rounded(0.2).model()
+    return model.layer("ConvTranspose", model.weights("w", (4, 4, 3, 3), zero=zero, axis=1)).rounded(0.2).model()
 
 
 def alike(shape: tuple[int, ...], kind: type[np.generic] = np.int8) -> Model:
@@ -249,6 +249,10 @@ FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
     ("tflm@2025-03", "a max pool of unequal scales", case("max pool of unequal scales"), "unequal-scales", WRONG),
     ("tflm@2024-05-07", "dense per channel", case("dense weights of several scales"), "weight-scales", WRONG),
     ("tflm@2024-06", "dense per channel", case("dense weights of several scales"), "weight-scales", REFUSED),
+    ("tflm@2023-10", "a transposed convolution", lambda: spread(0), "no-function", REFERENCE),
+    ("tflm@2023-08", "a product of activations", activations((1, 3, 3)), "operator", REFUSED),
+    ("tflm@2023-03-29", "a mean", moved("ReduceMean", IMAGE, axes=[2, 3]), "not-reviewed", UNDECIDED),
+    ("tflm@2024-03", "a convolution", lambda: convolution(Qdq()).rounded(0.2).model(), "not-reviewed", UNDECIDED),
     ("tflm@2026-05-21", "a pad of two dimensions", deep_pad((2, 3)), "rank", WRONG),
     ("tflm@2026-05-21", "a maximum of one dimension", alike((6,)), "rank", WRONG),
     ("tflm@2024-06", "an int16 maximum", alike(IMAGE, np.int16), "activation-type", REFUSED),

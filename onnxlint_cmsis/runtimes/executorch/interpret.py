@@ -42,6 +42,7 @@ from onnxlint_cmsis.runtimes.executorch.plan import (
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.runtime import (
+    NOT_REVIEWED,
     Arena,
     BufferLife,
     FileOperator,
@@ -433,7 +434,7 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str) -> Pr
     if call.step.kind == "DelegateCall":
         reason = f"the delegate {call.op} computes it, which is not looked at"
         return ProgramRow(
-            *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause="not-reviewed", level=Level.NOTE
+            *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE
         )
     if call.op in SIGNATURES and not call.arguments:
         reason = f"{call.op} has {call.given} arguments here, as in no revision that was reviewed"
@@ -450,5 +451,5 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str) -> Pr
             cause="" if silent else "no-function", level=level,
         )  # fmt: skip
     return ProgramRow(
-        *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause="not-reviewed", level=Level.WARNING
+        *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.WARNING
     )

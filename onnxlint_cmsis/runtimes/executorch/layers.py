@@ -9,7 +9,7 @@ from __future__ import annotations
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.runtimes.executorch.kernels import SWAPPED
-from onnxlint_cmsis.runtimes.runtime import ConditionRow, LayerFacts, RuntimeVerdict, always
+from onnxlint_cmsis.runtimes.runtime import NOT_REVIEWED, ConditionRow, LayerFacts, RuntimeVerdict, always
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 PAIRS = ("ADD", "MUL")
@@ -184,7 +184,7 @@ EXECUTORCH_ROWS = (
         f"{PASS}:314-350", SINCE_1_5, level=Level.NOTE,
     ),
     ConditionRow(
-        "not-reviewed", RuntimeVerdict.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
+        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
         "{op} is handed over as an addition, whose cost is not predicted here", f"{PASS}:949-1040", SINCE_1_5,
         level=Level.NOTE,
     ),

@@ -16,6 +16,7 @@ from onnxlint_cmsis.lower.layer import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
+    NOT_REVIEWED,
     USUAL_CAUSES,
     Arena,
     BufferLife,
@@ -31,7 +32,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     named,
 )
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of
+from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of, not_read
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -97,11 +98,11 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         return stopped(owner, RuntimeVerdict.UNDECIDED, f"a size of '{open_.name}' is open", cause=OPEN_SIZE)
     try:
         p.reference = kernel.reference
-        hold(p, (SIZED, *kernel.rows))
+        hold(p, (*not_read(view.operator.op, p.build.revision), SIZED, *kernel.rows))
         kernel.then(p)
         hold(p, (DYNAMIC,))
     except Unpredictable as reason:
-        return stopped(owner, RuntimeVerdict.UNDECIDED, str(reason), cause="unpredictable")
+        return stopped(owner, RuntimeVerdict.UNDECIDED, str(reason), cause=reason.cause)
     except Refused as refusal:
         halted = halt(p, Stage.PREPARE)
         if halted:
@@ -239,7 +240,8 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
     elif strict.verdict is RuntimeVerdict.UNDECIDED and strict.cause != OPEN_SIZE:
-        text = f"what {NAME} does cannot be told: {strict.reason}; it may read memory that is not the tensor's."
+        astray = "" if strict.cause == NOT_REVIEWED else "; it may read memory that is not the tensor's"
+        text = f"what {NAME} does cannot be told: {strict.reason}{astray}."
         yield Said(strict.cause, strict.verdict, text, Level.WARNING)
 
 
@@ -301,7 +303,7 @@ def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
     verdict = VERDICTS.get(row.verdict, Verdict.REFUSED)
     if verdict is Verdict.REFERENCE and operator_of(node).free:
         return None
-    return LoweredLayer(node, verdict, Cause.RUNTIME, row.reason)
+    return LoweredLayer(node, verdict, Cause.SHAPE if row.cause == OPEN_SIZE else Cause.RUNTIME, row.reason)
 
 
 # Names of the buffers of an arena.

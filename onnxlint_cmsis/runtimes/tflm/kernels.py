@@ -38,7 +38,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
 )
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.result_types import TYPED
-from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
+from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, STATED, as_many_elements
 from onnxlint_cmsis.runtimes.tflm.sums import adds_in_int32, overflow
@@ -88,6 +88,8 @@ TYPE_CHECKS = "2024-07-22"
 """Day from which Prepare of the kernels of CMSIS-NN asks for types (pull request 2630)."""
 INT64_SUMS = "2026-06-16"
 """Day from which reference code adds the products of int16 layers without a bias in int64 (pull request 3598)."""
+GROUPS = "2024-02-09"
+"""Day from which CONV_2D hands groups to CMSIS-NN, and looks at sizes (pull request 2446)."""
 ANY_RANK = "2026-07-01"
 """Day from which operands of different shapes may have more than four axes (lite/kernels/internal/reference/)."""
 
@@ -851,9 +853,12 @@ def checks(
     return (*rows(PREPARE, file, prepare), *rows(INVOKE, file, invoke or {}))
 
 
-def _int16_until(location: str, day: str, operand: KernelOperand = DATA) -> KernelLimit:
+def _type_until(kind: str, location: str, day: str, operand: KernelOperand = DATA) -> KernelLimit:
     """A type that Eval takes from a day on."""
-    return Row(location, INVOKE, where(operand, INT16, always(f"{operand.title} is INT16")), until=day)
+    return Row(location, INVOKE, where(operand, (kind,), always(f"{operand.title} is {kind}")), until=day)
+
+
+_int16_until = partial(_type_until, "INT16")
 
 
 def _float_curve(file: str, first: int, *, given_at: tuple[int, int], type_at: int) -> tuple[KernelLimit, ...]:
@@ -1072,6 +1077,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *checks("div.cc", {
             96: where(OUTPUT, ("INT32",), no_steps(LEFT)), 98: where(OUTPUT, ("INT32",), no_steps(SECOND)),
         }, {203: typed(OUTPUT, "FLOAT32", "INT32", "INT8")}),
+        _type_until("INT32", "div.cc:203", "2023-10-02", OUTPUT),
     )),
     ("DYNAMIC_UPDATE_SLICE", checks("dynamic_update_slice.cc", {
         127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES), 160: update_fits,
@@ -1249,7 +1255,11 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         }, {105: axis_within(AXIS, DATA), 117: contiguous}),
     )),
     ("ROUND", _float_curve("round.cc", 38, given_at=(34, 37), type_at=40)),
-    ("RSQRT", (*_ABS_RSQRT, Row("elementwise.cc:358", INVOKE, typed(DATA, *NUMBERS)))),
+    ("RSQRT", (
+        *_ABS_RSQRT,
+        Row("elementwise.cc:358", INVOKE, typed(DATA, *NUMBERS)),
+        _int16_until("elementwise.cc:358", "2023-03-02"),
+    )),
     ("SELECT_V2", (
         *checks("select.cc", {
             78: inputs(3), 79: outputs, 95: typed(LEFT, "BOOL"), 96: same_type(SECOND, THIRD), 110: selected_shapes,
@@ -1266,6 +1276,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         *rows(INVOKE, "slice.cc", {
             109: typed(SECOND, *INDEX_TYPES), 151: typed(DATA, "FLOAT32", "INT32", "INT8", "INT16", "BOOL"),
         }),
+        _type_until("BOOL", "slice.cc:151", "2023-03-22"),
         Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, ranked(DATA, 0, 5)),
     )),
     ("SPACE_TO_BATCH_ND", _blocks("space_to_batch_nd.cc", 51, 64, 109)),
@@ -1302,10 +1313,12 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         )),
         Row("strided_slice_common.cc:119", PREPARE, strided),
         Row("strided_slice.cc:78", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "BOOL")),
+        _type_until("BOOL", "strided_slice.cc:78", "2023-03-22", OUTPUT),
     )),
     ("SUB", (
         *checks("sub_common.cc", {90: given(LEFT), 93: given(SECOND), 96: given(OUTPUT)}),
-        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(single))),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(float)), until="2023-02-16"),
+        Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(single)), since="2023-02-16"),
         Row(ACTIVATION, PREPARE, activation_fits),
         *(
             Row(f"sub_common.cc:{line}", PREPARE, where(OUTPUT, ("INT32",), no_steps(operand)))
@@ -1337,6 +1350,8 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
 
 
 NEW_OPERATORS = {
+    "EMBEDDING_LOOKUP": "2023-07-26",
+    "BATCH_MATMUL": "2023-09-06",
     "REVERSE_V2": "2025-07-10",
     "REDUCE_MIN": "2025-08-05",
     "DYNAMIC_UPDATE_SLICE": "2025-11-10",
@@ -1510,6 +1525,8 @@ def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
             continue
         advice = f"; {limit.advice}" if limit.advice else ""
         reason = f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
+        if limit.outcome is KernelOutcome.UNREAD:
+            raise Unpredictable(reason, limit.key)
         if limit.outcome is KernelOutcome.ALLOCATE_FAILS:
             raise Refused(reason, stage, limit.key)
         if limit.outcome is KernelOutcome.INVOKE_FAILS:
@@ -1768,6 +1785,13 @@ def divided_inputs(view: OperatorView) -> str:
     return f"{channels} input channels are no multiple of a filter's {depth}" if channels % depth else ""
 
 
+def grouped(view: OperatorView) -> str:
+    """A filter of fewer channels than the input."""
+    channels, depth = DATA.of(view).shape[3], FILTER.of(view).shape[3]
+    text = f"{channels} input channels and a filter of {depth}: the kernel of this revision takes no groups"
+    return text if channels != depth else ""
+
+
 def divided_outputs(view: OperatorView) -> str:
     """The groups divide the output's channels."""
     channels, groups = OUTPUT.of(view).shape[3], DATA.of(view).shape[3] // max(FILTER.of(view).shape[3], 1)
@@ -1819,13 +1843,19 @@ CONV = in_file(
     "cmsis_nn/conv.cc",
     {58: given(DATA), 61: given(FILTER), 64: given(OUTPUT)},
     *weighted_types(69, 432),
-    *(Row(f":{line}", PREPARE, ranked(tensor, 4, 4)) for line, tensor in ((85, DATA), (86, FILTER), (87, OUTPUT))),
+    *asked_since(
+        GROUPS,
+        *(Row(f":{line}", PREPARE, ranked(tensor, 4, 4)) for line, tensor in ((85, DATA), (86, FILTER), (87, OUTPUT))),
+        Row(":89", PREPARE, equal(
+            "its input has {} images and its output {}", lambda v: (DATA.of(v).shape[0], OUTPUT.of(v).shape[0])
+        )),
+    ),
+    *(Row(":288", outcome, grouped, until=GROUPS) for outcome in (HALTS_INVOKE, WRONG)),
     {
-        89: equal("its input has {} images and its output {}", lambda v: (DATA.of(v).shape[0], OUTPUT.of(v).shape[0])),
         91: lambda v: "its filter has no channels" if FILTER.of(v).shape[3] < 1 else "", 92: divided_inputs,
         105: images(DATA, FILTER, OUTPUT),
     },
-    Row(":95", HALTS_PREPARE, divided_outputs),
+    Row(":95", HALTS_PREPARE, divided_outputs, since=GROUPS),
     *checks("conv_common.cc", {88: inputs(2, 3), 89: outputs}),
     *CONVOLUTION_SCALES,
     *int16_points(158, DATA, OUTPUT),
@@ -1908,6 +1938,7 @@ DEPTHWISE_PLAIN = in_file(
     *DEPTHWISE_SCALES,
     _FORGOTTEN,
     Row("depthwise_conv.cc:135", INVOKE, in_pairs(DATA, *PAIRS)),
+    _int16_until("depthwise_conv.cc:135", "2023-08-01"),
     _ignored_point(f"{INNER}/depthwise_conv.h:102"),
 )  # fmt: skip
 
@@ -1946,6 +1977,7 @@ TRANSPOSED = in_file(
     Row(":122", WRONG, where(IMAGE, INTEGER, activation_left_out)),
     Row(":256", REFERENCE, where(IMAGE, INT16, always("int16 transposed convolution")),
         cause="activation-type", layer=INT8_ALONE),
+    not_yet("cmsis_nn/transpose_conv.cc", "2023-11-07"),
 )  # fmt: skip
 TRANSPOSED_PLAIN = in_file(
     "transpose_conv.cc",
@@ -2172,7 +2204,8 @@ def _dense(p: Preparation) -> None:
         elif sums:
             p.request(sums)
             p.functions.append("arm_vector_sum_s8")
-        p.runs("arm_fully_connected_wrapper_s8", call)
+        wrapper = "wrapper_" if holds(p.build.revision, PER_CHANNEL_DENSE, "") else ""
+        p.runs(f"arm_fully_connected_{wrapper}s8", call)
 
 
 summed_axis = equal(
@@ -2258,6 +2291,8 @@ def _products(p: Preparation) -> None:
 
 
 BROADCAST = OfLayer("the shapes of its operands differ")
+INT32_SUMS = "2023-03-30"
+"""Day from which ADD takes int32 (pull request 1847)."""
 
 
 def differing(view: OperatorView) -> str:
@@ -2290,6 +2325,7 @@ ADD = in_file(
     *SUM_FACTORS,
     {327: where(OUTPUT, ("INT32",), no_steps(LEFT)), 329: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     *_pairs(":353", ":132"),
+    _type_until("INT32", ":353", INT32_SUMS, OUTPUT),
     Row(":229", WRONG, where(OUTPUT, ("INT32",), no_activation)),
 )  # fmt: skip
 ADD_PLAIN = in_file(
@@ -2299,6 +2335,7 @@ ADD_PLAIN = in_file(
     *SUM_FACTORS,
     {104: where(OUTPUT, ("INT32",), no_steps(LEFT)), 106: where(OUTPUT, ("INT32",), no_steps(SECOND))},
     Row("add.cc:188", INVOKE, typed(OUTPUT, *NUMBERS, "INT32")),
+    _type_until("INT32", "add.cc:188", INT32_SUMS, OUTPUT),
     Row("add.cc:63", WRONG, where(OUTPUT, ("INT32",), no_activation)),
     *(Row("add.cc:181", WRONG, same_type(operand, OUTPUT)) for operand in (LEFT, SECOND)),
 )
@@ -2515,6 +2552,8 @@ def _transpose(p: Preparation) -> None:
 
 LUT_BYTES = 513 * 2
 """One of the two tables of the int16 softmax."""
+INT16_POOLS = "2023-01-17"
+"""Day from which pools take int16 (pull request 1591)."""
 POOL_CHECKS = "2025-04-04"
 """Day from which pools check scales."""
 
@@ -2544,6 +2583,7 @@ POOL_PLAIN = in_file(
     Row(":74", PREPARE, where(DATA, INTEGER, pooled_points), since=POOL_CHECKS, cause="unequal-scales"),
     *(row._replace(condition=where(DATA, INTEGER, row.condition)) for row in POOLED_ACTIVATION),
     Row(":86", PREPARE, typed(DATA, *NUMBERS)),
+    _int16_until("pooling.cc", INT16_POOLS),
 )
 POOL = in_file(
     "cmsis_nn/pooling.cc",
@@ -2839,6 +2879,15 @@ def came_on(operator: TfliteOperator) -> str:
     """Day that brought an operator; empty where all reviewed revisions have it, and where none has."""
     custom = CUSTOM.get(operator.custom_code)
     return custom.since if operator.op == "CUSTOM" and custom else NEW_OPERATORS.get(operator.op, "")
+
+
+def not_read(op: str, revision: TflmRevision) -> Iterable[KernelLimit]:
+    """Rows of what a kernel did before it changed, and nobody read."""
+    if revision.since >= ALL_READ:
+        return ()
+    from onnxlint_cmsis.runtimes.tflm.unread import unread
+
+    return unread(op)
 
 
 def kernel_of(operator: TfliteOperator, revision: TflmRevision, *, with_cmsis_nn: bool = True) -> Kernel | None:

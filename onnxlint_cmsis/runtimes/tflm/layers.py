@@ -14,8 +14,16 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, T
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.layer import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
-from onnxlint_cmsis.runtimes.runtime import RECURRENT, USUAL_CAUSES, ConditionRow, LayerFacts, RuntimeVerdict, always
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken
+from onnxlint_cmsis.runtimes.runtime import (
+    NOT_REVIEWED,
+    RECURRENT,
+    USUAL_CAUSES,
+    ConditionRow,
+    LayerFacts,
+    RuntimeVerdict,
+    always,
+)
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken, not_read
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
@@ -167,15 +175,34 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
     )  # fmt: skip
 
 
+def another_kernel(facts: LayerFacts) -> str:
+    """What a layer has whose kernel was another in this revision, and was not read; else empty."""
+    revision = reviewed_revision(facts.commit)
+    for row in not_read(facts.op, revision):
+        try:
+            text = broken(on_paper(facts), row, revision)
+        except Unpredictable:
+            continue
+        if text:
+            return text
+    return ""
+
+
 TFLM_ROWS = (
+    *(
+        ConditionRow(
+            "operator", RuntimeVerdict.REFUSED, (op,), always, "it has no operator {op} in this revision", RESOLVER,
+            until=NEW_OPERATORS[op], level=Level.WARNING, sure=False,
+        )
+        for op in ("BATCH_MATMUL", "REDUCE_MIN")
+    ),
     ConditionRow(
-        "operator", RuntimeVerdict.REFUSED, ("REDUCE_MIN",), always,
-        "it has no operator {op} in this revision", RESOLVER, until=NEW_OPERATORS["REDUCE_MIN"], level=Level.WARNING,
-        sure=False,
+        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, (), lambda facts: bool(another_kernel(facts)), "{told}", K,
+        level=Level.WARNING, told=another_kernel,
     ),
     ConditionRow(
         "check", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),
-        "its kernel of {op}, which converters make of it, refuses that {refusal}", K, sure=False,
+        "its kernel of {op}, which converters make of it, refuses that {told}", K, sure=False, told=refusal,
     ),
     *_of_kernels(),
     ConditionRow(
@@ -195,6 +222,12 @@ TFLM_ROWS = (
     ConditionRow(
         "no-function", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
         "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
+    ),
+    ConditionRow(
+        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, (),
+        lambda facts: facts.call is not None and facts.call.entry in facts.unreleased,
+        "its kernels in the CMSIS-NN that this revision brings are those of no release, and were not read",
+        "tensorflow/lite/micro/tools/make/ext_libs/cmsis_nn_download.sh", level=Level.WARNING,
     ),
 )  # fmt: skip
 """Conditions in the order in which they are asked; the first that holds decides."""

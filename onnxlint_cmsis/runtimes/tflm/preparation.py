@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, Tfli
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, packed_bytes
 from onnxlint_cmsis.model.windows import halves, padding_for, places, reach, same_places
-from onnxlint_cmsis.runtimes.runtime import TflmBuild, status_use
+from onnxlint_cmsis.runtimes.runtime import NOT_REVIEWED, TflmBuild, status_use
 
 # Shapes as CMSIS-NN takes them, and the padding that SAME and VALID give (lite/kernels/padding.h).
 
@@ -196,7 +196,12 @@ class FailedCheck(NamedTuple):
 
 
 class Unpredictable(Exception):  # noqa: N818 - as above
-    """The kernel reads shapes without looking at them, and this one leads it astray; the text says what is odd."""
+    """What the kernel does is not known: it reads shapes unseen, and this one leads it astray, or nobody read it."""
+
+    def __init__(self, reason: str, cause: str = "unpredictable") -> None:
+        super().__init__(reason)
+        self.cause = cause
+        """Cause of the finding."""
 
 
 class Preparation:
@@ -239,7 +244,16 @@ class Preparation:
         """Whether Prepare frees a tensor that it never allocated."""
 
     def routed(self, call: KernelCall) -> Route:
-        """The route of a call on this build's library, for its size functions."""
+        """The route of a call on this build's library, for its size functions.
+
+        Raises Unpredictable where the library's kernels are those of no release.
+        """
+        if call.entry in self.build.unreleased:
+            library = self.build.revision.cmsis_nn[:8]
+            raise Unpredictable(
+                f"the kernels of {call.entry} in CMSIS-NN {library} are those of no release, and were not read",
+                NOT_REVIEWED,
+            )
         return route(call, self.build.target)
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
@@ -253,6 +267,7 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
+        self.routed(call)
         way = route(call, self.build.kernels_of(call.entry))
         self.call, self.chain = call, (function, *way.chain)
         if way.chain[:1] == (function,):

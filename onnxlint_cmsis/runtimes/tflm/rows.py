@@ -46,6 +46,8 @@ class KernelOutcome(str, Enum):
     """Wrong values, and status kTfLiteOk."""
     REFERENCE = "reference code"
     """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
+    UNREAD = "not read"
+    """What the kernel did is not known."""
 
 
 class OfLayer(NamedTuple):
