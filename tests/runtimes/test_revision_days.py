@@ -8,9 +8,8 @@ import pytest
 from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, KERNELS, LIMITS, NEW_OPERATORS, PLAIN, not_read
-from onnxlint_cmsis.runtimes.tflm.revisions import reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret, not_read
+from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, KERNELS, LIMITS, NEW_OPERATORS, PLAIN
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths
 from support.linter import linted, target_of
@@ -33,7 +32,8 @@ def row_on(day: str, model: dict, build: str = "SPEED") -> TflmOperator:
 def test_each_day_of_a_row_begins_a_revision():
     kernels = [limit for kernel in (*KERNELS.values(), *PLAIN.values()) for limit in kernel.rows]
     limits = [limit for rows in LIMITS.values() for limit in rows]
-    limits += [limit for op in (*KERNELS, *LIMITS) for limit in not_read(op, reviewed_revision(FIRST))]
+    first = build_for(runtime_of(f"tflm@{FIRST}"), M4).revision
+    limits += [limit for op in (*KERNELS, *LIMITS) for limit in not_read(op, first)]
     days = {day for limit in (*kernels, *limits) for day in (limit.since, limit.until) if day}
     days |= {*NEW_OPERATORS.values(), *(custom.since for custom in CUSTOM.values())}
     inside = sorted(day for day in days if FIRST < day <= NEWEST)

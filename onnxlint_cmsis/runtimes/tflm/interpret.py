@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
@@ -32,7 +32,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     named,
 )
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of, not_read
+from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -45,6 +45,8 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
 )
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
+from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,
@@ -109,6 +111,15 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
             return stopped(owner, RuntimeVerdict.HALTS, halted.reason, cause=halted.cause)
         return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal), refusal.cause)
     return decided(p, number)
+
+
+def not_read(op: str, revision: TflmRevision) -> Iterable[KernelLimit]:
+    """Rows of what a kernel did before it changed, and nobody read."""
+    if revision.since >= ALL_READ:
+        return ()
+    from onnxlint_cmsis.runtimes.tflm.unread import unread
+
+    return unread(op)
 
 
 def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:

@@ -38,7 +38,7 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
 )
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.result_types import TYPED
-from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, holds
+from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, STATED, as_many_elements
 from onnxlint_cmsis.runtimes.tflm.sums import adds_in_int32, overflow
@@ -2879,15 +2879,6 @@ def came_on(operator: TfliteOperator) -> str:
     """Day that brought an operator; empty where all reviewed revisions have it, and where none has."""
     custom = CUSTOM.get(operator.custom_code)
     return custom.since if operator.op == "CUSTOM" and custom else NEW_OPERATORS.get(operator.op, "")
-
-
-def not_read(op: str, revision: TflmRevision) -> Iterable[KernelLimit]:
-    """Rows of what a kernel did before it changed, and nobody read."""
-    if revision.since >= ALL_READ:
-        return ()
-    from onnxlint_cmsis.runtimes.tflm.unread import unread
-
-    return unread(op)
 
 
 def kernel_of(operator: TfliteOperator, revision: TflmRevision, *, with_cmsis_nn: bool = True) -> Kernel | None:

@@ -23,9 +23,9 @@ from onnxlint_cmsis.runtimes.runtime import (
     RuntimeVerdict,
     always,
 )
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken, not_read
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, reviewed_revision
+from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
 
 Shape = Sequence[int | None] | None
@@ -178,7 +178,11 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
 def another_kernel(facts: LayerFacts) -> str:
     """What a layer has whose kernel was another in this revision, and was not read; else empty."""
     revision = reviewed_revision(facts.commit)
-    for row in not_read(facts.op, revision):
+    if revision.since >= ALL_READ:
+        return ""
+    from onnxlint_cmsis.runtimes.tflm.unread import unread
+
+    for row in unread(facts.op):
         try:
             text = broken(on_paper(facts), row, revision)
         except Unpredictable:
