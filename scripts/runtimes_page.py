@@ -56,6 +56,9 @@ Functions, refusals and bytes of the arena agree with recorded firmware on Corte
   `memory`). An application that makes the table in another arena does without that part, rounded up to 16 bytes.
 * What CALL_ONCE runs is judged and listed, and counts in no sum.
 * Of custom operators TFLM_DECODE and those of the audio front end are known; the arena of the latter is not.
+* Dates back to 2022-12-21 are judged operator by operator. Where nobody read what a kernel did then, or CMSIS-NN was
+  between two releases, `CNN403[not-reviewed]` names the operator, and the file's verdict is UNKNOWN. Before 2026-05-21
+  no arena is worked out.
 
 ## What of `.pte` files?
 
@@ -213,10 +216,7 @@ def _revisions() -> str:
     lines: dict[tuple[str, str, str], list[str]] = {}
     reviewed = (runtime_of(f"tflm@{row.commit}") for row in REVISIONS)
     for row in (*reviewed, *EXECUTORCH_RELEASES.values(), *REVIEWED.values()):
-        older: dict[str, list[str]] = {}
-        for entry, release in row.older:
-            older.setdefault(release, []).append(entry)
-        others = "".join(f"; {', '.join(entries)}: {release}" for release, entries in older.items())
+        others = "".join(f"; {', '.join(entries)}: {release}" for release, entries in row.behind.items())
         revision = f"{row.commit[:8]} ({row.since})"
         lines.setdefault((row.name, row.cmsis_nn, f"{row.release}{others}"), []).append(revision)
     return "".join(

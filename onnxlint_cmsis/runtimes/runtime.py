@@ -77,6 +77,14 @@ class Runtime(NamedTuple):
         """`tflm@90b983c2`, or the name alone."""
         return f"{self.name}@{self.commit[:8]}" if self.commit else self.name
 
+    @property
+    def behind(self) -> dict[str, list[str]]:
+        """Entry points that do not have the kernels of its release, by the release that they have."""
+        entries: dict[str, list[str]] = {}
+        for entry, release in (*self.older, *((entry, "no release") for entry in self.unreleased)):
+            entries.setdefault(release, []).append(entry)
+        return entries
+
     def library(self, entry: str, target: Target) -> Target:
         """Target whose kernels an entry point has: the library it brings may be behind the release in some."""
         older = dict(self.older).get(entry)
@@ -204,12 +212,7 @@ def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str 
 
 def _brought(runtime: Runtime) -> str:
     """`4ab83cc3 that it brings: main, with transpose_conv_s8 of 7.0.0`, so that the release in labels is explained."""
-    behind: dict[str, list[str]] = {}
-    for entry, release in runtime.older:
-        behind.setdefault(release, []).append(entry)
-    if runtime.unreleased:
-        behind["no release"] = [*runtime.unreleased]
-    parts = [f"{', '.join(entries)} of {release}" for release, entries in behind.items()]
+    parts = [f"{', '.join(entries)} of {release}" for release, entries in runtime.behind.items()]
     kernels = f", with {' and '.join(parts)}" if parts else ""
     return f"{runtime.cmsis_nn} that it brings: {runtime.release}{kernels}"
 
