@@ -32,8 +32,9 @@ def summarize(model: ModelAnalysis) -> FileSummary:
 
 
 NO_REFERENCE = {
-    RuntimeVerdict.REFUSED: Verdict.REFUSED,
-    RuntimeVerdict.HALTS: Verdict.REFUSED,
+    RuntimeVerdict.REFUSED: Verdict.NO_KERNEL,
+    RuntimeVerdict.NO_KERNEL: Verdict.NO_KERNEL,
+    RuntimeVerdict.HALTS: Verdict.NO_KERNEL,
     RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
 }
 """What a layer counts as that no reference code computes: the runtime stops there, or what runs is not decided."""
@@ -44,7 +45,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     for record in model.repeated:
         refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
         verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
-        if judged is not None and verdict in (Verdict.REFERENCE, Verdict.REFUSED):
+        if judged is not None and verdict in (Verdict.REFERENCE, Verdict.NO_KERNEL):
             verdict = NO_REFERENCE.get(judged.verdict, verdict)
         groups[verdict].append(record)
     run = groups[Verdict.CMSIS_NN]
@@ -61,7 +62,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         target.label,
         _share(model, run)._replace(nodes=()),
         _share(model, groups[Verdict.REFERENCE]),
-        _share(model, groups[Verdict.REFUSED]),
+        _share(model, groups[Verdict.NO_KERNEL]),
         _share(model, groups[Verdict.UNDECIDED]),
         costs.instructions,
         measured_with(target, floats=any(record.call and record.call.floating for record in run)),
@@ -97,7 +98,7 @@ def _costs(
     costs = [model.cost(record, target, Verdict.CMSIS_NN) for record in run]
     others = [model.cost(record, target, Verdict.REFERENCE).range for record in groups[Verdict.REFERENCE]]
     copies = [model.copy_range(copy, target) for copy in model.copies]
-    refused = len(groups[Verdict.REFUSED]) + len(groups[Verdict.UNDECIDED])
+    refused = len(groups[Verdict.NO_KERNEL]) + len(groups[Verdict.UNDECIDED])
     unknown = sum(cost.ends is None for cost in costs) + others.count(None) + refused
     compilers = max((len(cost.by_compiler) for cost in costs), default=0) or 1
     sums = [

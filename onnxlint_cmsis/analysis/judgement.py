@@ -10,6 +10,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect
 from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.quantization import quantized_model
+from onnxlint_cmsis.lower.work import share_of_work
 from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
@@ -119,6 +120,7 @@ def _verdict(
     if worst and any(effect.rank < worst.rank for effect in open_to) and worst is not Effect.UNKNOWN:
         conditions.append(f"with some sizes {WORDS[min(open_to, key=lambda effect: effect.rank)]}")
     word = WORDS[worst] if worst else RUNS
+    missing = [label for label in layers[worst] if label in order] if worst is Effect.NO_KERNEL else []
     if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
         word = WITHOUT
     known = not stops and totals.cost_known
@@ -130,8 +132,9 @@ def _verdict(
         tuple(sorted(layers[worst], key=lambda label: order.get(label, len(order)))) if worst else (),
         tuple(sorted(codes[worst])) if worst else (),
         "; ".join(conditions),
-        every=sum(share.layers for share in (totals.cmsis_nn, totals.reference_code, totals.refused, totals.undecided)),
+        every=totals.layers,
         share=(1 - share[1], 1 - share[0]) if share else None,
+        work=share_of_work(model.work, [order[label] for label in missing]) if missing else None,
         instructions=(totals.instructions_range or (totals.instructions, totals.instructions)) if known else None,
         unknown_cost=totals.unknown_cost,
         time=totals.time.range if known and totals.time and totals.time.milliseconds else "",
@@ -162,4 +165,5 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
         elif refusal is not None and refusal.verdict is Verdict.REFERENCE and judged is None:
             yield record.node.label, Effect.REFERENCE, False
         elif refusal is not None:
-            yield record.node.label, Effect.UNKNOWN, False
+            missing = refusal.verdict is Verdict.NO_KERNEL and judged is None
+            yield record.node.label, Effect.NO_KERNEL if missing else Effect.UNKNOWN, False

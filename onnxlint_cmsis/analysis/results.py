@@ -36,8 +36,8 @@ class TargetSummary(NamedTuple):
     """Layers that functions of CMSIS-NN compute."""
     reference_code: LayerShare
     """Layers that reference code computes; a range of its instructions is known at most."""
-    refused: LayerShare
-    """Layers that no code is known to compute, or that the runtime refuses."""
+    no_kernel: LayerShare
+    """Layers that no kernel is known to compute, or that the runtime refuses."""
     undecided: LayerShare
     """Layers that a size leaves open."""
     instructions: int
@@ -67,10 +67,19 @@ class TargetSummary(NamedTuple):
     the cost of a layer is not known."""
 
     @property
+    def layers(self) -> int:
+        """How many layers compute something in each run."""
+        return sum(share.layers for share in (self.cmsis_nn, self.reference_code, self.no_kernel, self.undecided))
+
+    @property
+    def refused(self) -> LayerShare:
+        """The same as `no_kernel`, under the name that programs know."""
+        return self.no_kernel
+
+    @property
     def cost_known(self) -> bool:
         """Whether the cost of a layer is known, or there is no layer."""
-        shares = (self.cmsis_nn, self.reference_code, self.refused, self.undecided)
-        return not self.unknown_cost or self.unknown_cost < sum(share.layers for share in shares)
+        return not self.unknown_cost or self.unknown_cost < self.layers
 
 
 class FileSummary(NamedTuple):

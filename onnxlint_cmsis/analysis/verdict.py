@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more, quoted
+from onnxlint_cmsis.lower.work import percent
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.findings import Finding
@@ -19,6 +20,9 @@ WORDS: Mapping[Effect, str] = {
     Effect.STOPS: "STOPS",
     Effect.WRONG: "WRONG RESULTS",
     Effect.DOES_NOT_FIT: "DOES NOT FIT",
+    Effect.NO_KERNEL: "NO KERNEL",
+    Effect.INVALID: "INVALID FILE",
+    Effect.MAY_FAIL: "MAY FAIL",
     Effect.UNKNOWN: "UNKNOWN",
     Effect.REFERENCE: "RUNS, partly",
 }
@@ -44,6 +48,9 @@ class TargetVerdict(NamedTuple):
     """Layers that compute something in each run."""
     share: tuple[float, float] | None = None
     """Least and most part of the instructions that reference code runs; None where that is not known."""
+    work: float | None = None
+    """Part of the model's work that the layers without a kernel do, by multiply-accumulates and elements; None where
+    the word is another one, or a size is unknown."""
     instructions: tuple[int, int] | None = None
     """Least and most predicted instructions (not cycles) of the layers whose cost is known; None where none is."""
     unknown_cost: int = 0
@@ -73,7 +80,9 @@ class TargetVerdict(NamedTuple):
 def not_analysed(targets: Iterable[Target], findings: Sequence[Finding]) -> tuple[TargetVerdict, ...]:
     """The verdicts on a file of which nothing is known."""
     codes = tuple(dict.fromkeys(finding.selector for finding in findings))
-    return tuple(TargetVerdict(target.label, WORDS[Effect.UNKNOWN], codes=codes) for target in targets)
+    effects = [finding.effect for finding in findings if finding.effect in WORDS]
+    word = WORDS[min(effects, key=lambda effect: effect.rank, default=Effect.UNKNOWN)]
+    return tuple(TargetVerdict(target.label, word, codes=codes) for target in targets)
 
 
 # A verdict as text, the same wherever one is shown.
@@ -107,7 +116,7 @@ class VerdictLine(NamedTuple):
 
     @property
     def brief_word(self) -> str:
-        """The same as a table has it, with the rule that says why: `UNKNOWN (as int8), CNN190`."""
+        """The same as a table has it, with the rule that says why: `NO KERNEL (as int8), CNN190`."""
         first = self.verdicts[0]
         conditions = "; ".join(condition.partition(",")[0] for condition in first.condition.split("; "))
         told = first.codes if first.word != WORDS[Effect.REFERENCE] else ()
@@ -117,6 +126,7 @@ class VerdictLine(NamedTuple):
     def reason(self, names: Mapping[str, str], below: Container[str] = ()) -> str:
         """`'conv', 'dense' (CNN302)`; behind IN_REFERENCE_CODE `2 of 12 layers, 11 to 15 % of the instructions`.
 
+        Of layers without a kernel it is `2 of 12 layers, 98 % of the work: 'conv', 'dense' (CNN501)`.
         Layers are counted, not named, where findings of all codes in `below` name them.
         """
         first = self.verdicts[0]
@@ -126,7 +136,12 @@ class VerdictLine(NamedTuple):
             return f"{'the only layer' if first.every == 1 else f'all {first.every} layers'} in reference code"
         codes = ", ".join(first.codes)
         named = and_more(quoted(names.get(label, label) for label in first.layers), SHOWN)
-        if len(first.layers) > 1 and all(code in below for code in first.codes):
+        told = all(code in below for code in first.codes)
+        if first.word == WORDS[Effect.NO_KERNEL] and first.layers:
+            work = f", {percent(first.work)} of the work" if first.work is not None else ""
+            counted = f"{len(first.layers)} of {first.every} layer{'s' * (first.every > 1)}{work}"
+            named = counted if told else f"{counted}: {named}"
+        elif len(first.layers) > 1 and told:
             named = f"{len(first.layers)} layers"
         return f"{named} ({codes})" if first.layers and codes else named or codes
 

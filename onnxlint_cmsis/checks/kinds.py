@@ -201,10 +201,12 @@ class Offence(NamedTuple):
 EFFECTS = {
     Verdict.CMSIS_NN: Effect.NOTE,
     Verdict.REFERENCE: Effect.REFERENCE,
-    Verdict.REFUSED: Effect.UNKNOWN,
+    Verdict.NO_KERNEL: Effect.NO_KERNEL,
     Verdict.UNDECIDED: Effect.UNKNOWN,
 }
-"""What it does to whoever runs the model that a node is computed so; the application brings code that is not known."""
+"""What it does to whoever runs the model that a node is computed so."""
+WHO = {Verdict.REFERENCE: "your reference code computes it", Verdict.NO_KERNEL: "no kernel computes it"}
+"""Who computes a node beside CMSIS-NN where no runtime does, as a clause."""
 Remedy = Callable[["Graph", Sequence[LoweredLayer]], str]
 """What to change about the quantization of some nodes, as sentences."""
 
@@ -256,7 +258,7 @@ def statements(
 ) -> Iterator[Statement]:
     """What is said of nodes with one reason; reference code is milder than no code, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
-    consequence = _consequence(subject, records[0])
+    consequence, judged = _consequence(subject, records[0]), subject.model.settings.runtime.judges
     share = share_of_macs(subject.model, records)
     facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
     if share:
@@ -265,18 +267,18 @@ def statements(
         level = Level.ERROR if consequence.level is None else consequence.level
         facts["runtime"] = consequence.reason
     if level is None:
-        refused = offence.decision.verdict is Verdict.REFUSED and any(record.weighted for record in offence.records)
+        refused = offence.decision.verdict is Verdict.NO_KERNEL and any(record.weighted for record in offence.records)
         level = Level.WARNING if is_much(subject.model, offence.records) else Level.NOTE
         level = Level.ERROR if refused else level
     for rank, record in enumerate(records):
         mending, option = option_apart(remedy(graph, records if rank == 0 else [record]))
         becomes = _becomes(subject, record)
-        text = f"{described(record.node)}: {becomes or _instead(offence, share)}: {decision.reason}."
+        text = f"{described(record.node)}: {becomes or _instead(offence, share, judged=judged)}: {decision.reason}."
         where = node_location(graph.path, record.node)
         group = ": ".join(filter(None, (becomes, decision.reason)))
         more = {**facts, **({"option": option} if option else {})}
         said = Statement(text, where, offence.targets, level=level, properties=more, group=group)
-        less = becomes or _instead(offence, share, brief=True)
+        less = becomes or _instead(offence, share, judged=judged, brief=True)
         brief = f"{described(record.node)}: {less}: {decision.reason}."
         effect = consequence.effect if consequence else EFFECTS[decision.verdict]
         yield replace(said, remedy=mending, brief=brief, brief_remedy=brief_advice(mending), effect=effect)
@@ -312,11 +314,13 @@ def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
     return any(record.weighted for record in records) if share is None else share >= ENOUGH
 
 
-def _instead(offence: Offence, share: float, *, brief: bool = False) -> str:
-    """Who computes them, and how much of the model's work they are where they multiply by weights, as a clause."""
-    refused = offence.decision.verdict is Verdict.REFUSED
-    nobody = "no function computes" if brief else "no function of CMSIS-NN computes"
-    who = nobody if refused else "reference code computes"
+def _instead(offence: Offence, share: float, *, judged: bool, brief: bool = False) -> str:
+    """Who computes them, and how much of the model's work they are where they multiply by weights, as a clause.
+
+    `judged` is False where the application calls the functions itself, and brings reference code too.
+    """
+    refused = offence.decision.verdict is Verdict.NO_KERNEL
+    who = "no kernel computes" if refused else f"{'' if judged else 'your '}reference code computes"
     part = "MACs" if brief else "model's multiply-accumulates"
     share_text = f" ({percent(share)} of the {part})" if share >= SMALLEST else ""
     count = len(offence.records)

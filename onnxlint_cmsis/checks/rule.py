@@ -172,9 +172,11 @@ def stamped(rule: Rule, said: Statement) -> Finding:
 
 def _left(effect: Effect, worst: Level, level: Level) -> Effect:
     """What is left of a rule's effect at a milder level, which says that it is not sure to happen."""
-    if level is worst or effect.rank > Effect.UNKNOWN.rank:
+    if level is worst or not effect.decides:
         return effect
-    return Effect.UNKNOWN if level is Level.WARNING else Effect.NOTE
+    if level is not Level.WARNING:
+        return Effect.NOTE
+    return Effect.MAY_FAIL if effect.rank < Effect.MAY_FAIL.rank else effect
 
 
 # What checks look at: one layer on one target with its route and channel counts, or a whole model.

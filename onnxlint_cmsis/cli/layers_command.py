@@ -130,15 +130,15 @@ NUMBERS = ("MACs", "instructions", "error", "scratch", "constants")
 """Columns that are aligned to the right."""
 MARKS = {
     "!": "a known error or wrong result (CNN3xx)",
-    "~": "reference code computes it, no CMSIS-NN",
-    "x": "refused: no code is known that computes it",
+    "~": "reference code of the application computes it (firmware_check/runtime/reference.c has such code)",
+    "x": "no kernel: the application has to bring one",
     "?": "not decided",
 }
 """What stands in front of a layer that does not simply run in CMSIS-NN."""
 RUNTIME_MARKS = {
     "!": "a known error or wrong result (CNN3xx, CNN4xx)",
     "~": "reference code computes it, no CMSIS-NN",
-    "x": "the runtime refuses it, or stops there",
+    "x": "the runtime refuses it, stops there, or has no kernel for it",
     "?": "not decided",
 }
 """What stands in front of a layer where a runtime is judged."""
@@ -444,8 +444,8 @@ DESCRIPTION = (
     "multipliers and shifts). Relu and Clip right behind a layer whose kernel clamps are part of it (fused), and so is "
     "BatchNormalization in its weights; operators that only move or convert elements (Reshape, Q/DQ, ...) are no "
     "layers. A layer that CMSIS-NN has no function for says `reference code` where such code does, else "
-    "`refused`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it, of a .pte file every call "
-    "as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model. "
+    "`no kernel`. Of a .tflite file it shows every operator as TensorFlow Lite Micro runs it, of a .pte file every "
+    "call as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model. "
     "`--assume s8,s16` puts data types that a float model may have side by side."
 )
 VERSION = 1

@@ -57,7 +57,7 @@ class TargetRow(NamedTuple):
     macs_reference_code: int
     """Their multiply-accumulates."""
     layers_refused: int
-    """Layers that no code is known to compute, or that the runtime refuses."""
+    """Layers that no kernel is known to compute, or that the runtime refuses."""
     macs_refused: int
     """Their multiply-accumulates."""
     layers_undecided: int
@@ -154,7 +154,7 @@ def _target_row(summary: TargetSummary) -> TargetRow:
         summary.target,
         *summary.cmsis_nn[:2],
         *summary.reference_code[:2],
-        *summary.refused[:2],
+        *summary.no_kernel[:2],
         summary.undecided.layers,
         summary.instructions,
         summary.unknown_cost,

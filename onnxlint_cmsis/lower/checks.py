@@ -24,8 +24,8 @@ from onnxlint_cmsis.lower.layer import (
     broadcast_dims,
     in_reference_code,
     is_image,
+    no_kernel,
     parameters_of,
-    refused,
     shape_text,
 )
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -100,7 +100,7 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     name = canonical(node)
     if roles.step == 1 and len(node.inputs) > 2:
         entry = FUNCTIONS[name].entry(kind)
-        return refused(Cause.ATTRIBUTE, f"it has {len(node.inputs)} operands; arm_{entry} takes two")
+        return no_kernel(Cause.ATTRIBUTE, f"it has {len(node.inputs)} operands; arm_{entry} takes two")
     shapes = graph.shape(left), graph.shape(right)
     computed = [shape for shape, constant in zip(shapes, fixed, strict=True) if not constant]
     if () in computed or not computed:
@@ -109,7 +109,7 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
         other, constant = shapes[::-1] if fixed[0] else shapes
         decision = _with_constant(name, other, constant, kind)
     elif name not in FUNCTIONS:
-        decision = refused(Cause.NO_FUNCTION, NO_FUNCTION)
+        decision = no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
     else:
         decision = _two_activations(FUNCTIONS[name], kind, *shapes)
     if decision is not None:
@@ -139,12 +139,13 @@ def _with_constant(name: str, other: Shape | None, constant: Shape | None, kind:
         text = "one operand is a constant that no layer in front takes in"
         return in_reference_code(kind, "lookup", Cause.OPERAND_CONSTANT, text)
     if name not in FUNCTIONS:
-        return refused(Cause.OPERAND_CONSTANT, f"its constant has several numbers; CMSIS-NN has no function for {name}")
+        text = f"its constant has several numbers; CMSIS-NN has no function for {name}"
+        return no_kernel(Cause.OPERAND_CONSTANT, text)
     if len(constant) > len(other) or any(
         a not in (1, b) for a, b in zip(constant[::-1], other[::-1], strict=False) if b is not None
     ):
         text = f"the constant of shape {shape_text(constant)} makes its operand of shape {shape_text(other)} larger"
-        return refused(Cause.BROADCAST, text)
+        return no_kernel(Cause.BROADCAST, text)
     text = "one operand is a constant of several numbers that no layer in front takes in"
     return in_reference_code(kind, FUNCTIONS[name], Cause.OPERAND_CONSTANT, text)
 
@@ -241,7 +242,7 @@ def check_activations(
             Cause.ZERO_POINT_S16, "its int16 activations have a zero-point; CMSIS-NN's s16 functions take 0",
         ),
     )  # fmt: skip
-    return next((refused(cause, text) for met, cause, text in facts if met), None)
+    return next((no_kernel(cause, text) for met, cause, text in facts if met), None)
 
 
 def check_operand(graph: Graph, node: Node) -> Decision | None:
@@ -256,7 +257,7 @@ def check_operand(graph: Graph, node: Node) -> Decision | None:
             and computed_from_constants(graph, node.inputs[position])
             and of_input(graph, node, position) is None
         ):
-            return refused(Cause.OPERAND_CONSTANT, "one operand is a float constant that is not quantized")
+            return no_kernel(Cause.OPERAND_CONSTANT, "one operand is a float constant that is not quantized")
     return None
 
 
@@ -318,7 +319,7 @@ def check_weights(
     """Why a layer's weights or their scales do not fit its function; None where they do."""
     position = operator_of(layer.node).roles.second
     if weights is None:
-        return refused(Cause.WEIGHT_TYPE, "its weights are not quantized")
+        return no_kernel(Cause.WEIGHT_TYPE, "its weights are not quantized")
     wrong = strange_numbers((weights,))
     facts = (
         (
@@ -333,7 +334,7 @@ def check_weights(
         (bool(wrong), Cause.SCALE, wrong),
     )  # fmt: skip
     return (
-        next((refused(cause, text) for met, cause, text in facts if met), None)
+        next((no_kernel(cause, text) for met, cause, text in facts if met), None)
         or _zero_point_refusal(layer.call, weights)
         or _scale_refusal(layer, weights)
         or _bias_refusal(graph, layer, ending)
@@ -348,12 +349,12 @@ def _zero_point_refusal(call: KernelCall, weights: AffineQuantization) -> Decisi
         return None
     if call.function is not Function.FULLY_CONNECTED:
         text = "its weights have a zero-point other than 0; CMSIS-NN's convolutions take 0"
-        return refused(Cause.WEIGHT_ZERO_POINT, text)
+        return no_kernel(Cause.WEIGHT_ZERO_POINT, text)
     if call.types != "s8":
         text = f"its weights have a zero-point other than 0; arm_{call.entry} takes 0"
-        return refused(Cause.WEIGHT_ZERO_POINT, text)
+        return no_kernel(Cause.WEIGHT_ZERO_POINT, text)
     if len(zeros) > 1:
-        return refused(
+        return no_kernel(
             Cause.WEIGHT_ZERO_POINT, "its weights have several zero-points; arm_fully_connected_s8 takes one"
         )
     return None
@@ -363,7 +364,7 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
     """Check for one scale, or one per output channel, which for fully connected layers s8 alone has."""
     if weights.blocks:
         text = "its weights are quantized in blocks; CMSIS-NN has one scale for each output channel"
-        return refused(Cause.WEIGHT_SCALES, text)
+        return no_kernel(Cause.WEIGHT_SCALES, text)
     if len(weights.scales or ()) == 1:
         return None
     node, call = layer.node, layer.call
@@ -371,9 +372,9 @@ def _scale_refusal(layer: Layer, weights: AffineQuantization) -> Decision | None
     axis = (0 if node.int("transB") else 1) if dense else int(call.function is Function.TRANSPOSE_CONV)
     if weights.axis != OUTPUT and weights.axis % 2 != axis if dense else weights.axis not in (OUTPUT, axis):
         text = "its weights have scales along another axis than that of the output channels"
-        return refused(Cause.WEIGHT_SCALES, text)
+        return no_kernel(Cause.WEIGHT_SCALES, text)
     if len(weights.scales or ()) != call.output_dims.c and call.output_dims.c is not None:
-        return refused(Cause.WEIGHT_SCALES, "its weights do not have one scale for each output channel")
+        return no_kernel(Cause.WEIGHT_SCALES, "its weights do not have one scale for each output channel")
     if dense and call.types != "s8":
         text = f"its weights have a scale for each output; arm_{call.entry} takes one"
         return in_reference_code(call.types, Function.FULLY_CONNECTED, Cause.WEIGHT_SCALES, text)
@@ -384,7 +385,7 @@ def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | No
     """The bias is fixed in the file; a constant added behind has one number for each channel."""
     node, bias = layer.node, operator_of(layer.node).roles.bias
     if node.has(bias) and weights_behind(graph, node.inputs[bias]) is None:
-        return refused(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
+        return no_kernel(Cause.OPERAND_COMPUTED, "its bias is computed at run time")
     if ending.added is None:
         return None
     name = next(name for name in ending.added.inputs if weights_behind(graph, name) is not None)
@@ -393,7 +394,7 @@ def _bias_refusal(graph: Graph, layer: Layer, ending: Epilogue) -> Decision | No
     if along_channels(graph.shape(name), -1 if dense else 1 - rank, layer.call.output_dims.c):
         return None
     text = "a constant that is not one number for each channel is added before its result is quantized"
-    return refused(Cause.OPERAND_CONSTANT, text)
+    return no_kernel(Cause.OPERAND_CONSTANT, text)
 
 
 def _multiplier_refusal(numbers: StoredNumbers, weights: AffineQuantization, ending: Epilogue) -> Decision | None:
@@ -401,7 +402,7 @@ def _multiplier_refusal(numbers: StoredNumbers, weights: AffineQuantization, end
     result = ending.quantization.scale if ending.quantization else 1.0
     if source * max(weights.scales or (0.0,)) / result < MOST_MULTIPLIER:
         return None
-    return refused(Cause.SCALE, "its scales make a multiplier of 2^30 or more")
+    return no_kernel(Cause.SCALE, "its scales make a multiplier of 2^30 or more")
 
 
 # Softmax: rows of int8 or int16, and the one scale and zero-point that each function gives its output.
@@ -485,7 +486,7 @@ def check_softmax(entry: str, source: AffineQuantization | None, result: AffineQ
     """Why the output of a softmax differs from the model's integers; None where it does not."""
     function, kind = entry_parts(entry)
     if kind != "s16" and source is not None and source.scale <= SMALLEST_SOFTMAX_INPUT:
-        return refused(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
+        return no_kernel(Cause.SCALE, f"the scale of its input is at most 2^-26; arm_{entry} needs one above it")
     scale, zero_point, words, tolerance = SOFTMAX_OUTPUT[kind]
     if abs(result.scale - scale) < tolerance * scale and result.signed_zero_points == (zero_point,):
         return None
@@ -536,7 +537,7 @@ def check_result(layer: Layer, numbers: StoredNumbers, ending: Epilogue) -> Deci
         text = f"a clamp follows before its result is quantized; arm_{layer.call.entry} has none"
         clamps = function is Function.CONCATENATION  # that of a concatenation clamps, that of others does not
         return (
-            in_reference_code(kind, function, Cause.CLAMP_SCALE, text) if clamps else refused(Cause.CLAMP_SCALE, text)
+            in_reference_code(kind, function, Cause.CLAMP_SCALE, text) if clamps else no_kernel(Cause.CLAMP_SCALE, text)
         )
     return None
 
@@ -549,7 +550,8 @@ def check_copy(node: Node, numbers: StoredNumbers, ending: Epilogue) -> Decision
     )
     if canonical(node) not in ("Slice", "Resize", "Upsample") or (same and not ending.clamps):
         return None
-    return refused(Cause.UNEQUAL_SCALES, "its input and output have different scales or bounds; reference code copies")
+    text = "its input and output have different scales or bounds; reference code copies"
+    return no_kernel(Cause.UNEQUAL_SCALES, text)
 
 
 # Tensors that need one scale and zero-point, since functions between them copy integers.

@@ -16,8 +16,8 @@ from onnxlint_cmsis.lower.layer import (
     Decision,
     Layer,
     Shape,
+    no_kernel,
     product_of,
-    refused,
 )
 from onnxlint_cmsis.lower.quantization import (
     activation_type,
@@ -40,7 +40,7 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     """
     roles = operator_of(node).roles
     if not node.has(roles.second):
-        return refused(Cause.ATTRIBUTE, "it has one operand")
+        return no_kernel(Cause.ATTRIBUTE, "it has one operand")
     left, right = node.inputs[roles.first], node.inputs[roles.second]
     a, b = graph.shape(left), graph.shape(right)
     if a is None or b is None:
@@ -48,10 +48,10 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     if weights_behind(graph, right) is None:
         return _batch_product(graph, node, assume, (left, right), (a, b))
     if len(b) != 2 or len(a) < 1:
-        return refused(Cause.RANK, f"its constant factor has rank {len(b)}; a fully connected layer has 2")
+        return no_kernel(Cause.RANK, f"its constant factor has rank {len(b)}; a fully connected layer has 2")
     wrong = _dense_not_expressible(graph, node, roles.bias, b)
     if wrong:
-        return refused(Cause.ATTRIBUTE, wrong)
+        return no_kernel(Cause.ATTRIBUTE, wrong)
     transposed = bool(node.int("transB"))
     depth, out_c = _matrix(b, transposed)
     rows = product_of(*a[:-1])
@@ -87,7 +87,7 @@ def _batch_product(
     a, b = shapes
     if not (2 <= len(a) <= 4 and 2 <= len(b) <= 4):
         text = f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
-        return refused(Cause.RANK, text)
+        return no_kernel(Cause.RANK, text)
     kind, assumed = data_type(graph, names[0], "", assume)
     a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
@@ -133,11 +133,11 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     """
     shape = graph.shape(node.inputs[0]) or (None, None, None)
     if len(shape) != 3:
-        return refused(Cause.RANK, f"its input has {len(shape)} axes; ONNX asks for 3")
+        return no_kernel(Cause.RANK, f"its input has {len(shape)} axes; ONNX asks for 3")
     batch, time = shape[:2] if node.int("layout") else shape[1::-1]
     wrong = _recurrent_not_expressible(graph, node, time)
     if wrong:
-        return refused(Cause.ATTRIBUTE, wrong)
+        return no_kernel(Cause.ATTRIBUTE, wrong)
     features = shape[2]
     recurrent = graph.shape(node.inputs[2])
     hidden = node.int("hidden_size") or (recurrent[-1] if recurrent else None)

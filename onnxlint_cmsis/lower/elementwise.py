@@ -18,8 +18,8 @@ from onnxlint_cmsis.lower.layer import (
     dims_of,
     in_reference_code,
     is_image,
+    no_kernel,
     ordered,
-    refused,
 )
 from onnxlint_cmsis.lower.quantization import activation_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -34,7 +34,7 @@ def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
     """Reference code for a Slice with fixed starts, ends and steps."""
     fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
     if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
-        return refused(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
+        return no_kernel(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
     return _copied(graph, node, assume)
 
 
@@ -42,8 +42,8 @@ def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
     """Reference code repeats elements: nearest neighbours and whole factors. Sizes that are not known leave it open."""
     whole = "reference code repeats elements a whole number of times"
     if node.text("mode", "nearest") != "nearest":
-        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
-    equally = refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
+        return no_kernel(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
+    equally = no_kernel(Cause.NO_FUNCTION, f"{NO_FUNCTION}; its coordinates do not repeat each element equally often")
     if not _repeats(node):
         return equally
     old, new = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
@@ -51,7 +51,7 @@ def resize_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
         return UNDECIDED
     sizes = [(a or 1, b or 1) for a, b in zip(old, new, strict=False)]
     if len(old) != len(new) or any(b % a for a, b in sizes):
-        return refused(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
+        return no_kernel(Cause.NO_FUNCTION, f"{NO_FUNCTION}; {whole}")
     if not _factors_fit(graph, node, [b / a for a, b in sizes]):
         return equally
     return _copied(graph, node, assume)
@@ -153,7 +153,7 @@ def _too_many_axes(graph: Graph, node: Node, function: str) -> Decision | None:
     shape = graph.shape(node.outputs[0])
     if not shape or len(shape) <= MAX_RANK:
         return None
-    return refused(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
+    return no_kernel(Cause.RANK, f"it has {len(shape)} axes; {function} takes {MAX_RANK}")
 
 
 def unweighted_layer(function: Function, graph: Graph, node: Node, assume: Assumptions) -> Layer:

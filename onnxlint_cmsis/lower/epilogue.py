@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, refused
+from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, no_kernel
 from onnxlint_cmsis.lower.quantization import (
     STORED,
     AffineQuantization,
@@ -77,7 +77,7 @@ def quantized_epilogue(graph: Graph, node: Node, clamping: bool, weighted: bool)
         elif is_clamp(graph, reader):
             clamps.append(reader)
         else:
-            return refused(Cause.FLOAT_RESULT, f"{reader.op_type} follows before its result is quantized")
+            return no_kernel(Cause.FLOAT_RESULT, f"{reader.op_type} follows before its result is quantized")
         absorbed.append(reader)
         tensor = reader.outputs[0]
     fused = tuple(clamps)
@@ -174,11 +174,11 @@ def _reader(graph: Graph, tensor: str) -> Node | Decision:
     """The one node that reads a real result, or the first of several that give it the same integers."""
     readers = graph.consumers.get(tensor, ())
     if tensor in graph.outputs or not readers:
-        return refused(Cause.FLOAT_RESULT, "its result leaves the model as float")
+        return no_kernel(Cause.FLOAT_RESULT, "its result leaves the model as float")
     if len(readers) > 1 and not _quantize_alike(graph, readers):
-        return refused(Cause.FLOAT_RESULT, f"{len(readers)} nodes read its result before it is quantized")
+        return no_kernel(Cause.FLOAT_RESULT, f"{len(readers)} nodes read its result before it is quantized")
     if not readers[0].outputs:
-        return refused(Cause.FLOAT_RESULT, f"{readers[0].op_type} reads its result as float")
+        return no_kernel(Cause.FLOAT_RESULT, f"{readers[0].op_type} reads its result as float")
     return readers[0]
 
 

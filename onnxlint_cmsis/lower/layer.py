@@ -337,7 +337,7 @@ class Assumptions(NamedTuple):
         return self.data_type in FLOAT.types
 
 
-# The verdict on a node: a function of CMSIS-NN, reference code, or refused; with the reason.
+# The verdict on a node: a function of CMSIS-NN, reference code, or no kernel; with the reason.
 
 
 class Verdict(str, Enum):
@@ -347,8 +347,8 @@ class Verdict(str, Enum):
     """A function of CMSIS-NN."""
     REFERENCE = "reference code"
     """Other code of the application or of its runtime; `in_reference_code` knows the application's."""
-    REFUSED = "refused"
-    """No code is known that computes it, or the runtime refuses it."""
+    NO_KERNEL = "no kernel"
+    """Neither CMSIS-NN nor known reference code: the application has to bring a kernel. Or the runtime refuses it."""
     UNDECIDED = "undecided"
     """A size that is not known leaves it open."""
 
@@ -424,9 +424,9 @@ def reference(cause: Cause, reason: str, code: str) -> Decision:
     return Decision(Verdict.REFERENCE, cause, reason, code)
 
 
-def refused(cause: Cause, reason: str) -> Decision:
-    """Refuse the node."""
-    return Decision(Verdict.REFUSED, cause, reason)
+def no_kernel(cause: Cause, reason: str) -> Decision:
+    """No kernel computes the node."""
+    return Decision(Verdict.NO_KERNEL, cause, reason)
 
 
 UNDECIDED = Decision(Verdict.UNDECIDED, Cause.SHAPE, "the rank or sizes of its operands are unknown")
@@ -463,5 +463,5 @@ ARITHMETIC = ("Add", "Sum", "Sub", "Mul", "Div")
 
 
 def in_reference_code(kind: str, code: str, cause: Cause, reason: str) -> Decision:
-    """Reference code where there is any for the type (`s8`, `s16`), else refused; `code`: a key of REFERENCE_TYPES."""
-    return reference(cause, reason, str(code)) if kind in REFERENCE_TYPES.get(code, ()) else refused(cause, reason)
+    """Reference code where there is any for the type (`s8`, `s16`), else none; `code`: a key of REFERENCE_TYPES."""
+    return reference(cause, reason, str(code)) if kind in REFERENCE_TYPES.get(code, ()) else no_kernel(cause, reason)

@@ -109,7 +109,7 @@ class Lowered:
     @cached_property
     def beside(self) -> tuple[LoweredLayer, ...]:
         """Records of nodes in reference code and of those without code."""
-        return tuple(record for record in self.records if record.verdict in (Verdict.REFERENCE, Verdict.REFUSED))
+        return tuple(record for record in self.records if record.verdict in (Verdict.REFERENCE, Verdict.NO_KERNEL))
 
     @cached_property
     def assumed(self) -> int:

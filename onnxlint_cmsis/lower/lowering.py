@@ -44,8 +44,8 @@ from onnxlint_cmsis.lower.layer import (
     Verdict,
     dims_of,
     in_reference_code,
+    no_kernel,
     operands_of,
-    refused,
 )
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
 from onnxlint_cmsis.lower.quantization import (
@@ -103,9 +103,9 @@ def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
     if operator_of(node).free or is_shape_arithmetic(graph, node) or graph.elem_type(node.outputs[0]) in INTEGERS:
         return None
     rule = LEGACY_LOWERINGS.get(canonical(node))
-    outcome = rule(graph, node, Assumptions("s8")) if rule else refused(Cause.NO_FUNCTION, NO_FUNCTION)
+    outcome = rule(graph, node, Assumptions("s8")) if rule else no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
     if isinstance(outcome, Decision):
-        return outcome if outcome.verdict is Verdict.UNDECIDED else refused(outcome.cause, outcome.reason)
+        return outcome if outcome.verdict is Verdict.UNDECIDED else no_kernel(outcome.cause, outcome.reason)
     return None if outcome is None else _in_q(graph, outcome, assumed)
 
 
@@ -115,11 +115,11 @@ def _in_q(graph: Graph, layer: Layer, assumed: str) -> Layer | Decision:
     kind, _ = activation_type(graph, layer.node.inputs[0], Assumptions(assumed))
     kind = {"s8": "q7", "s16": "q7q15"}.get(kind, kind)
     if function is Function.CONVOLVE and layer.groups != 1:
-        return refused(Cause.GROUPS, GROUPS)
+        return no_kernel(Cause.GROUPS, GROUPS)
     if function in (Function.BATCH_MATMUL, Function.TRANSPOSE_CONV):
-        return refused(Cause.NO_FUNCTION, NO_FUNCTION)
+        return no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
     if kind != "q7" and function in WIDE:
-        return refused(Cause.NO_FUNCTION, WIDE[function])
+        return no_kernel(Cause.NO_FUNCTION, WIDE[function])
     kind = "q15" if kind == "q7q15" and function is not Function.FULLY_CONNECTED else kind
     return layer._replace(call=layer.call._replace(entry=function.entry(kind), per_channel=None))
 
@@ -137,7 +137,7 @@ def _elementwise(function: Function) -> Rule:
 
 def _refusing(cause: Cause, reason: str) -> Rule:
     """No function, for a reason that holds for every node."""
-    return lambda _graph, _node, _assume: refused(cause, reason)
+    return lambda _graph, _node, _assume: no_kernel(cause, reason)
 
 
 def _copied(rule: Rule) -> Rule:
@@ -145,7 +145,7 @@ def _copied(rule: Rule) -> Rule:
 
     def run(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
         outcome = rule(graph, node, assume)
-        return refused(Cause.NO_FUNCTION, NO_FUNCTION) if isinstance(outcome, Layer) else outcome
+        return no_kernel(Cause.NO_FUNCTION, NO_FUNCTION) if isinstance(outcome, Layer) else outcome
 
     return run
 
@@ -159,7 +159,7 @@ def _float_activation(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     """A function of each element that no layer in front computes along."""
     name = canonical(node)
     if name == "Clip" and _bounds(graph, node) != (0.0, 6.0):
-        return refused(Cause.NO_FUNCTION, OTHER_BOUNDS)
+        return no_kernel(Cause.NO_FUNCTION, OTHER_BOUNDS)
     layer = _elementwise(Function.ACTIVATION)(graph, node, assume)
     assert isinstance(layer, Layer)
     floating = assume.floating._replace(activation=FLT_ACT[name])
@@ -296,10 +296,10 @@ class _Lowering:
         if not operator_of(node).roles.weights and self._graph.elem_type(node.outputs[0]) in INTEGERS:
             return None
         if node.int("channels_last"):
-            return refused(Cause.ATTRIBUTE, CHANNELS_LAST)
+            return no_kernel(Cause.ATTRIBUTE, CHANNELS_LAST)
         behind = node.text(operator_of(node).epilogue)
         if behind not in ("", *CLAMPS):
-            return refused(Cause.ATTRIBUTE, f"its activation is {behind}; CMSIS-NN's kernels end in a clamp")
+            return no_kernel(Cause.ATTRIBUTE, f"its activation is {behind}; CMSIS-NN's kernels end in a clamp")
         return rule(self._graph, node, self._assume)
 
     def _record(self, node: Node, outcome: Layer | Decision) -> LoweredLayer:

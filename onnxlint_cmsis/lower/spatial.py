@@ -18,8 +18,8 @@ from onnxlint_cmsis.lower.layer import (
     amounts_of,
     dims_of,
     in_reference_code,
+    no_kernel,
     product_of,
-    refused,
 )
 from onnxlint_cmsis.lower.quantization import activation_type, data_type, dequantizes, is_zero, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node, window_misfit
@@ -146,14 +146,14 @@ def _pads_not_expressible(node: Node, rank: int, pads: tuple[int, ...], function
     """Why a function cannot compute a Pad; None where it can."""
     mode = node.text("mode", "constant")
     if mode != "constant":
-        return refused(Cause.ATTRIBUTE, f"its mode is {mode}; {function} fills with one constant")
+        return no_kernel(Cause.ATTRIBUTE, f"its mode is {mode}; {function} fills with one constant")
     if not pads:
-        return refused(Cause.OPERAND_COMPUTED, "its amounts are computed at run time; the call takes constants")
+        return no_kernel(Cause.OPERAND_COMPUTED, "its amounts are computed at run time; the call takes constants")
     if rank > MAX_RANK or any(p < 0 for p in pads):
         text = f"it has {rank} axes and amounts from {min(pads)}; {function} takes 4 axes and amounts from 0"
-        return refused(Cause.RANK if rank > MAX_RANK else Cause.ATTRIBUTE, text)
+        return no_kernel(Cause.RANK if rank > MAX_RANK else Cause.ATTRIBUTE, text)
     if len(pads) != 2 * rank:
-        return refused(Cause.ATTRIBUTE, f"it has {len(pads)} amounts; {rank} axes ask for {2 * rank}")
+        return no_kernel(Cause.ATTRIBUTE, f"it has {len(pads)} amounts; {rank} axes ask for {2 * rank}")
     return None
 
 
@@ -312,7 +312,7 @@ def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | 
     groups = node.int("group", 1)
     kernel = node.ints("kernel_shape") or filter_shape[2:]
     if groups < 1:
-        return refused(Cause.ATTRIBUTE, f"its group is {groups}; at least 1 is allowed")
+        return no_kernel(Cause.ATTRIBUTE, f"its group is {groups}; at least 1 is allowed")
     folded = fold_pads(graph, node, tensor, kernel)
     source = graph.shape(folded.source) if folded else shape
     plane = window(node, (source or shape)[2:], kernel, folded)
@@ -336,7 +336,7 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
     dilated = any(d != 1 for d in node.ints("dilations"))
     if node.int("group", 1) != 1 or (dilated and not assume.stays_float):
         dilations = ", ".join(map(str, node.ints("dilations"))) or "1"
-        return refused(
+        return no_kernel(
             Cause.ATTRIBUTE, f"its group is {node.int('group', 1)}, its dilations {dilations}; all have to be 1"
         )
     plane, pads = _transposed_plane(node, shape, filter_shape)
@@ -355,18 +355,18 @@ def lower_transpose(graph: Graph, node: Node, assume: Assumptions) -> Layer | De
 def _shapes(graph: Graph, node: Node) -> tuple[str, str, Shape, Shape] | Decision:
     roles = operator_of(node).roles
     if not node.has(roles.second):
-        return refused(Cause.ATTRIBUTE, "it has no weights")
+        return no_kernel(Cause.ATTRIBUTE, "it has no weights")
     tensor, weights = node.inputs[roles.first], node.inputs[roles.second]
     shape, filter_shape = graph.shape(tensor), graph.shape(weights)
     if shape is None or filter_shape is None:
         return UNDECIDED
     if len(shape) not in (3, 4):
         text = f"CMSIS-NN has one- and two-dimensional convolutions only, this one has {len(shape) - 2} dimensions"
-        return refused(Cause.RANK, text)
+        return no_kernel(Cause.RANK, text)
     if len(filter_shape) != len(shape):
-        return refused(Cause.RANK, f"its weights have rank {len(filter_shape)}, its input {len(shape)}")
+        return no_kernel(Cause.RANK, f"its weights have rank {len(filter_shape)}, its input {len(shape)}")
     wrong = window_misfit(node, len(shape) - 2, len(node.ints("kernel_shape") or filter_shape[2:]))
-    return refused(Cause.ATTRIBUTE, wrong) if wrong else (tensor, weights, shape, filter_shape)
+    return no_kernel(Cause.ATTRIBUTE, wrong) if wrong else (tensor, weights, shape, filter_shape)
 
 
 def _call(plane: SlidingWindow, outer: tuple[Size, Size], filter_shape: Shape, depthwise: bool) -> KernelCall:
@@ -448,13 +448,13 @@ def pooling_call(graph: Graph, node: Node, assume: Assumptions) -> KernelCall | 
     if shape is None:
         return UNDECIDED
     if len(shape) not in (3, 4):
-        return refused(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
+        return no_kernel(Cause.RANK, f"CMSIS-NN pools over one or two dimensions, this one has {len(shape) - 2}")
     axes = len(shape) - 2
     name = canonical(node)
     whole = name.startswith("Global")
     wrong = window_misfit(node, axes, axes if whole else len(node.ints("kernel_shape")))
     if wrong:
-        return refused(Cause.ATTRIBUTE, wrong)
+        return no_kernel(Cause.ATTRIBUTE, wrong)
     plane = window(node, shape[2:], shape[2:] if whole else node.ints("kernel_shape"))
     plane = plane._replace(output=Pair(1, 1)) if whole else plane
     kind, _ = activation_type(graph, node.inputs[0], assume)
@@ -471,13 +471,13 @@ def _not_expressible(graph: Graph, node: Node, call: KernelCall, kind: str) -> D
     """Why `cmsis_nn_pool_params` cannot express the layer; None where it can."""
     if call.dilation != (1, 1):
         text = f"its dilations are {call.dilation.h} and {call.dilation.w}; CMSIS-NN's pooling has none"
-        return refused(Cause.ATTRIBUTE, text)
+        return no_kernel(Cause.ATTRIBUTE, text)
     if any(name and (name in graph.consumers or name in graph.outputs) for name in node.outputs[1:]):
         text = "its second output, the indices, is used; CMSIS-NN's pooling gives out the maxima only"
-        return refused(Cause.ATTRIBUTE, text)
+        return no_kernel(Cause.ATTRIBUTE, text)
     if node.int("count_include_pad") and any(call.padding + call.pad_after):
         text = "it counts padding in the average (count_include_pad); CMSIS-NN divides by the inputs in the window"
         if node.int("ceil_mode"):
-            return refused(Cause.ATTRIBUTE, f"{text}, and its ceil_mode rounds the output's size up")
+            return no_kernel(Cause.ATTRIBUTE, f"{text}, and its ceil_mode rounds the output's size up")
         return in_reference_code(kind, Function.AVERAGE_POOL, Cause.ATTRIBUTE, text)
     return None

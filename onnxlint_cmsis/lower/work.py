@@ -24,9 +24,9 @@ from onnxlint_cmsis.lower.layer import (
     in_reference_code,
     lies_in,
     moved_places,
+    no_kernel,
     operands_of,
     product_of,
-    refused,
     reshaped,
     row_major,
     transposed,
@@ -214,8 +214,9 @@ def total(numbers: Iterable[int | None]) -> int | None:
 
 
 def percent(share: float) -> str:
-    """`97 %`, `less than 1 %`."""
-    return f"{share:.0%}".replace("%", " %") if share >= SMALLEST else "less than 1 %"
+    """`97 %`, `less than 1 %`; 100 % is all."""
+    shown = share if share >= 1 else min(share, 1 - SMALLEST)
+    return f"{shown:.0%}".replace("%", " %") if share >= SMALLEST else "less than 1 %"
 
 
 def macs_of(graph: Graph, node: Node) -> int | None:
@@ -498,14 +499,14 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
         reason = of_curve if name in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_reference_code(kind, "lookup", Cause.NO_FUNCTION, reason)
     plane = name == "ReduceMean" and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
-    return refused(
+    return no_kernel(
         Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
     )
 
 
 def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> Decision:
     if not is_clamp(graph, node):
-        return refused(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
+        return no_kernel(Cause.OPERAND_COMPUTED, "its bounds are computed at run time")
     behind = _behind_scale_alone(graph, node, clampable)
     cause = Cause.CLAMP_SCALE if behind else Cause.NO_FUNCTION
     return in_reference_code(kind, "requantize", cause, CLAMP_SCALE if behind else CLAMP)
@@ -606,7 +607,7 @@ class _Islands:
         record = self._records.get(node.index)
         if record is None:
             return operator_of(node).elements not in (Elements.MEASURED, Elements.STORED)
-        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.REFUSED)
+        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.NO_KERNEL)
 
     def _dynamic(self, node: Node | None) -> bool:
         if node is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, lines_of
-from onnxlint_cmsis.ground.findings import targets_text
+from onnxlint_cmsis.ground.findings import Effect, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import DO, paint, printable, wrapped
 from onnxlint_cmsis.output.run import said, statistics_lines, with_short_names
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
-STYLES = dict(
-    zip((*WORDS.values(), WITHOUT, RUNS), ("error", "error", "error", "warning", "note", "note", "good"), strict=True)
-)
+STYLES = {
+    **{word: "error" if effect.rank < Effect.MAY_FAIL.rank else "warning" for effect, word in WORDS.items()},
+    **dict.fromkeys((WORDS[Effect.REFERENCE], WITHOUT), "note"),
+    RUNS: "good",
+}
 """Style of each word of a verdict."""
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Nodes that a line names before it only counts."""
-_HEADS = ("target", "CMSIS-NN", "reference", "refused", "open", "MACs", "instructions", "flash", "arena", "scratch")
+_HEADS = ("target", "CMSIS-NN", "reference", "no kernel", "open", "MACs", "instructions", "flash", "arena", "scratch")
 
 
 def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
@@ -50,7 +50,7 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
     for target in summary.targets:
         if target.time:
             yield labelled("time", f"{_cpu(target)}: {target.time.text}", run)
-    for number, where in enumerate(("in reference code", "refused", "not decided"), 1):
+    for number, where in enumerate(("in reference code", "no kernel", "not decided"), 1):
         for share in dict.fromkeys(_shares(target)[number] for target in summary.targets):
             if share.layers:
                 names = with_short_names(_names(share.nodes, share.layers), file, run)
@@ -74,7 +74,7 @@ def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
 
 
 def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
-    return target.cmsis_nn, target.reference_code, target.refused, target.undecided
+    return target.cmsis_nn, target.reference_code, target.no_kernel, target.undecided
 
 
 def fixable_text(files: Sequence[FileResult]) -> str:
@@ -108,9 +108,10 @@ def verdict_fields(file: FileResult) -> list[dict[str, object]]:
 
 
 def _target_fields(target: TargetSummary) -> dict[str, object]:
-    names = ("cmsis_nn", "reference_code", "refused", "undecided")
+    names = ("cmsis_nn", "reference_code", "no_kernel", "undecided")
     pairs = zip(names, _shares(target), strict=True)
     shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in pairs}
+    shares["refused"] = shares["no_kernel"]  # its name in version 1 of the report
     known = {name: value for name, value in target._asdict().items() if value is not None}
     time = {"time": target.time.fields} if target.time else {}
     return {**known, **shares, **time}

@@ -110,7 +110,7 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
     shares = {
         "layers in CMSIS-NN": target.cmsis_nn,
         "layers in reference code": target.reference_code,
-        "layers refused": target.refused,
+        "layers without a kernel": target.no_kernel,
         "layers undecided": target.undecided,
     }
     every = sum(share.layers for share in shares.values())

@@ -139,8 +139,9 @@ NO_LAYER = "no layer"
 """Stands for the kernel of an operator that copies bytes at most."""
 _MARKS = {
     Verdict.REFERENCE.value: "~",
-    Verdict.REFUSED.value: "x",
+    Verdict.NO_KERNEL.value: "x",
     Verdict.UNDECIDED.value: "?",
+    RuntimeVerdict.REFUSED.value: "x",
     RuntimeVerdict.HALTS.value: "x",
     RuntimeVerdict.WRONG.value: "!",
 }

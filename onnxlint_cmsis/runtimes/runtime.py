@@ -263,6 +263,8 @@ class RuntimeVerdict(str, Enum):
     """Portable code of the runtime's own computes it."""
     REFUSED = "refused"
     """The runtime returns an error, at start or when it runs."""
+    NO_KERNEL = "no kernel"
+    """The runtime has no kernel, and the application can register one."""
     HALTS = "halts"
     """The firmware stops: a check does not hold."""
     WRONG = "wrong"
@@ -273,13 +275,14 @@ class RuntimeVerdict(str, Enum):
     def effect(self, *, sure: bool = True) -> Effect:
         """What it does to whoever runs the model; `sure` is False where the operator may meet it."""
         effect = _EFFECTS[self]
-        return effect if sure or effect.rank > Effect.UNKNOWN.rank else Effect.UNKNOWN
+        return effect if sure or not effect.decides or effect is Effect.UNKNOWN else Effect.MAY_FAIL
 
 
 _EFFECTS = {
     RuntimeVerdict.CMSIS_NN: Effect.NOTE,
     RuntimeVerdict.REFERENCE: Effect.REFERENCE,
     RuntimeVerdict.REFUSED: Effect.STOPS,
+    RuntimeVerdict.NO_KERNEL: Effect.NO_KERNEL,
     RuntimeVerdict.HALTS: Effect.STOPS,
     RuntimeVerdict.WRONG: Effect.WRONG,
     RuntimeVerdict.UNDECIDED: Effect.UNKNOWN,
@@ -288,6 +291,7 @@ _EFFECTS = {
 
 USUAL_CAUSES = {
     RuntimeVerdict.REFUSED: "check",
+    RuntimeVerdict.NO_KERNEL: "operator",
     RuntimeVerdict.HALTS: "check",
     RuntimeVerdict.WRONG: "kernel",
     RuntimeVerdict.REFERENCE: "no-function",

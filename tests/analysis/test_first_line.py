@@ -103,8 +103,8 @@ def test_sizes_that_may_make_it_worse_are_told_beside_the_word(told: Told) -> No
     assert verdict.word == WORDS[Effect.STOPS]
 
 
-@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WITHOUT), ("Erf", WORDS[Effect.UNKNOWN])])
-def test_code_that_is_not_known_leaves_it_open_and_known_code_runs(operator: str, word: str) -> None:
+@pytest.mark.parametrize(("operator", "word"), [("Sigmoid", WITHOUT), ("Erf", WORDS[Effect.NO_KERNEL])])
+def test_code_that_is_not_known_is_no_kernel_and_known_code_runs(operator: str, word: str) -> None:
     (verdict,) = lint(model(CURVE, OPERATOR=operator), targets=["cortex-m4"]).verdicts
     assert (verdict.word, verdict.layers) == (word, ("curve",))
 
@@ -319,3 +319,43 @@ def test_a_path_from_the_root_may_stand_beside_one_from_here(
     assert main(["--isolated", "--target", "cortex-m4", "m.onnx", str(there / "m.onnx")]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "RUNS" in line]
     assert names == ["m.onnx", str(there / "m.onnx")]
+
+
+NEGATED = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
+        [conv] c = Conv(x, w)
+        [first] d = Neg(c)
+        [pool] e = MaxPool<kernel_shape = [2, 2]>(d)
+        [second] y = Neg(e)
+    }
+"""
+"""Two of four layers have no kernel; 320 elements, each of which counts as 20 of 1,024 + 20 * 512 in all."""
+
+
+def test_layers_without_a_kernel_are_counted_with_their_work(told: Told) -> None:
+    """A layer that the application has to compute is known to be so: the word was UNKNOWN, which says the opposite."""
+    result = lint(model(NEGATED), targets=["cortex-m4"])
+    (verdict,) = result.verdicts
+    assert (verdict.word, verdict.layers, verdict.every) == (WORDS[Effect.NO_KERNEL], ("first", "second"), 4)
+    assert verdict.work is not None
+    assert 0 < verdict.work < 1
+    told([line.text({}) for line in lines_of(result.verdicts)])
+    told([line.text({}, {"CNN190"}) for line in lines_of(result.verdicts)])
+    (finding,) = result.findings
+    assert finding.effect is Effect.NO_KERNEL
+
+
+def test_what_a_converter_decides_stays_unknown() -> None:
+    """The application writes no kernel behind an interpreter that reads another file."""
+    result = lint(model(NEGATED.replace("Neg(", "Erf(")), targets=["cortex-m4"], runtime="tflm")
+    assert [verdict.word for verdict in result.verdicts] == [WORDS[Effect.UNKNOWN]]
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the models in a folder `shared` beside the project")
+def test_what_depends_on_the_compiler_may_fail() -> None:
+    """Its sizes and costs are known, and versions of gcc that build it wrongly; which one builds it is not."""
+    path = SHARED / "cases" / "tflite" / "d3_s4_c16.tflite"
+    given: dict[str, Any] = {"targets": ["cortex-m55"]}
+    assert [said.word for said in lint(path, **given).verdicts] == [WORDS[Effect.MAY_FAIL]]
+    assert [said.word for said in lint(path, **given, compiler="gcc@12.2").verdicts] == [WORDS[Effect.WRONG]]

@@ -100,7 +100,7 @@ def test_operators_without_any_function_are_one_finding_that_names_them(told: To
     (finding,) = grouped(lint(finished(graph), targets=["cortex-m4"]))
     assert len(finding.others) == 2
     told([finding.message, finding.others[0].message])
-    assert (finding.level, finding.effect) == (Level.WARNING, Effect.UNKNOWN)
+    assert (finding.level, finding.effect) == (Level.WARNING, Effect.NO_KERNEL)
 
 
 WAYS = {

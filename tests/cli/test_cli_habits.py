@@ -219,7 +219,7 @@ def test_several_files_are_shown_one_after_the_other(
         write_model(Path(name))
         main([command, "--isolated", "--target", "cortex-m4", name])
         texts.append(capsys.readouterr().out)
-        assert texts[-1].startswith(f"{name}: UNKNOWN (as int8, once quantized) on cortex-m4: ")
+        assert texts[-1].startswith(f"{name}: NO KERNEL (as int8, once quantized) on cortex-m4: ")
         main([command, "--isolated", "--target", "cortex-m4", "--output-format", "json", name])
         shown.append(json.loads(capsys.readouterr().out))
     main([command, "--isolated", "--target", "cortex-m4", "a.onnx", "b.onnx"])

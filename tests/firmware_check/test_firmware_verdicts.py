@@ -93,7 +93,7 @@ def _difference(row: dict[str, object], step: Step | None, foreign: dict[str, st
     """What is said differently of one node; a transposition is moved where a layer wants another order."""
     node, reason = str(row["node"]), row["reason"]
     as_dense = AS_DENSE in str(reason) and step is not None and step.function  # wrong, and run to be seen
-    if row["verdict"] in ("refused", "undecided") and not as_dense:
+    if row["verdict"] in ("no kernel", "undecided") and not as_dense:
         return "" if foreign.get(node) == reason else f"{row['verdict']} ({reason}), but {step or foreign.get(node)}"
     if row["op"] == "Transpose" and node not in foreign:
         return ""

@@ -138,7 +138,7 @@ def test_exit_codes_of_fix_only_and_exit_non_zero_on_fix(folder):
 def test_what_is_no_model_exits_with_2_even_where_no_rule_asks_for_a_fix(folder, option, name):
     done = run(folder, option, "--unfixable", "CNN", name)
     assert done.returncode == 2
-    assert re.search(rf"^{name}: UNKNOWN on .*: CNN00", text(done), re.MULTILINE)
+    assert re.search(rf"^{name}: INVALID FILE on .*: CNN00", text(done), re.MULTILINE)
 
 
 @pytest.mark.parametrize("option", ["--diff", "--fix-only"])

@@ -25,35 +25,35 @@ CMSIS_NN = (Verdict.CMSIS_NN, None)
 
 EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
     "plain convolution": CMSIS_NN,
-    "weights with a zero-point": (Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT),
-    "second convolution with a zero-point": (Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT),
+    "weights with a zero-point": (Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
+    "second convolution with a zero-point": (Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
     "int16": CMSIS_NN,
-    "int16 with a zero-point": (Verdict.REFUSED, Cause.ZERO_POINT_S16),
+    "int16 with a zero-point": (Verdict.NO_KERNEL, Cause.ZERO_POINT_S16),
     "uint8": CMSIS_NN,
     "dense": CMSIS_NN,
     "dense weights with a zero-point": CMSIS_NN,
     "dense weights of several scales": CMSIS_NN,
-    "int16 dense of several scales": (Verdict.REFUSED, Cause.WEIGHT_SCALES),
+    "int16 dense of several scales": (Verdict.NO_KERNEL, Cause.WEIGHT_SCALES),
     "Gemm with factors": CMSIS_NN,
-    "Gemm with an alpha below 0": (Verdict.REFUSED, Cause.ATTRIBUTE),
+    "Gemm with an alpha below 0": (Verdict.NO_KERNEL, Cause.ATTRIBUTE),
     "average pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "average pool of equal scales": CMSIS_NN,
     "max pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "softmax as the function has it": CMSIS_NN,
     "softmax of another scale": (Verdict.REFERENCE, Cause.SOFTMAX_SCALE),
     "int16 softmax of the quantizer's scale": CMSIS_NN,
-    "int16 softmax of another scale": (Verdict.REFUSED, Cause.SOFTMAX_SCALE),
+    "int16 softmax of another scale": (Verdict.NO_KERNEL, Cause.SOFTMAX_SCALE),
     "clamp of the same scale": CMSIS_NN,
     "clamp of another scale": (Verdict.REFERENCE, Cause.CLAMP_SCALE),
     "constant per position": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
     "constant per channel behind a scale": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
     "one number": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
-    "several numbers to divide by": (Verdict.REFUSED, Cause.OPERAND_CONSTANT),
-    "float result": (Verdict.REFUSED, Cause.FLOAT_RESULT),
+    "several numbers to divide by": (Verdict.NO_KERNEL, Cause.OPERAND_CONSTANT),
+    "float result": (Verdict.NO_KERNEL, Cause.FLOAT_RESULT),
     "change of scale": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "sigmoid": (Verdict.REFERENCE, Cause.NO_FUNCTION),
-    "clamp in a softmax": (Verdict.REFUSED, Cause.CLAMP_SCALE),
-    "layer in float": (Verdict.REFUSED, Cause.FLOAT),
+    "clamp in a softmax": (Verdict.NO_KERNEL, Cause.CLAMP_SCALE),
+    "layer in float": (Verdict.NO_KERNEL, Cause.FLOAT),
     "pad of equal scales": CMSIS_NN,
     "pad of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
     "concat of equal scales": CMSIS_NN,
@@ -123,7 +123,7 @@ def test_a_scale_of_zero_is_refused() -> None:
         if tensor.name == "x_dq_scale":
             tensor.CopyFrom(numpy_helper.from_array(np.array(0, np.float32), tensor.name))
     record = only(lower(read(model)))
-    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SCALE)
+    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.SCALE)
 
 
 def test_a_zero_point_that_is_no_number_is_not_known() -> None:
@@ -154,7 +154,7 @@ def test_lists_of_a_wrong_length_are_refused(op_type: str, attribute: str, value
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     record = only(lower(read(model)))
-    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ATTRIBUTE)
+    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.ATTRIBUTE)
     assert attribute in record.reason
 
 
@@ -213,22 +213,22 @@ def shared(name: str) -> Lowered:
 @pytest.mark.parametrize(
     ("name", "op_type", "verdict", "cause", "count"),
     [
-        ("torch/dscnn_u8u8", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
-        ("torch/dscnn_asym", "Conv", Verdict.REFUSED, Cause.WEIGHT_ZERO_POINT, 5),
-        ("torch/dscnn_a16", "Conv", Verdict.REFUSED, Cause.ZERO_POINT_S16, 9),
+        ("torch/dscnn_u8u8", "Conv", Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_asym", "Conv", Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_a16", "Conv", Verdict.NO_KERNEL, Cause.ZERO_POINT_S16, 9),
         ("torch/dscnn_def", "GlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
         ("torch/dscnn_def", "Softmax", Verdict.REFERENCE, Cause.SOFTMAX_SCALE, 1),
         ("torch/unet_def", "Concat", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 2),
-        ("torch/dscnn_dynq", "ConvInteger", Verdict.REFUSED, Cause.DYNAMIC_QUANTIZATION, 9),
-        ("torch/dscnn_a16sym", "Gemm", Verdict.REFUSED, Cause.WEIGHT_SCALES, 1),
+        ("torch/dscnn_dynq", "ConvInteger", Verdict.NO_KERNEL, Cause.DYNAMIC_QUANTIZATION, 9),
+        ("torch/dscnn_a16sym", "Gemm", Verdict.NO_KERNEL, Cause.WEIGHT_SCALES, 1),
         ("torch/dscnn_qop", "QLinearGlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
         ("small/conv_add_then_conv", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
         ("small/add_same", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
         ("small/conv_addpos", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
         ("small/conv_mulpos", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
         ("small/mulpos_only", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/gemm_transA", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
-        ("small/gemm_biasmat", "Gemm", Verdict.REFUSED, Cause.ATTRIBUTE, 1),
+        ("small/gemm_transA", "Gemm", Verdict.NO_KERNEL, Cause.ATTRIBUTE, 1),
+        ("small/gemm_biasmat", "Gemm", Verdict.NO_KERNEL, Cause.ATTRIBUTE, 1),
         ("small/pad21", "Pad", Verdict.CMSIS_NN, None, 1),
         ("small/l_causal", "Pad", Verdict.CMSIS_NN, None, 1),
     ],
@@ -306,13 +306,13 @@ def test_a_softmax_from_eight_bits_to_sixteen_has_a_function(source: str) -> Non
 @pytest.mark.parametrize(("scale", "point"), [(1 / 32768, 0), (1 / 65536, 0), (1 / 32768, -32768)])
 def test_its_output_has_one_scale_and_zero_point(scale: float, point: int) -> None:
     record = widened(scale, point)
-    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.SOFTMAX_SCALE)
+    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.SOFTMAX_SCALE)
     assert record.reason.endswith("not 1/65536 and -32768")
 
 
 def test_plain_code_does_not_widen() -> None:
     record = widened(1 / 65536, -32768, axis=0)
-    assert (record.verdict, record.cause) == (Verdict.REFUSED, Cause.ACTIVATION_TYPE)
+    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.ACTIVATION_TYPE)
 
 
 def test_a_transpose_of_an_axis_that_is_not_there_is_no_model() -> None:
@@ -377,7 +377,7 @@ def test_what_stays_float_in_a_quantized_model_goes_to_functions_for_floats(assu
     lowered = lower(read(model), assume)
     called = [record for record in lowered.records if record.verdict is Verdict.CMSIS_NN]
     assert [record.layer.call.entry for record in called if record.layer] == entries
-    refused = [record.cause for record in lowered.records if record.verdict is Verdict.REFUSED]
+    refused = [record.cause for record in lowered.records if record.verdict is Verdict.NO_KERNEL]
     assert refused == ([Cause.FLOAT_RESULT, Cause.FLOAT, Cause.FLOAT] if assume == "s8" else [])
     if assume != "s8":
         floating = called[1].layer.call.floating if called[1].layer else None

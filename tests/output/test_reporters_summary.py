@@ -30,7 +30,7 @@ def a_target(**more):
 
 
 M4 = "cortex-m4, CMSIS-NN 7.0.0, gcc"
-OUTSIDE = {"reference_code": LayerShare(4, 1, tuple("abcd")), "refused": LayerShare(1, 0, ("e",))}
+OUTSIDE = {"reference_code": LayerShare(4, 1, tuple("abcd")), "no_kernel": LayerShare(1, 0, ("e",))}
 NOTHING = a_target(target=M4, instructions=0, unknown_cost=3)
 OTHER = a_target(target=M4, reference_code=LayerShare(1, 90, ("a",)), scratch=0)
 SUMMARIES = {
@@ -88,7 +88,7 @@ def test_the_summary_adds_up_what_layers_shows(case):
     for target in summary.targets:
         mine = [row for row in rows if row["target"] == target.target]
         layers = [row for row in mine if row["cause"] != "layout"]  # a copy is no layer
-        for share, verdict in ((target.reference_code, "reference code"), (target.refused, "refused")):
+        for share, verdict in ((target.reference_code, "reference code"), (target.no_kernel, "no kernel")):
             assert share.nodes == tuple(row["node"] for row in layers if row["verdict"] == verdict)
         open_cost = [row for row in mine if row["instructions"] is None]
         assert target.unknown_cost == sum("instructions_range" not in row for row in open_cost)
@@ -120,7 +120,7 @@ def test_equal_causes_are_one_finding_with_one_fingerprint(told):
     assert [finding.others for finding in grouped([routing_miss(), routing_miss()])] == [(), ()]
 
 
-def test_what_a_runtime_refuses_counts_as_refused_and_not_as_reference_code():
+def test_what_a_runtime_refuses_counts_as_no_kernel_and_not_as_reference_code():
     data = model_text("""
         <ir_version: 8, opset_import: ["" : 13]>
         g (int8[1, 4, 5, 5] x, int8[1, 4, 5, 5] z) => (int8[1, 8, 5, 5] y)
@@ -133,4 +133,4 @@ def test_what_a_runtime_refuses_counts_as_refused_and_not_as_reference_code():
     """).SerializeToString()
     for runtime, expected in (("direct", (1, 0)), ("tflm", (0, 1))):
         (target,) = summarize(analysed(data, targets=["cortex-m4"], runtime=runtime)).targets
-        assert (target.reference_code.layers, target.refused.layers) == expected
+        assert (target.reference_code.layers, target.no_kernel.layers) == expected

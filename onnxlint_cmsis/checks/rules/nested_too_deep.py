@@ -25,7 +25,7 @@ RULE = Rule(
     code="CNN007",
     name="nested-too-deep",
     level=Level.ERROR,
-    effect=Effect.UNKNOWN,
+    effect=Effect.INVALID,
     summary="Subgraphs are nested deeper than protobuf reads.",
     docs=__doc__,
     bad=Example(_nested(31), shown="31 If nodes, each in a branch of another"),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.kinds import EFFECTS
+from onnxlint_cmsis.checks.kinds import EFFECTS, WHO
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
@@ -122,7 +122,7 @@ def _is_float_constant(graph: Graph, node: Node) -> bool:
     return of_input(graph, node, constant) is None and of_input(graph, node, other) is not None
 
 
-_REFERENCE, _REFUSED = Verdict.REFERENCE, Verdict.REFUSED
+_REFERENCE, _REFUSED = Verdict.REFERENCE, Verdict.NO_KERNEL
 _WINDOWS = ("Conv", "ConvTranspose", "AveragePool", "MaxPool")
 WAYS = (
     _Way(
@@ -265,7 +265,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for (_, reason, remedy), members in _alike(subject).items():
         weight = _weighed(model, [member.record for member in members])
         missing = any(
-            member.decision.verdict is Verdict.REFUSED and model.work[member.record.node.index].macs
+            member.decision.verdict is Verdict.NO_KERNEL and model.work[member.record.node.index].macs
             for member in members
         )
         operators = tuple(dict.fromkeys(_operator(member.record.node) for member in members))
@@ -274,7 +274,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             if model.work[node.index].effort != 0 and node.index not in told:
                 others = ", ".join(name for name in operators if name != _operator(node))
                 why = f"{reason}, nor for {others}" if others and reason == NO_FUNCTION else reason
-                said = _statement(model.graph.path, member, why, weight)
+                said = _statement(model, member, why, weight)
                 level = Level.ERROR if missing else Level.NOTE if remedy == NOTHING else weight.level
                 group = f"{member.decision.verdict.value}: {reason}: {remedy}"
                 yield replace(said, level=level, group=group, remedy=remedy)
@@ -339,7 +339,7 @@ def _operator(node: Node) -> str:
     return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
 
 
-def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> Statement:
+def _statement(model: ModelAnalysis, missing: _Missing, reason: str, weight: _Weight) -> Statement:
     node, layer = missing.record.node, missing.layer
     facts: dict[str, str | int | float | bool] = {
         "verdict": missing.decision.verdict.value,
@@ -348,14 +348,15 @@ def _statement(path: str, missing: _Missing, reason: str, weight: _Weight) -> St
     if weight.share is not None:
         facts["share"] = weight.share
     verdict = missing.decision.verdict
-    who = "reference code computes it" if verdict is Verdict.REFERENCE else "the application has to compute it"
+    converted = node.index in model.judgements  # and no condition of the runtime tells of it
+    who = "what a converter writes for it decides who computes it" if converted else WHO[verdict]
     start = f"{_operator(node)} '{node.label}': {who}"
     return Statement(
         f"{start}{weight.text}: {reason}.",
-        node_location(path, node),
+        node_location(model.graph.path, node),
         targets=(layer.target.label,) if layer else (),
         sources=layer.entry_sources() if layer else (),
         properties=facts,
         brief=f"{start}{weight.brief}: {reason}.",
-        effect=EFFECTS[verdict],
+        effect=Effect.UNKNOWN if converted else EFFECTS[verdict],
     )

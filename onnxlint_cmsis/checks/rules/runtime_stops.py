@@ -230,7 +230,7 @@ RULE = Rule(
     docs=__doc__,
     bad=CAUSES[0].bad,
     good=CAUSES[0].good,
-    kinds=("refused", "halts", "unpredictable"),
+    kinds=("refused", "no kernel", "halts", "unpredictable"),
     causes=CAUSES,
 )
 

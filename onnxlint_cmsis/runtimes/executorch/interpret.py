@@ -212,7 +212,7 @@ class Interpretation:
             if row.call is not None:
                 records.append(LoweredLayer(node, Verdict.CMSIS_NN, layer=layer_of(graph, node, row.call)))
             elif row.op in COPIES or not operator_of(node).free:
-                verdict = BESIDE.get(row.verdict, Verdict.REFUSED)
+                verdict = BESIDE.get(row.verdict, Verdict.NO_KERNEL)
                 records.append(LoweredLayer(node, verdict, Cause.RUNTIME, row.reason))
         return Lowered(tuple(records))
 

@@ -228,8 +228,7 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
 def _remark(said: Said, locations: list[Location], target: str) -> RuntimeRemark:
     labels = tuple(location.node for location in locations)
     message = f"{named(labels)}: {said.text}"
-    sure = said.cause != "operator" or said.level is None  # a custom one
-    return RuntimeRemark(said.cause, said.verdict, message, locations[0], labels, (target,), said.level, sure=sure)
+    return RuntimeRemark(said.cause, said.verdict, message, locations[0], labels, (target,), said.level)
 
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
@@ -262,7 +261,7 @@ def _cause(row: TflmOperator) -> str:
 
 def _unregistered(row: TflmOperator) -> Said:
     """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
-    if not row.sure:
+    if row.verdict is RuntimeVerdict.NO_KERNEL:
         text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
         if row.op == "ethos-u":  # K/ethos_u/ethosu.cc has its kernel, K/ethosu.cc nothing for other boards
             text = (
@@ -311,7 +310,7 @@ def _record(graph: Graph, node: Node, row: TflmOperator) -> LoweredLayer | None:
     if runs:
         layer = layer_of(graph, node, row.call) if row.call else None
         return LoweredLayer(node, Verdict.CMSIS_NN, layer=layer)
-    verdict = VERDICTS.get(row.verdict, Verdict.REFUSED)
+    verdict = VERDICTS.get(row.verdict, Verdict.NO_KERNEL)
     if verdict is Verdict.REFERENCE and operator_of(node).free:
         return None
     return LoweredLayer(node, verdict, Cause.SHAPE if row.cause == OPEN_SIZE else Cause.RUNTIME, row.reason)

@@ -53,13 +53,11 @@ class TflmOperator:
     """Call of the last function; None for reference code and for arm_depthwise_conv_s16, called past its wrapper."""
     cause: str = ""
     """Cause of the finding on it; empty for the usual one of its verdict."""
-    sure: bool = True
-    """False for a custom operator, which the application may register."""
 
     @property
     def effect(self) -> Effect:
         """What it does to whoever runs the model."""
-        return self.verdict.effect(sure=self.sure)
+        return self.verdict.effect()
 
     @property
     def label(self) -> str:
@@ -105,9 +103,9 @@ def unregistered(owner: tuple[int, int, str], operator: TfliteOperator, since: s
         reason = f"this revision has no operator {operator.title}, which came on {since}"
     elif operator.op == "CUSTOM":
         reason = f"{operator.title} is a custom operator, which the application would have to register"
-    message, verdict = f"Failed to get registration from op code {operator.op}", RuntimeVerdict.REFUSED
-    sure = operator.op != "CUSTOM"
-    return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, "operator", sure)
+    message = f"Failed to get registration from op code {operator.op}"
+    verdict = RuntimeVerdict.NO_KERNEL if operator.op == "CUSTOM" else RuntimeVerdict.REFUSED
+    return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, "operator")
 
 
 def decided(p: Preparation, number: int) -> TflmOperator:
