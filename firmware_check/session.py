@@ -44,8 +44,8 @@ from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import WEIGHTED, Function, Target
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.epilogue import CLAMPS
-from onnxlint_cmsis.lower.layer import Verdict
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime, runtime_for

@@ -33,8 +33,8 @@ from onnxlint_cmsis.config.settings import (  # noqa: E402
 )
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS  # noqa: E402
 from onnxlint_cmsis.formats.onnx.names import OPERATORS as RECORDS  # noqa: E402
-from onnxlint_cmsis.lower.layer import REFERENCE_TYPES  # noqa: E402
-from onnxlint_cmsis.lower.quantization import MOVES  # noqa: E402
+from onnxlint_cmsis.lower.reference_code import REFERENCE_TYPES  # noqa: E402
+from onnxlint_cmsis.lower.stored_types import MOVES  # noqa: E402
 from report_page import report_page  # noqa: E402
 from runtimes_page import runtimes_page  # noqa: E402
 

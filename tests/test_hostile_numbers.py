@@ -12,10 +12,10 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import instructions_range, predicted, route
 from onnxlint_cmsis.ground.types import MAX_AXES, Dims, KernelCall
-from onnxlint_cmsis.lower.layer import NO_DIMS
-from onnxlint_cmsis.lower.lowered import folded
+from onnxlint_cmsis.lower.dims import NO_DIMS
+from onnxlint_cmsis.lower.folded_weights import folded
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.quantization import dequantized
+from onnxlint_cmsis.lower.real_values import dequantized
 from support import linter, models
 from support.linter import layered, target_of
 from support.models import read

@@ -14,7 +14,7 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import LEGACY
 from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.lower.layer import UNDECIDED, Verdict
+from onnxlint_cmsis.lower.decision import UNDECIDED, Verdict
 from support.goldens import Told, check_golden
 from support.linter import analysed, layered
 from support.models import text

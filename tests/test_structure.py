@@ -18,10 +18,11 @@ from onnxlint_cmsis.fixers.planning.repairable import REPAIRS
 from onnxlint_cmsis.fixers.proof.litert_process import MISSING
 from onnxlint_cmsis.formats.format import FORMATS, Format, part
 from onnxlint_cmsis.formats.names import operator_named
-from onnxlint_cmsis.lower.checks import FUNCTIONS, STORED_VALUES
+from onnxlint_cmsis.lower.activation_refusals import STORED_VALUES
+from onnxlint_cmsis.lower.binary import FUNCTIONS
 from onnxlint_cmsis.lower.epilogue import CLAMPS, LINEAR
-from onnxlint_cmsis.lower.layer import ARITHMETIC, CURVES
-from onnxlint_cmsis.lower.lowering import LEGACY_LOWERINGS, LOWERINGS
+from onnxlint_cmsis.lower.lowering_rules import LEGACY_LOWERINGS, LOWERINGS
+from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from support.goldens import entries
 from support.models import one_node
 from support.paths import ROOT
@@ -175,6 +176,9 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # The tables that tests run over row by row, or write files by.
     "formats.onnx.names": ("operator_records", "test_operators_records"),
     "formats.tflite.names": ("operator_records", "test_operators_records", "test_result_sizes"),
+    # What is lowered, and by what.
+    "lower.binary": ("test_structure",),
+    "lower.lowering_rules": ("test_structure",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),

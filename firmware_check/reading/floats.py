@@ -17,12 +17,12 @@ from firmware_check.reading.read import Walk, best_program
 from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, clip_limits
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.types import Function
-from onnxlint_cmsis.lower.checks import softmax_axes
 from onnxlint_cmsis.lower.epilogue import CLAMPS, REALS
-from onnxlint_cmsis.lower.layer import channels_last, reshaped
-from onnxlint_cmsis.lower.lowered import FoldedWeights, folded, with_epilogue
+from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded, with_epilogue
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.spatial import pad_amounts
+from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
+from onnxlint_cmsis.lower.pads import pad_amounts
+from onnxlint_cmsis.lower.softmax import softmax_axes
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

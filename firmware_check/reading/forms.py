@@ -10,7 +10,7 @@ import numpy as np
 
 from firmware_check.program import Array, Step
 from onnxlint_cmsis.cmsis_nn.entry_points import wrapper_of
-from onnxlint_cmsis.lower.layer import REFERENCE_TYPES
+from onnxlint_cmsis.lower.reference_code import REFERENCE_TYPES
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

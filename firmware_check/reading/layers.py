@@ -25,19 +25,15 @@ from firmware_check.reading.forms import CODES, Unsupported
 from firmware_check.reading.stored_numbers import LayerResult, copy_step, like, on_device, result_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Dims, Function
-from onnxlint_cmsis.lower.checks import softmax_axes
-from onnxlint_cmsis.lower.layer import (
-    Assumptions,
-    Cause,
-    Decision,
-    Places,
-    channels_last,
-    is_image,
-    reshaped,
-    strides_of,
-)
-from onnxlint_cmsis.lower.quantization import STORED, of_input
-from onnxlint_cmsis.lower.spatial import pad_amounts, pooling_call
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.decision import Cause, Decision
+from onnxlint_cmsis.lower.dims import is_image
+from onnxlint_cmsis.lower.find_quantization import of_input
+from onnxlint_cmsis.lower.memory_order import Places, channels_last, reshaped, strides_of
+from onnxlint_cmsis.lower.pads import pad_amounts
+from onnxlint_cmsis.lower.pooling import pooling_call
+from onnxlint_cmsis.lower.softmax import softmax_axes
+from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.movement import SLICE

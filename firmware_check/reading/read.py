@@ -31,10 +31,12 @@ from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, on_d
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Isa, Target, entry_parts
-from onnxlint_cmsis.lower.checks import on_release
-from onnxlint_cmsis.lower.layer import Cause, Verdict, reshaped, transposed
+from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.quantization import MOVES, STORED, of_input, of_integers, of_result
+from onnxlint_cmsis.lower.memory_order import reshaped, transposed
+from onnxlint_cmsis.lower.on_release import on_release
+from onnxlint_cmsis.lower.stored_types import MOVES, STORED
 from onnxlint_cmsis.operators.movement import TRANSPOSE
 from onnxlint_cmsis.operators.record import Elements
 

@@ -13,8 +13,9 @@ from firmware_check.program import Quantization, Step, Value
 from firmware_check.reading.forms import Unsupported, formed, refuse_out_of_range, with_zeros
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.epilogue import CLAMPS
-from onnxlint_cmsis.lower.layer import channels_last, is_image, lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.lower.memory_order import channels_last, lies_in, moved_places, reshaped, row_major
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import RELU
 from onnxlint_cmsis.operators.movement import TRANSPOSE
@@ -22,8 +23,8 @@ from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
-    from onnxlint_cmsis.lower.layer import Places
     from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.memory_order import Places
     from onnxlint_cmsis.lower.quantization import AffineQuantization
     from onnxlint_cmsis.model.graph import Graph, Node
 

@@ -25,7 +25,7 @@ from firmware_check.reading.forms import Unsupported, formed
 from firmware_check.reading.layers import BIAS
 from onnxlint_cmsis.formats.tflite.to_graph import array_of, main_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
-from onnxlint_cmsis.lower.checks import WIDENING
+from onnxlint_cmsis.lower.activation_refusals import WIDENING
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.layer import product_of
-from onnxlint_cmsis.lower.work import INTEGERS
+from onnxlint_cmsis.lower.without_function import INTEGERS
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer

@@ -12,11 +12,13 @@ from onnxlint_cmsis.cmsis_nn.releases import LEGACY, said_of
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target
-from onnxlint_cmsis.lower.checks import on_release
-from onnxlint_cmsis.lower.layer import UNDECIDED, Cause, Decision, Layer, Verdict
+from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, Verdict
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import Work, turns_at, turns_of, work_of
+from onnxlint_cmsis.lower.on_release import on_release
+from onnxlint_cmsis.lower.work import Work, work_of
 from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, RuntimeVerdict, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.formats.format import Format, LoadedFile
+    from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.work import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.host import HostComparison
@@ -344,7 +346,7 @@ class ModelAnalysis:
     @cached_property
     def layout(self) -> MemoryLayout:
         """Where activations lie for an application that calls CMSIS-NN's functions, whoever does so here."""
-        from onnxlint_cmsis.lower.work import memory_layout
+        from onnxlint_cmsis.lower.layout_copies import memory_layout
 
         return memory_layout(self.graph, self._lowered)
 

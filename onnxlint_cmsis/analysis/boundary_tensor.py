@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import shape_text
-from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.lower.dims import shape_text
+from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from onnxlint_cmsis.analysis.arena_plan import plan_arena
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:

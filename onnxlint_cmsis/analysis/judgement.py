@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect
-from onnxlint_cmsis.lower.layer import Verdict
-from onnxlint_cmsis.lower.quantization import quantized_model
+from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.find_quantization import quantized_model
 from onnxlint_cmsis.lower.work import share_of_work
 from onnxlint_cmsis.operators.record import Elements
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict

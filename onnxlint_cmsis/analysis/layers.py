@@ -8,8 +8,10 @@ from onnxlint_cmsis.analysis.q_formats import ModelFormats
 from onnxlint_cmsis.cmsis_nn.library import duty_of, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.lower.layer import NO_DIMS, Cause, Verdict, dims_of, operands_of
-from onnxlint_cmsis.lower.work import MAY_GO
+from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.dims import NO_DIMS, dims_of
+from onnxlint_cmsis.lower.layout_copies import MAY_GO
+from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.operators.movement import TRANSPOSE
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.real_ranges import Measured
     from onnxlint_cmsis.ground.types import Size, Target
     from onnxlint_cmsis.lower.layer import Layer
+    from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.work import LayoutCopy
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.runtime import FileOperator, OperatorRow, RuntimeVerdict

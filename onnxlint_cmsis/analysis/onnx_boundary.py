@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.analysis.boundary_tensor import IMAGE_RANK, INTEGERS, PASSES, Conversion
 from onnxlint_cmsis.analysis.judgement import holds_integers
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.layer import Stored, Verdict, becomes_image, channels_last, is_image, lies_in
-from onnxlint_cmsis.lower.quantization import (
-    EIGHT_BITS,
-    MOVES,
-    STORED,
-    dequantizes,
-    of_input,
-    of_integers,
-    of_result,
-    quantized_model,
-    quantizes,
-)
+from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.dims import becomes_image, is_image
+from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result, quantized_model
+from onnxlint_cmsis.lower.memory_order import Stored, channels_last, lies_in
+from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, MOVES, STORED, dequantizes, quantizes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

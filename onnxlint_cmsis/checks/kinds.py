@@ -25,7 +25,7 @@ from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin
 from onnxlint_cmsis.ground.findings import MEASURED, Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall, Level, Target
-from onnxlint_cmsis.lower.layer import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import node_location

@@ -13,9 +13,11 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route, wrapper_of
 from onnxlint_cmsis.ground.findings import Content, Effect, Finding, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Level, Source, Target
-from onnxlint_cmsis.lower.checks import on_release
-from onnxlint_cmsis.lower.layer import Decision, Layer, operands_of
+from onnxlint_cmsis.lower.decision import Decision
+from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.on_release import on_release
+from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.model.graph import node_location
 
 if TYPE_CHECKING:

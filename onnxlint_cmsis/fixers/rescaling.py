@@ -14,8 +14,9 @@ from onnxlint_cmsis.fixers.proof.value_changes import Affine, Watched
 from onnxlint_cmsis.fixers.retyping import restarted
 from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, asked, name_of_site
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import Verdict
-from onnxlint_cmsis.lower.quantization import STORED, dequantizes, of_input, of_integers
+from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.find_quantization import of_input, of_integers
+from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.proof_results import ValueChange

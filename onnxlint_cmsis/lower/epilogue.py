@@ -15,15 +15,11 @@ from collections.abc import Set as AbstractSet
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.layer import Cause, Decision, Layer, no_kernel
-from onnxlint_cmsis.lower.quantization import (
-    STORED,
-    AffineQuantization,
-    dequantizes,
-    of_result,
-    quantizes,
-    weights_behind,
-)
+from onnxlint_cmsis.lower.decision import Cause, Decision, no_kernel
+from onnxlint_cmsis.lower.find_quantization import of_result
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.record import Elements
 

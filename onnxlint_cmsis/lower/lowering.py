@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY
 from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall
-from onnxlint_cmsis.lower.checks import (
-    UNEQUAL,
-    check_activations,
-    check_copy,
-    check_operand,
-    check_result,
-    check_weights,
-    lower_binary,
-    lower_softmax,
-    numbers_of,
-    weights_of,
-    widened,
-)
-from onnxlint_cmsis.lower.dense import lower_dense, lower_lstm
-from onnxlint_cmsis.lower.elementwise import lower_concat, lower_transpose_axes
+from onnxlint_cmsis.lower.activation_refusals import check_activations, check_operand, numbers_of
+from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, Verdict, no_kernel
 from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
@@ -31,184 +19,22 @@ from onnxlint_cmsis.lower.epilogue import (
     changes_weights,
     float_epilogue,
     has_bias,
-    linear_epilogue,
     quantized_epilogue,
 )
-from onnxlint_cmsis.lower.layer import (
-    NO_DIMS,
-    UNDECIDED,
-    Assumptions,
-    Cause,
-    Decision,
-    Layer,
-    Verdict,
-    dims_of,
-    in_reference_code,
-    no_kernel,
-    operands_of,
-)
-from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, decided
-from onnxlint_cmsis.lower.quantization import (
-    activation_type,
-    of_input,
-    of_result,
-    quantized_model,
-    quantizes,
-    weights_behind,
-)
-from onnxlint_cmsis.lower.spatial import lower_convolution, lower_pad, lower_pool, lower_transpose
-from onnxlint_cmsis.lower.work import IN_FLOAT, INTEGERS, is_shape_arithmetic, without_function
+from onnxlint_cmsis.lower.find_quantization import of_input, of_result, quantized_model
+from onnxlint_cmsis.lower.float_islands import IN_FLOAT
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.legacy_lowering import legacy_records
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, complete, decided
+from onnxlint_cmsis.lower.lowering_rules import FLOAT_LOWERINGS, LOWERINGS
+from onnxlint_cmsis.lower.operands import operands_of
+from onnxlint_cmsis.lower.reference_code import in_reference_code
+from onnxlint_cmsis.lower.result_refusals import UNEQUAL, check_copy, check_result
+from onnxlint_cmsis.lower.softmax import widened
+from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
+from onnxlint_cmsis.lower.weight_refusals import check_weights, weights_of
+from onnxlint_cmsis.lower.without_function import INTEGERS, without_function
 from onnxlint_cmsis.model.graph import Graph, Node
-
-# Lowering to the functions for q7 and q15 of CMSIS 5.
-#
-# Their scales are powers of two, so that a converter gives every tensor a new Q-format. A model with Q/DQ pairs is read
-# like a float model. No function clamps its output: Relu is a separate call.
-
-
-Rule = Callable[[Graph, Node, Assumptions], "Layer | Decision | None"]
-
-NO_FUNCTION = "CMSIS 5 has no function for it in q7 or q15"
-SUM = f"{NO_FUNCTION}; CMSIS-DSP's arm_add_q7 and arm_add_q15 add tensors of one Q-format"
-GROUPS = "the functions for q7 and q15 have no groups but one for each channel"
-ONLY_AT_ZERO = "arm_relu_q7 and arm_relu_q15 clamp at 0 alone"
-WIDE = {
-    Function.DEPTHWISE: "CMSIS 5 has no depthwise convolution in q15",
-    Function.MAX_POOL: "CMSIS 5 has no pooling in q15",
-    Function.AVERAGE_POOL: "CMSIS 5 has no pooling in q15",
-}
-"""Functions for q7 alone, each with the reason why wider types are refused."""
-
-
-def legacy_records(graph: Graph, assumed: str) -> Iterator[LoweredLayer]:
-    """The verdict on every node with something to compute; `assumed` (`q7`, `q15`, `q7q15`) is what float becomes."""
-    derived = derived_values(graph)
-    absorbed: set[int] = set()
-    for node in graph.nodes:
-        if not _complete(node) or node.index in absorbed or node.outputs[0] in derived:
-            continue
-        outcome = _lowered(graph, node, assumed)
-        if isinstance(outcome, Decision):
-            yield LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason)
-        elif outcome is not None:
-            ending = linear_epilogue(graph, outcome, derived)
-            absorbed.update(behind.index for behind in ending.absorbed)
-            biased = outcome.call._replace(bias=has_bias(node, ending) or bool(ending.fused))
-            yield LoweredLayer(
-                node, Verdict.CMSIS_NN, layer=outcome._replace(call=biased, fused=ending.fused), epilogue=ending
-            )
-
-
-def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
-    if operator_of(node).free or is_shape_arithmetic(graph, node) or graph.elem_type(node.outputs[0]) in INTEGERS:
-        return None
-    rule = LEGACY_LOWERINGS.get(canonical(node))
-    outcome = rule(graph, node, Assumptions("s8")) if rule else no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
-    if isinstance(outcome, Decision):
-        return outcome if outcome.verdict is Verdict.UNDECIDED else no_kernel(outcome.cause, outcome.reason)
-    return None if outcome is None else _in_q(graph, outcome, assumed)
-
-
-def _in_q(graph: Graph, layer: Layer, assumed: str) -> Layer | Decision:
-    """A layer of s8 as the one of q7 or q15 that its activations ask for."""
-    function = Function(layer.call.function)
-    kind, _ = activation_type(graph, layer.node.inputs[0], Assumptions(assumed))
-    kind = {"s8": "q7", "s16": "q7q15"}.get(kind, kind)
-    if function is Function.CONVOLVE and layer.groups != 1:
-        return no_kernel(Cause.GROUPS, GROUPS)
-    if function in (Function.BATCH_MATMUL, Function.TRANSPOSE_CONV):
-        return no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
-    if kind != "q7" and function in WIDE:
-        return no_kernel(Cause.NO_FUNCTION, WIDE[function])
-    kind = "q15" if kind == "q7q15" and function is not Function.FULLY_CONNECTED else kind
-    return layer._replace(call=layer.call._replace(entry=function.entry(kind), per_channel=None))
-
-
-def _elementwise(function: Function) -> Rule:
-    """A function that works on each element, in place."""
-
-    def run(graph: Graph, node: Node, assume: Assumptions) -> Layer:
-        kind, assumed = activation_type(graph, node.inputs[0], assume)
-        source, result = dims_of(graph, node.inputs[0], node.outputs[0])
-        return Layer(node, KernelCall(function.entry(kind), source, NO_DIMS, result), {}, 1, assumed)
-
-    return run
-
-
-def _refusing(cause: Cause, reason: str) -> Rule:
-    """No function, for a reason that holds for every node."""
-    return lambda _graph, _node, _assume: no_kernel(cause, reason)
-
-
-def _copied(rule: Rule) -> Rule:
-    """A node that only moves elements: nothing to compute, or no function."""
-
-    def run(graph: Graph, node: Node, assume: Assumptions) -> Decision | None:
-        outcome = rule(graph, node, assume)
-        return no_kernel(Cause.NO_FUNCTION, NO_FUNCTION) if isinstance(outcome, Layer) else outcome
-
-    return run
-
-
-FLT_ACT = {"Sigmoid": 33, "Tanh": 34, "Relu": 35, "Clip": 36, "HardSwish": 37, "LeakyRelu": 38}
-"""Operators that arm_nn_activation_* computes: numbers of arm_nn_activation_type_flt; Clip as relu6 alone."""
-OTHER_BOUNDS = "no layer in front takes it as its clamp, and arm_nn_activation_* clamps to 0 and 6 alone"
-
-
-def _float_activation(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
-    """A function of each element that no layer in front computes along."""
-    name = canonical(node)
-    if name == "Clip" and _bounds(graph, node) != (0.0, 6.0):
-        return no_kernel(Cause.NO_FUNCTION, OTHER_BOUNDS)
-    layer = _elementwise(Function.ACTIVATION)(graph, node, assume)
-    assert isinstance(layer, Layer)
-    floating = assume.floating._replace(activation=FLT_ACT[name])
-    return layer._replace(call=layer.call._replace(floating=floating))
-
-
-def _bounds(graph: Graph, node: Node) -> tuple[float | None, ...]:
-    """Bounds of a Clip, from attributes or constants; None for one that is not fixed."""
-    given = [node.attributes.get(name) for name in ("min", "max")]
-    for index, name in enumerate(node.inputs[1:3]):
-        stored = weights_behind(graph, name) if name else None
-        values = stored.values() if stored else None
-        given[index] = values[0] if values and len(values) == 1 else None
-    return tuple(float(bound) if isinstance(bound, (int, float)) else None for bound in given)
-
-
-LOWERINGS: dict[str, Rule] = {
-    "Conv": lower_convolution,
-    "ConvTranspose": lower_transpose,
-    "Gemm": lower_dense,
-    "MatMul": lower_dense,
-    **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), lower_pool),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum"), lower_binary),
-    "Softmax": lower_softmax,
-    "Concat": lower_concat,
-    "Transpose": lower_transpose_axes,
-    "Pad": lower_pad,
-    "LSTM": lower_lstm,
-}
-"""What makes a call of each operator."""
-LEGACY_LOWERINGS: dict[str, Rule] = {
-    **{name: rule for name, rule in LOWERINGS.items() if rule in (lower_dense, lower_pool)},
-    "Conv": lower_convolution,
-    **dict.fromkeys(("Sigmoid", "Tanh"), _elementwise(Function.ACTIVATION)),
-    **dict.fromkeys(("Add", "Sum"), _refusing(Cause.NO_FUNCTION, SUM)),
-    "Relu": _elementwise(Function.RELU),
-    "Clip": _refusing(Cause.ATTRIBUTE, ONLY_AT_ZERO),
-    "Softmax": lower_softmax,
-    "Pad": _copied(lower_pad),
-    "Transpose": _copied(lower_transpose_axes),
-}
-"""The same for q7 and q15."""
-
-FLOAT_LOWERINGS: dict[str, Rule] = {
-    **LOWERINGS,
-    **dict.fromkeys(("Relu", "Clip", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu"), _float_activation),
-    "BatchNormalization": _elementwise(Function.BATCH_NORM),
-}
-"""The same for f32 and f16."""
 
 COMPUTED = (Cause.DYNAMIC_QUANTIZATION, Cause.OPERAND_COMPUTED)
 """Causes that a constant seems to have whose values lie in external data that are refused or missing."""
@@ -272,7 +98,7 @@ class _Lowering:
     def records(self) -> Iterator[LoweredLayer]:
         """Records in file order; nodes that another layer computes have none."""
         for node in self._graph.nodes:
-            if not _complete(node) or node.index in self._absorbed or node.outputs[0] in self._derived:
+            if not complete(node) or node.index in self._absorbed or node.outputs[0] in self._derived:
                 continue
             outcome = self._lowered(node)
             if outcome is not None:
@@ -369,8 +195,3 @@ class _Lowering:
             return None
         kind = "s16" if before.bits == 16 else "s8"
         return in_reference_code(kind, "requantize", Cause.UNEQUAL_SCALES, UNEQUAL)
-
-
-def _complete(node: Node) -> bool:
-    """A node without its inputs or outputs is the file's problem, reported as such."""
-    return bool(node.inputs[0] and node.outputs[0])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
+from onnxlint_cmsis.lower.find_quantization import of_weights
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.quantization import of_weights, weights_behind
+from onnxlint_cmsis.lower.real_values import Read
+from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.model.graph import Graph
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
-    Read = Callable[[str], NDArray[Any] | None]
 
 MOST = 2**52
 """Largest bias that is counted with: sums with it fit 64 bits."""

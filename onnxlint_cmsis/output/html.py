@@ -18,8 +18,8 @@ from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import dims_of
-from onnxlint_cmsis.lower.work import MAY_GO
+from onnxlint_cmsis.lower.dims import dims_of
+from onnxlint_cmsis.lower.layout_copies import MAY_GO
 from onnxlint_cmsis.output.comparison import difference
 from onnxlint_cmsis.output.comparison_text import cost_text as cost_change
 from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, verdict_text

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.boundary_tensor import Conversion, Ties, shortest
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import Verdict, product_of
+from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.output.plain import name_in_c
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 

@@ -9,9 +9,10 @@ from onnxlint_cmsis.cmsis_nn.releases import FLOAT
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
-from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, turns_at, turns_of, work_of
+from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (
     EXECUTORCH,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier, requantize
 from onnxlint_cmsis.model.graph import Graph, Node

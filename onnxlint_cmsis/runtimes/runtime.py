@@ -16,9 +16,12 @@ from onnxlint_cmsis.ground.findings import Effect, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import POINTWISE, Function, Isa, KernelCall, Level, Pair, Size, Target, entry_parts
 from onnxlint_cmsis.ground.words import and_more, did_you_mean, quoted
-from onnxlint_cmsis.lower.layer import Cause, Channel, Layer, activations_of, operands_of
+from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.find_quantization import of_input, of_result
+from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.quantization import of_input, of_result, quantizes
+from onnxlint_cmsis.lower.operands import activations_of, operands_of
+from onnxlint_cmsis.lower.stored_types import quantizes
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form

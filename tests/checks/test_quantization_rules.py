@@ -15,7 +15,7 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from support import paths
 from support.goldens import Told
 from support.linter import analysed, target_of

@@ -25,7 +25,7 @@ from firmware_check.program import (
 )
 from firmware_check.reading.layers import reordered_columns
 from firmware_check.run import Call
-from onnxlint_cmsis.lower.layer import lies_in, reshaped, transposed
+from onnxlint_cmsis.lower.memory_order import lies_in, reshaped, transposed
 from support.firmware_signatures import EverythingLibrary
 
 REAL = Quantization(0.5, 3)

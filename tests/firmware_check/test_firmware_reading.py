@@ -20,8 +20,8 @@ from firmware_check.reading.layers import table_of
 from firmware_check.reading.read import read_program
 from firmware_check.reading.stored_numbers import LayerResult
 from onnxlint_cmsis.formats.onnx.load import load_model
+from onnxlint_cmsis.lower.layout_copies import memory_layout
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import memory_layout
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized

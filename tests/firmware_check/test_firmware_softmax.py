@@ -27,9 +27,9 @@ from firmware_check.reference import (
 )
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.types import Dims, KernelCall
-from onnxlint_cmsis.lower.checks import SOFTMAX_OUTPUT
-from onnxlint_cmsis.lower.layer import NO_DIMS
+from onnxlint_cmsis.lower.dims import NO_DIMS
 from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.softmax import SOFTMAX_OUTPUT
 from onnxlint_cmsis.runtimes.host import softmax_wide_steps
 from support import paths
 from support.firmware_runs import data, needs_firmware

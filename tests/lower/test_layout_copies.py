@@ -16,9 +16,10 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import copy_range, reference_range
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause, Stored, lies_in, reshaped
+from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.layout_copies import memory_layout
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.work import memory_layout
+from onnxlint_cmsis.lower.memory_order import Stored, lies_in, reshaped
 from support import linter, paths
 from support.linter import target_of
 from support.models import read, text

@@ -10,10 +10,10 @@ from onnx import helper, numpy_helper
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.lower.quantization import of_input
 from onnxlint_cmsis.model.graph import ModelError
 from support import paths
 from support.goldens import Told

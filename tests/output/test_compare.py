@@ -21,7 +21,7 @@ from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
 from onnxlint_cmsis.output.comparison_text import (
     change_text,

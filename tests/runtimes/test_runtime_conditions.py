@@ -15,7 +15,7 @@ from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Isa, Level
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.runtimes.conditions import PARTITIONED, JudgedLayer, conditions_of
 from onnxlint_cmsis.runtimes.runtime import (
     STATUS_OF_TFLM,

@@ -17,9 +17,9 @@ from onnxlint_cmsis.checks.kinds import offences, statements
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.float_islands import islands
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.work import islands
 from onnxlint_cmsis.model.graph import Graph
 
 RULE = Rule(

@@ -23,15 +23,12 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.layer import operands_of
-from onnxlint_cmsis.lower.lowered import FoldedWeights, LoweredLayer, folded
-from onnxlint_cmsis.lower.quantization import (
-    EIGHT_BITS,
-    SIXTEEN_BITS,
-    AffineQuantization,
-    dequantizes,
-    of_integers,
-)
+from onnxlint_cmsis.lower.find_quantization import of_integers
+from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.operands import operands_of
+from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, SIXTEEN_BITS, dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.model.roles import Form
 

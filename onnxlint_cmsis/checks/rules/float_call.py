@@ -23,7 +23,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Function, KernelCall, Level, Target
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH
 

@@ -20,8 +20,9 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
-from onnxlint_cmsis.lower.work import SMALLEST, FloatIsland, islands, percent
+from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
+from onnxlint_cmsis.lower.work import SMALLEST, percent
 from onnxlint_cmsis.model.graph import Graph, node_location
 from onnxlint_cmsis.model.roles import Sums
 

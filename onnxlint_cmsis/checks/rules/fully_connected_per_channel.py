@@ -14,7 +14,7 @@ from dataclasses import replace
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 
 RULE = Rule(
     code="CNN131",

@@ -23,12 +23,15 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
 from onnxlint_cmsis.lower.epilogue import along_channels
-from onnxlint_cmsis.lower.layer import ARITHMETIC, CURVES, Cause, Decision, Verdict
+from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.quantization import dequantizes, of_input, quantizes, weights_behind
-from onnxlint_cmsis.lower.work import ENOUGH, PLANE_RANK, percent, share_of_work, total
+from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
+from onnxlint_cmsis.lower.without_function import PLANE_RANK
+from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.operators.record import Elements
 

@@ -29,10 +29,10 @@ from onnxlint_cmsis.formats.pte.names import EXECUTORCH
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level
-from onnxlint_cmsis.lower.checks import vanished
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import INTEGERS
+from onnxlint_cmsis.lower.weight_refusals import vanished
 from onnxlint_cmsis.model.graph import Graph, Node, StoredQuantization, node_location
 
 _MODEL = """

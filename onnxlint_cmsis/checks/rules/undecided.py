@@ -16,7 +16,7 @@ from onnxlint_cmsis.checks.facts import FileCheck, FileProblem
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.ground.findings import OPEN, Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.model.graph import Graph
 
 SHOWN = 2

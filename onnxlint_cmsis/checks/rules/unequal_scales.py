@@ -22,10 +22,10 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.checks import one_scale
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.lower.quantization import MOVES
+from onnxlint_cmsis.lower.shared_scales import one_scale
+from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.graph import Graph
 
 WIDE = 16

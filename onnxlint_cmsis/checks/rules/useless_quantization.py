@@ -15,7 +15,7 @@ from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.quantization import useless_pairs
+from onnxlint_cmsis.lower.qdq_pairs import useless_pairs
 from onnxlint_cmsis.model.graph import node_location
 
 _MODEL = """

@@ -21,7 +21,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.graph import Graph
 

@@ -21,7 +21,7 @@ from onnxlint_cmsis.fixers.planning.fits.zero_taps import (
     WIDER_WINDOW,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import Verdict
+from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 if TYPE_CHECKING:

@@ -11,9 +11,11 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import UNKNOWN, canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.checks import real_range
-from onnxlint_cmsis.lower.layer import parameters_of
-from onnxlint_cmsis.lower.quantization import of_input, of_integers, of_result, real_values, wrong_scale
+from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.quantization import wrong_scale
+from onnxlint_cmsis.lower.real_values import real_values
+from onnxlint_cmsis.lower.shared_scales import real_range
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.curve import CLIP
 from onnxlint_cmsis.operators.record import Elements, real_attribute
@@ -21,7 +23,8 @@ from onnxlint_cmsis.operators.record import Elements, real_attribute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.lower.quantization import AffineQuantization, Read
+    from onnxlint_cmsis.lower.quantization import AffineQuantization
+    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.model.roles import Roles
     from onnxlint_cmsis.operators.record import Operator

@@ -14,8 +14,8 @@ from onnxlint_cmsis.fixers.proof.samples import tensor_ranges
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
-from onnxlint_cmsis.lower.layer import activations_of
-from onnxlint_cmsis.lower.quantization import real_values
+from onnxlint_cmsis.lower.operands import activations_of
+from onnxlint_cmsis.lower.real_values import real_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.fixers.proof.samples import Samples
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-    from onnxlint_cmsis.lower.quantization import Read
+    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph
 
 

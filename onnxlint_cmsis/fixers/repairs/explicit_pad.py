@@ -8,7 +8,7 @@ from onnxlint_cmsis.fixers.planning.fits.explicit_pad import input_dequantizer, 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.lower.layer import parameters_of
+from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.operators.movement import PAD
 
 if TYPE_CHECKING:

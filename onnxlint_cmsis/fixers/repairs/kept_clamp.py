@@ -8,9 +8,9 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.lower.checks import real_range
 from onnxlint_cmsis.lower.epilogue import CLAMPING
-from onnxlint_cmsis.lower.quantization import quantizes, weights_behind
+from onnxlint_cmsis.lower.shared_scales import real_range
+from onnxlint_cmsis.lower.stored_types import quantizes, weights_behind
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 

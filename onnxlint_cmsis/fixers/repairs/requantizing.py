@@ -12,8 +12,9 @@ from onnxlint_cmsis.fixers.repairs.rescaled_bias import rescale_bias
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.layer import parameters_of
-from onnxlint_cmsis.lower.quantization import dequantizes, keeps_scale, of_integers, quantizes
+from onnxlint_cmsis.lower.find_quantization import keeps_scale, of_integers
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.operators.curve import RELU
 from onnxlint_cmsis.operators.record import Elements
 

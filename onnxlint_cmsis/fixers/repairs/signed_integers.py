@@ -10,8 +10,8 @@ import numpy as np
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import filled_with, hands_on, unsigned_tensors
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.layer import parameters_of
-from onnxlint_cmsis.lower.quantization import quantizes
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.stored_types import quantizes
 from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:

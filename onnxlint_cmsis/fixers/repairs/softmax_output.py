@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.repairs.requantizing import Requantizing, outputs_told
-from onnxlint_cmsis.lower.checks import function_output
+from onnxlint_cmsis.lower.softmax import function_output
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.pte.names import NHWC
 from onnxlint_cmsis.formats.pte.program import PteTensor
 from onnxlint_cmsis.formats.pte.to_graph import NHWC_ORDER, ProgramCall, is_channels_last
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from onnxlint_cmsis.lower.layer import NO_DIMS
+from onnxlint_cmsis.lower.dims import NO_DIMS
 from onnxlint_cmsis.model.windows import padding_for, reach
 
 FOUR_SINCE = "1.6.0"

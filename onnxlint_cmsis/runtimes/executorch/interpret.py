@@ -22,7 +22,7 @@ from onnxlint_cmsis.formats.pte.program import Method, PteTensor, ValueList
 from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
-from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.model.graph import Node, node_location
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError

@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, names_of, store
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level, Target
-from onnxlint_cmsis.lower.layer import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.runtimes.runtime import (

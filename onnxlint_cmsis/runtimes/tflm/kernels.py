@@ -17,7 +17,7 @@ from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,

@@ -12,7 +12,7 @@ from typing import Any
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.runtime import (
     NOT_REVIEWED,

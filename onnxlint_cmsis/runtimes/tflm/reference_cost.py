@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cmsis_nn.library import COMPILER, is_measured
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
-from onnxlint_cmsis.lower.layer import operands_of
+from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeVerdict, Turns, instructions_of, steps_up, tflite_name
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
 

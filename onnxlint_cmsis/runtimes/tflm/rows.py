@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
 
 Condition = Callable[[OperatorView], str]

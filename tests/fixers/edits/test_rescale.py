@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.lower.checks import linked_groups
 from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.shared_scales import linked_groups
 from support import linter
 from support.fix_command import contents, run, text
 from support.models import read

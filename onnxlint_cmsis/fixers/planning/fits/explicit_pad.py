@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.layer import parameters_of
+from onnxlint_cmsis.lower.operands import parameters_of
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer

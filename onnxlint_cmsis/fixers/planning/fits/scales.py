@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-from onnxlint_cmsis.lower.checks import function_output
-from onnxlint_cmsis.lower.layer import Cause
+from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.softmax import function_output
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer

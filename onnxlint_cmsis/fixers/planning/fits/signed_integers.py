@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.layer import parameters_of
-from onnxlint_cmsis.lower.quantization import dequantizes, keeps_scale, quantizes
+from onnxlint_cmsis.lower.find_quantization import keeps_scale
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 from onnxlint_cmsis.operators.record import MOVING, Elements
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-from onnxlint_cmsis.lower.quantization import useless_pairs
+from onnxlint_cmsis.lower.qdq_pairs import useless_pairs
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer

@@ -1,0 +1,197 @@
+"""Quantization of a tensor, found in the graph: in Q/DQ pairs and in quantized operators."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization
+from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, quantizes, weights_behind
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Quantized, Sums
+from onnxlint_cmsis.operators.record import MOVING, Elements
+
+_KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
+"""Elements of operators that keep the scale of integers; operators that resize keep it too."""
+
+
+_REORDERS = (Elements.SAME, Elements.TRANSPOSED)
+"""Elements of operators that keep an axis of scales one axis, though they may move it."""
+
+
+def quantized_model(graph: Graph) -> bool:
+    """Whether any activation of the model is quantized, so that its float nodes stay float."""
+    for node in graph.nodes:
+        operator = operator_of(node)
+        integers = operator.elements is Elements.MEASURED or operator.roles.sums in (Sums.INTEGERS, Sums.SCALED)
+        if quantizes(node) or dequantizes(node):
+            if node.inputs and weights_behind(graph, node.inputs[0]) is None:
+                return True
+        elif integers or parameters_of(node, -1):
+            return True
+    return False
+
+
+def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
+    """Quantization of an operand, from the operator or the DequantizeLinear in front; None for float."""
+    carried = parameters_of(node, position)
+    if carried is not None:
+        return _parameters(graph, node, carried, node.inputs[position])
+    tensor = node.inputs[position]
+    for _ in range(len(graph.nodes) + 1):
+        if graph.elem_type(tensor) in STORED:
+            return of_integers(graph, tensor)
+        producer = graph.producers.get(tensor)
+        if producer is None or not producer.inputs:
+            return None
+        if dequantizes(producer):
+            return _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
+        if operator_of(producer).elements not in MOVES:
+            return None
+        tensor = producer.inputs[0]
+    return None
+
+
+def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
+    """Quantization of a node's integer result; None for a real result."""
+    if not node.outputs:
+        return None
+    carried = parameters_of(node, -1)
+    if carried is not None:
+        return _parameters(graph, node, carried, node.outputs[0])
+    if quantizes(node):
+        return _parameters(graph, node, Quantized(-1, 1, 2), node.outputs[0])
+    return of_integers(graph, node.outputs[0]) if graph.elem_type(node.outputs[0]) in STORED else None
+
+
+def is_zero(graph: Graph, tensor: str) -> bool | None:
+    """Whether a tensor is real zero in every run, through Q/DQ, casts and what moves or repeats elements.
+
+    None where its values are stored and cannot be read. A tensor that is computed, or that a caller may give, is not.
+    """
+    return _holds(graph, tensor, 0, len(graph.nodes))
+
+
+def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
+    """Whether all stored elements of a tensor are one number."""
+    stored, node = graph.constants.get(tensor), graph.producers.get(tensor)
+    if stored is not None:
+        values = stored.values()
+        return None if values is None else not stored.overridable and all(value == wanted for value in values)
+    if node is None or not node.inputs or not reach:
+        return False
+    if quantizes(node) or dequantizes(node):
+        integers = of_result(graph, node) if quantizes(node) else of_input(graph, node, 0)
+        zeros = set(integers.zero_points or ()) if integers else set()
+        if len(zeros) != 1:
+            return None if zeros else False
+        zero = zeros.pop()
+        here, before = (zero, 0) if quantizes(node) else (0, zero)
+        return _holds(graph, node.inputs[0], before, reach - 1) if wanted == here else False
+    if operator_of(node).elements in MOVES | {Elements.CAST} or canonical(node) in ("Expand", "Tile"):
+        return _holds(graph, node.inputs[0], wanted, reach - 1)
+    return False
+
+
+def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
+    """Quantization of a tensor of integers: from its producer, else from its reader; None where neither says."""
+    source = tensor
+    for _ in range(len(graph.nodes) + 1):
+        producer = graph.producers.get(source)
+        if producer is None or not producer.inputs:
+            break
+        if quantizes(producer) or parameters_of(producer, -1):
+            return of_result(graph, producer)
+        if not keeps_scale(producer):
+            break
+        source = producer.inputs[0]
+    waiting, seen = [tensor], {tensor}
+    while waiting:
+        name = waiting.pop(0)
+        for reader in graph.consumers.get(name, ()):
+            position = reader.inputs.index(name) if name in reader.inputs else -1
+            carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
+            if carried is not None and position == carried.value:
+                return _parameters(graph, reader, carried, name)
+            if keeps_scale(reader) and position == 0 and reader.outputs[0] not in seen:
+                waiting.append(reader.outputs[0])
+                seen.add(reader.outputs[0])
+    return None
+
+
+def keeps_scale(node: Node) -> bool:
+    """Whether a node on integers gives integers of the same scale."""
+    return operator_of(node).elements in _KEEPS or canonical(node) in ("Resize", "Upsample")
+
+
+def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | None:
+    """Quantization of weights, their axis as the layer sees them; None where they are float.
+
+    The values of the weights are not read.
+    """
+    tensor, moves = node.inputs[position], []
+    carried = parameters_of(node, position)
+    if carried is not None:
+        return _parameters(graph, node, carried, tensor)._replace(axis=OUTPUT)
+    producer = graph.producers.get(tensor)
+    while producer is not None and operator_of(producer).elements in _REORDERS:
+        moves.append(producer)
+        producer = graph.producers.get(producer.inputs[0])
+    if producer is None or not dequantizes(producer):
+        return None
+    quantization = _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
+    rank = len(graph.shape(producer.inputs[0]) or ())
+    for move in reversed(moves):
+        order = move.permutation(rank or len(move.ints("perm")))
+        axis = quantization.axis % rank if rank else quantization.axis
+        if operator_of(move).elements is Elements.TRANSPOSED and order and axis in order:
+            quantization = quantization._replace(axis=order.index(axis))
+    return quantization
+
+
+def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
+    """Quantization of one of a node's values."""
+    scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
+    scales, zeros = _numbers(graph, scale_name), (0,) if not zero_name else _numbers(graph, zero_name)
+    elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")
+    return AffineQuantization(
+        elem_type,
+        None if scales is None else tuple(map(float, scales)),
+        None if zeros is None or not all(map(isfinite, zeros)) else tuple(map(int, zeros)),
+        node.int("axis", 1),
+        bool(node.int("block_size")),
+    )
+
+
+def _input(node: Node, position: int) -> str:
+    return node.inputs[position] if 0 <= position < len(node.inputs) else ""
+
+
+def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
+    constant = weights_behind(graph, tensor) if tensor else None
+    return constant.values() if constant else None
+
+
+def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -> bool:
+    """Tell whether the weights carry one scale per output channel.
+
+    A layer that computes in float carries none: it becomes a per-tensor layer unless the converter says otherwise.
+    """
+    carried = parameters_of(node, position)
+    if carried is not None:
+        return scale_count(graph, _input(node, carried.scale)) > 1
+    producer = graph.producers.get(node.inputs[position])
+    while producer is not None and operator_of(producer).elements in _REORDERS:
+        producer = graph.producers.get(producer.inputs[0])
+    if producer is None or not dequantizes(producer):
+        return False
+    return scale_count(graph, producer.inputs[1]) > 1 and channels != 1
+
+
+def scale_count(graph: Graph, scale: str) -> int:
+    """Count the entries of a scale tensor; 1 where its shape is unknown."""
+    count = 1
+    for size in graph.shape(scale) or ():
+        count *= size or 1
+    return count
