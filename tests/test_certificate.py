@@ -966,7 +966,10 @@ def test_nothing_is_said_of_a_result_of_another_size_than_the_file_says() -> Non
     """A certificate told the sums of lanes that are not there."""
     data = write(one_operator("LOGISTIC", [tensor("x", [2]), tensor("y", [1, 7, 6, 2])]))
     model = Model(TFLITE.load("m.tflite", data), Numbers())
-    assert [*model.opaque.values()] == ["the size of 'y' is what the file states, and not known to be computed"]
+    told = (
+        "LOGISTIC#0 (LOGISTIC): sizes of its results are not those that it makes (stated, made): [((1, 7, 6, 2), (2,))]"
+    )
+    assert model.missing == {"y": told}
     assert not model.rounded
 
 

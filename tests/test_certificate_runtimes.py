@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import inliner
@@ -12,9 +13,11 @@ from onnx import inliner
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
+from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, HostLayer, difference, misread_bias
 from support import models, paths
 from support.goldens import Told
 from support.proofs import prove
+from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
@@ -141,3 +144,124 @@ def test_the_claim_names_the_runtimes_for_which_it_holds(
     }  # fmt: skip
     assert main(["verify", *map(str, files)]) == 0
     told(capsys.readouterr().out)
+
+
+# An int32 bias of int16 sums: LiteRT reads 64 bits.
+
+OPTIONS = {
+    "CONV_2D": ("Conv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1}),
+    "DEPTHWISE_CONV_2D": (
+        "DepthwiseConv2DOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    ),
+    "FULLY_CONNECTED": ("FullyConnectedOptions", {}),
+    "TRANSPOSE_CONV": ("TransposeConvOptions", {"padding": "VALID", "stride_w": 1, "stride_h": 1}),
+}  # fmt: skip
+BIAS = (100, 0, 300, 0, 500, 0)
+
+
+def wide_sum(op: str, more: str = "", kind: type = np.int32) -> bytes:
+    """Each channel times 1 and a bias, ten of which are one step."""
+    chain = Chain(1, wide=True)
+    count = len(BIAS)
+    ends = [1, count] if op == "FULLY_CONNECTED" else [1, 3, 3, count]
+    x = chain.activation(ends, 0.001, name="x")
+    shape = {"FULLY_CONNECTED": (count, count), "DEPTHWISE_CONV_2D": (1, 1, 1, count)}.get(op, (count, 1, 1, count))
+    weights = np.ones(shape, np.int8) if op == "DEPTHWISE_CONV_2D" else np.eye(count, dtype=np.int8).reshape(shape)
+    held = chain.constant(weights, [0.01] * count, axis=3 if op == "DEPTHWISE_CONV_2D" else 0)
+    bias = chain.constant(np.array(BIAS, kind), [0.00001] * count)
+    y = chain.activation(ends, 0.0001, name="y")
+    name, options = OPTIONS[op]
+    inputs = [x, held, bias]
+    if op == "TRANSPOSE_CONV":
+        inputs = [chain.constant(np.array(ends, np.int32), []), held, x, bias]
+    chain.add(op, inputs, y, (name, {**options, **({"quantized_bias_type": more} if more else {})}))
+    return chain.model([x], [y], versions={"CONV_2D": 8, "DEPTHWISE_CONV_2D": 5, "FULLY_CONNECTED": 11})
+
+
+@pytest.mark.parametrize("more", ["", "INT32"])
+@pytest.mark.parametrize("op", ["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"])
+def test_litert_reads_past_a_bias_where_it_is_told(op: str, more: str) -> None:
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
+    data = wide_sum(op, more)
+    loaded = TFLITE.load("m.tflite", data)
+    graph, resolvers = loaded.graph, interpreter.OpResolverType
+    layer = HostLayer(graph, graph.nodes[0], loaded.reader())
+    for host, kernels in ((LITERT, resolvers.AUTO), (REFERENCE, resolvers.BUILTIN_REF)):
+        runtime = interpreter.Interpreter(model_content=data, experimental_op_resolver_type=kernels)
+        runtime.allocate_tensors()
+        feed = runtime.get_input_details()[0]
+        runtime.set_tensor(feed["index"], np.zeros(feed["shape"], np.int16))
+        runtime.invoke()
+        result = runtime.get_tensor(runtime.get_output_details()[0]["index"]).reshape(-1, len(BIAS))[0]
+        right = result.tolist() == [10, 0, 30, 0, 50, 0]
+        assert right == (host not in misread_bias(graph, layer.node))
+        assert right == (difference(layer, host).bound.steps is not None)
+
+
+def test_litert_does_not_load_a_depthwise_layer_with_a_short_bias() -> None:
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter", reason="needs the extra `tflite`")
+    with pytest.raises(RuntimeError, match="kTfLiteInt64"):
+        interpreter.Interpreter(model_content=wide_sum("DEPTHWISE_CONV_2D")).allocate_tensors()
+
+
+@pytest.mark.parametrize(
+    ("op", "more"), [*((op, "") for op in OPTIONS), *((op, "INT32") for op in OPTIONS if "DEPTH" not in op)]
+)
+def test_a_short_bias_is_said_where_litert_reads_past_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told, op: str, more: str
+) -> None:
+    files = [tmp_path / name for name in ("old.tflite", "new.tflite")]
+    files[0].write_bytes(wide_sum(op, more))
+    files[1].write_bytes(wide_sum(op, more) + bytes(4))
+    assert main(["verify", *map(str, files), "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    misread = op != "DEPTHWISE_CONV_2D" and not more
+    assert report["outputs"][0]["runtimes"] == ("TensorFlow Lite Micro and CMSIS-NN" if misread else "any")
+    assert [("past its end" in note) for note in report["notes"]] == [True] * misread
+    if misread:
+        assert main(["verify", *map(str, files)]) == 0
+        told(capsys.readouterr().out)
+
+
+# Layers of which the device makes wrong values.
+
+
+def compared(op: str, *types: str, rank: int = 4) -> bytes:
+    """A comparison of inputs of two types."""
+    ends = [tensor(name, [2] * rank, type=kind) for name, kind in zip("xz", types, strict=True)]
+    return write(one_operator(op, [*ends, tensor("y", [2] * rank, scale=None, type="BOOL")]))
+
+
+@pytest.mark.parametrize(
+    ("data", "wrong"),
+    [
+        (compared("GREATER_EQUAL", "INT32", "INT8"), True), (compared("LESS", "INT8", "INT8"), False),
+        (compared("GREATER", "INT16", "INT16"), True), (compared("LOGICAL_AND", "BOOL", "INT8"), True),
+        (compared("LOGICAL_OR", "BOOL", "BOOL"), False),
+    ],
+)  # fmt: skip
+def test_a_layer_that_the_device_computes_wrongly_is_said(
+    data: bytes, wrong: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], told: Told
+) -> None:
+    files = [tmp_path / name for name in ("old.tflite", "new.tflite")]
+    files[0].write_bytes(data)
+    files[1].write_bytes(data + bytes(4))
+    assert main(["verify", *map(str, files), "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["outputs"][0]["runtimes"] == ("any but TensorFlow Lite Micro" if wrong else "any")
+    assert len(report["notes"]) == wrong
+    if wrong:
+        assert main(["verify", *map(str, files)]) == 0
+        told(capsys.readouterr().out)
+
+
+def test_a_result_that_the_device_leaves_in_part_is_not_equal() -> None:
+    """The file says one image, and four come out: the device writes one, and reads four."""
+    ends = [tensor("x", [1, 4, 4, 1]), tensor("y", [1, 2, 2, 1])]
+    held = [
+        tensor(name, [2] * rank, number, scale=None, type="INT32") for name, rank, number in (("b", 1, 1), ("p", 2, 2))
+    ]
+    buffers = [{}, {"data": [2, 0, 0, 0] * 2}, {"data": [0] * 16}]
+    model = one_operator("SPACE_TO_BATCH_ND", [ends[0], *held, ends[1]], buffers=buffers)
+    known = verify(*(TFLITE.load("m.tflite", write({**model, "description": text})) for text in "ab"))
+    assert "(stated, made): [((1, 2, 2, 1), (4, 2, 2, 1))]" in known.faults[0]

@@ -144,7 +144,6 @@ class Model(NodeView):
         self.left = loaded.leftovers()
         self.sizes = loaded.computed_sizes()
         self.rounded: dict[str, tuple[Lanes, Quantization]] = {}
-        self.short_bias = False
         """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
             try:
@@ -172,12 +171,11 @@ class Model(NodeView):
         """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""
         outputs = [name for name in node.outputs if name]
         if all(name in self.graph.constants for name in outputs):
-            return
+            return None
         for name in self.graph.variables.intersection(outputs):  # written before, or by an earlier run
             self.values.pop(name, None)
-        if wrong := self._type_fault(node):
-            self.missing.update(dict.fromkeys(outputs, f"{node.label} ({node.op_type}): {wrong}"))
-            return
+        if wrong := self._result_fault(node):
+            return self._lost(node, wrong)
         try:
             self.values.update(self._made(node, outputs))
         except DAMAGED as error:
@@ -187,14 +185,22 @@ class Model(NodeView):
                 key = self._said(node)
                 self.values.update({n: self._named(("result", key, at), n) for at, n in enumerate(node.outputs) if n})
             except DAMAGED as nothing:
-                known = str(nothing) in self.missing.values()
-                told = str(nothing) if known else f"{node.label} ({node.op_type}): {nothing}"
-                self.missing.update(dict.fromkeys(outputs, told))
+                self._lost(node, str(nothing))
 
-    def _type_fault(self, node: Node) -> str:
-        """Why the types of a node's outputs are not those that its operator makes; TensorFlow Lite takes the file's."""
+    def _lost(self, node: Node, why: str) -> None:
+        """Keep why nothing is known of a node's outputs: what was lost before it, or why it is."""
+        told = [*(self.missing[n] for n in node.inputs if n in self.missing), f"{node.label} ({node.op_type}): {why}"]
+        self.missing.update(dict.fromkeys(filter(None, node.outputs), told[0]))
+
+    def _result_fault(self, node: Node) -> str:
+        """Why a node's outputs are not of the type that its operator makes, or in TensorFlow Lite not of the size.
+
+        TensorFlow Lite takes the file's types, and Micro the file's sizes: it leaves elements, or writes past the last.
+        """
         if node.domain == TFLITE:
-            return ""
+            sizes = [(self.graph.shape(name), self.sizes.get(name)) for name in node.outputs]
+            fits = all(true in (None, stated) for stated, true in sizes)
+            return "" if fits else f"sizes of its results are not those that it makes (stated, made): {sizes}"
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
@@ -549,7 +555,6 @@ class Model(NodeView):
         # TensorFlow Lite Micro sums and rounds 16 bits by the type of the bias, as with int64 where there is none
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
         check_sums(factors, biases, x.bits, short=short)
-        self.short_bias |= short
         held = (x.zero, x.bits, short)
         known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, window)
         if told not in known:

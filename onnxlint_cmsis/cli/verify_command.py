@@ -12,17 +12,22 @@ from onnxlint_cmsis.analysis.certificates import certificate, untrue
 from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.cli.versions import opened
+from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.format import format_of
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.model.graph import ModelError
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
+from onnxlint_cmsis.runtimes.host import LITERT, misread_bias
+from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.certificate_data import Certificate
     from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.formats.format import LoadedFile
+    from onnxlint_cmsis.model.graph import Graph
 
 
 DESCRIPTION = (
@@ -35,8 +40,9 @@ DESCRIPTION = (
 )
 
 
-DEVICE, ANY = "TensorFlow Lite Micro and CMSIS-NN", "any"
+DEVICE, ANY, NO_DEVICE = "TensorFlow Lite Micro and CMSIS-NN", "any", "any but TensorFlow Lite Micro"
 """Runtimes in which outputs are equal: those that compute as TensorFlow Lite specifies, or any."""
+STEP_OFF = "ONNX Runtime and LiteRT's optimized kernels round otherwise, and may be a step off"
 VERSION = 1
 """Of files of certificates; grows when a fact is renamed, removed or changes its meaning."""
 
@@ -62,17 +68,19 @@ def run(argv: list[str]) -> int:
         known = verify(old, new)
         own = certificate(known, before, after)
     plain = verify(old, new, plain=True).faults if known.rounds and not all(known.faults) else known.faults
-    # LiteRT's reference kernels read a bias of int32 as int64 where they sum 16 bits.
-    short = known.old.short_bias or known.new.short_bias
+    misread = _misread(new.graph) or _misread(old.graph)
+    wrong = _wrong(new) or _wrong(old)
     outputs = [
         {
             "name": name, "equal": not fault, "reason": fault and reason(known, name, fault),
-            "runtimes": "" if fault else DEVICE if elsewhere or short else ANY,
+            "runtimes": "" if fault else DEVICE if elsewhere or misread else NO_DEVICE if wrong else ANY,
         }
         for name, fault, elsewhere in zip(new.graph.outputs, known.faults, plain, strict=False)
     ]  # fmt: skip
     fault = "" if stated is None or own is None else _fault(stated, own)
-    report = {"equal": known.equal, "outputs": outputs, "certificate": plain_data(own), "fault": fault}
+    rounded = any(elsewhere and not fault for fault, elsewhere in zip(known.faults, plain, strict=False))
+    notes = [note for note in (STEP_OFF * rounded, misread, wrong) if note and not all(known.faults)]
+    report = {"equal": known.equal, "outputs": outputs, "notes": notes, "certificate": plain_data(own), "fault": fault}
     sys.stdout.write(json_text(report) if args.form == "json" else _text(report, given=stated is not None))
     return 0 if known.equal and not fault else 1
 
@@ -86,6 +94,28 @@ def _loaded(version: Version) -> tuple[LoadedFile, bytes]:
         raise UsageError(f"{version.name}: {error.message}") from None
     except OSError as error:
         raise UsageError(f"{version.name}: {error.strerror or error}") from None
+
+
+def _misread(graph: Graph) -> str:
+    """Layers of which LiteRT reads another bias than the file holds, as a sentence; empty for none."""
+    for node in graph.nodes:
+        if hosts := misread_bias(graph, node):
+            kernels = "LiteRT reads" if LITERT in hosts else "LiteRT's reference kernels read"
+            told = f"{kernels} the int32 bias of {node.label} as int64, past its end"
+            return f"{told}: there its results are others, and may change from run to run"
+    return ""
+
+
+def _wrong(loaded: LoadedFile) -> str:
+    """The first layer that TensorFlow Lite Micro computes wrongly, as a sentence; empty for none."""
+    operators = wrong_operators(loaded.file, parse_target("cortex-m4")) if isinstance(loaded, LoadedTflite) else ()
+    told = f" and {len(operators) - 1} more" if len(operators) > 1 else ""
+    return (
+        f"TensorFlow Lite Micro computes {operators[0].label}{told} wrongly, and perhaps otherwise in each run: "
+        f"{operators[0].reason}"
+        if operators
+        else ""
+    )
 
 
 def _stated(path: str) -> list[dict[str, Any]]:
@@ -117,10 +147,9 @@ def _text(report: dict[str, Any], *, given: bool) -> str:
     lines = []
     for output in report["outputs"]:
         told = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"
-        where = f" in the integers of {DEVICE}" if output["runtimes"] == DEVICE else ""
+        where = {DEVICE: f" in the integers of {DEVICE}", NO_DEVICE: f" in {NO_DEVICE}"}.get(output["runtimes"], "")
         lines.append(f"output '{output['name']}': {told}{where}")
-    if any(output["runtimes"] == DEVICE for output in report["outputs"]):
-        lines.append("ONNX Runtime and LiteRT's optimized kernels round otherwise, and may be a step off")
+    lines += report["notes"]
     tensors = report["certificate"]["tensors"] if report["certificate"] else []
     if tensors:
         went = sum(len(tensor["gone"]) for tensor in tensors)

@@ -1,8 +1,9 @@
-"""One field of a `.tflite` file changed: PYTHONPATH=tests python -m support.tflite_fields FOLDER... [--count N].
+"""One thing of a `.tflite` file changed: PYTHONPATH=tests python -m support.tflite_fields FOLDER... [--count N].
 
 Any field of any table of the schema, given or left out: sizes, types, quantization, options, operands, metadata,
-subgraphs, values. What `verify` calls equal to the file that it was runs on random inputs beside it, in LiteRT's
-reference kernels; a difference is printed, and the exit code is 1.
+subgraphs, values; or an edit of `tflite_edits`, or two. Files are those of the folders and random ones. What `verify`
+calls equal to the file that it was runs on random inputs beside it, in LiteRT's reference kernels and in PyPI's
+`tflite-micro`; a difference is printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import signal
 import struct
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +25,23 @@ import numpy as np
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.formats.flatbuffer import Table
 from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.file_model import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.runtimes.host import REFERENCE, misread_bias
+from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
+from support.linter import target_of
+from support.tflite_edits import edited
+from support.tflite_steps import as_converted, random_chain
 from support.tflite_writer import write
+from support.tflm_drafts import OPERATORS
+from support.tflm_zoo import zoo_file
 
 REFUSED, EQUAL, DIFFERS, NOT_READ, NOT_LOADED = "refused", "equal", "differs", "not read", "not loaded"
 INPUTS = 12
 """Runs of a pair that is called equal."""
+ARENA = 1 << 20
+"""Bytes that the device has."""
 LONGEST = 30
 """Seconds that the runs of a pair may take."""
 NUMBERS = (0, 1, 2, -1, 3, 7, 127, 128, 255, -128, 1 << 20, (1 << 31) - 1)
@@ -69,18 +81,24 @@ def described(table: Table) -> dict[str, Any]:
 
 
 def changed(data: bytes, chance: random.Random) -> Change | None:
-    """The file with one field changed; None where what was drawn cannot be written."""
+    """The file with one thing changed, or two; None where what was drawn cannot be written."""
     model = described(SCHEMA.root(data))
+    try:
+        told = [_field_changed(model, chance) if chance.random() < 0.4 else edited(model, chance)]
+        if chance.random() < 0.15:
+            told.append(edited(model, chance))
+        return Change(" + ".join(told), write(model))
+    except (ValueError, LookupError, TypeError, OverflowError, struct.error):
+        return None
+
+
+def _field_changed(model: dict[str, Any], chance: random.Random) -> str:
+    """Change one field of a table."""
     kind, table = chance.choice(_tables(model, chance))
     fields = SCHEMA.fields(kind)
-    if not fields:
-        return None
     name = chance.choice([*fields])
-    try:
-        table[name] = _other(fields[name].type, table.get(name), fields[name].default, chance)
-        return Change(f"{kind}.{name}", write(model))
-    except (ValueError, IndexError, TypeError, KeyError, OverflowError, struct.error):
-        return None
+    table[name] = _other(fields[name].type, table.get(name), fields[name].default, chance)
+    return f"{kind}.{name}"
 
 
 TABLES_OF = {
@@ -175,18 +193,18 @@ def _tables_list(kind: str, values: list[dict[str, Any]], chance: random.Random)
     return values
 
 
-# The runs, each pair in a process of its own: LiteRT ends the process for some files.
+# The runs, each pair in a process of its own: runtimes end the process for some files.
 
 
-def outcome(old: bytes, new: bytes, seed: int) -> str:
-    """Whether two files give the same on random inputs in LiteRT's reference kernels."""
+def outcome(old: bytes, new: bytes, seed: int, runs: Callable[[bytes, bytes, int], str] | None = None) -> str:
+    """Whether two files give the same on random inputs in LiteRT's reference kernels, or by `runs`."""
     process = os.fork()
     if process == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         signal.alarm(LONGEST)
         status = 3
         try:
-            status = {EQUAL: 0, DIFFERS: 1}.get(_runs(old, new, seed), 3)
+            status = {EQUAL: 0, DIFFERS: 1}.get((runs or _runs)(old, new, seed), 3)
         finally:
             os._exit(status)
     _, status = os.waitpid(process, 0)
@@ -204,23 +222,54 @@ def _runs(old: bytes, new: bytes, seed: int) -> str:
         side.allocate_tensors()
     rng = np.random.default_rng(seed)
     for number in range(INPUTS):
-        feeds = [_feed(rng, end, number) for end in sides[0].get_input_details()]
+        feeds = [_feed(rng, end["dtype"], end["shape"], number) for end in sides[0].get_input_details()]
         results = []
         for side in sides:
             for feed, end in zip(feeds, side.get_input_details(), strict=True):
                 side.set_tensor(end["index"], feed)
             side.invoke()
             results.append([side.get_tensor(end["index"]) for end in side.get_output_details()])
-        for have, want in zip(*results, strict=True):
-            if have.shape != want.shape or have.dtype != want.dtype or have.tobytes() != want.tobytes():
-                if have.dtype.kind == "f" and np.array_equal(have, want, equal_nan=True):
-                    continue  # -0.0 for 0.0, and NaN of other bits
-                return DIFFERS
+        if not _alike(*results):
+            return DIFFERS
     return EQUAL
 
 
-def _feed(rng: np.random.Generator, end: dict[str, Any], number: int) -> Any:
-    kind, shape = np.dtype(end["dtype"]), tuple(end["shape"])
+def device_runs(old: bytes, new: bytes, seed: int) -> str:
+    """The same in PyPI's TensorFlow Lite Micro."""
+    from tflite_micro import runtime
+
+    sides = [runtime.Interpreter.from_bytes(data, arena_size=ARENA) for data in (old, new)]
+    main = read_tflite("m.tflite", data=old).subgraphs[0]
+    if any(size <= 0 for output in main.outputs for size in main.tensors[output].shape):
+        return NOT_LOADED  # get_output copies as many bytes as the file says
+    rng = np.random.default_rng(seed)
+    for number in range(INPUTS):
+        ends = [sides[0].get_input_details(position) for position in range(len(main.inputs))]
+        feeds = [_feed(rng, end["dtype"], end["shape"], number) for end in ends]
+        results = []
+        for side in sides:
+            for position, feed in enumerate(feeds):
+                side.set_input(feed, position)
+            side.invoke()
+            results.append([np.array(side.get_output(position)) for position in range(len(main.outputs))])
+        if not _alike(*results):
+            return DIFFERS
+    return EQUAL
+
+
+def _alike(results: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether two runs give the same, but for -0.0 for 0.0 and NaN of other bits."""
+    for have, want in zip(results, others, strict=True):
+        if have.shape != want.shape or have.dtype != want.dtype:
+            return False
+        equal = have.tobytes() == want.tobytes()
+        if not equal and (have.dtype.kind != "f" or not np.array_equal(have, want, equal_nan=True)):
+            return False
+    return True
+
+
+def _feed(rng: np.random.Generator, dtype: Any, sizes: Sequence[int], number: int) -> Any:
+    kind, shape = np.dtype(dtype), tuple(sizes)
     if kind.kind == "f":
         return (rng.standard_normal(shape) * 10.0 ** (number % 4 - 1)).astype(kind)
     if kind.kind == "b":
@@ -236,7 +285,13 @@ def told(old: bytes, change: Change, seed: int) -> str:
         files = [TFLITE.load("m.tflite", data) for data in (old, change.data)]
     except ModelError:
         return NOT_READ
-    return outcome(old, change.data, seed) if verify(*files, 1 << 18).equal else REFUSED
+    if not verify(*files, 1 << 18).equal:
+        return REFUSED
+    desktop = not any(REFERENCE in misread_bias(file.graph, node) for file in files for node in file.graph.nodes)
+    device = not any(wrong_operators(file.file, target_of()) for file in files)
+    ways = [way for way, holds in ((_runs, desktop), (device_runs, device)) if holds]
+    ends = {outcome(old, change.data, seed, way) for way in ways}
+    return next((end for end in (DIFFERS, EQUAL) if end in ends), NOT_LOADED)
 
 
 def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
@@ -254,6 +309,18 @@ def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
             continue
 
 
+def drawn(chance: random.Random) -> tuple[str, bytes]:
+    """A random file: a chain of layers or one operator."""
+    seed = chance.randrange(1 << 31)
+    kind = chance.choice(("converted", "chain", "wide", *["operator"] * 4))
+    if kind == "converted":
+        return f"{kind} {seed}", as_converted(seed)
+    if kind in ("chain", "wide"):
+        return f"{kind} {seed}", random_chain(seed, chance.randrange(4), wide=kind == "wide")
+    op = chance.choice(OPERATORS)
+    return f"{op} {seed}", zoo_file(seed, op, "drawn")
+
+
 def ends(counted: Counter[tuple[str, str]]) -> Counter[str]:
     """How many changes came to each end."""
     summed: Counter[str] = Counter()
@@ -264,17 +331,18 @@ def ends(counted: Counter[tuple[str, str]]) -> Counter[str]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=12000, help="bytes of the largest file")
     args = parser.parse_args(argv)
+    import_module("ai_edge_litert.interpreter"), import_module("tflite_micro")  # once, not in each process
     files = [*bases(args.folders, args.largest)]
     print(f"{len(files)} files", flush=True)
     counted: Counter[tuple[str, str]] = Counter()
     for number in range(args.count):
         chance = random.Random(f"{args.seed} {number}")
-        name, data = chance.choice(files)
+        name, data = chance.choice(files) if files and chance.random() < 0.5 else drawn(chance)
         change = changed(data, chance)
         if change is None or change.data == data:
             counted["-", "not written"] += 1

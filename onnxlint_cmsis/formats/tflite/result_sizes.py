@@ -591,8 +591,8 @@ class SubgraphView:
         return tuple(None if size < 0 else size for size in self._tensors[int(node.inputs[position])].shape)
 
     def elem_type(self, name: str) -> str:
-        """Element type, empty where it holds no numbers."""
-        return elem_type(self._tensors[int(name)])
+        """Element type, empty where it holds no numbers or is left out."""
+        return elem_type(self._tensors[int(name)]) if name else ""
 
     def ints(self, node: Node, position: int) -> list[int] | None:
         """Whole numbers of a constant input."""

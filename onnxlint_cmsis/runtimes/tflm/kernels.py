@@ -900,6 +900,7 @@ def _comparison(types: tuple[str, ...], line: int) -> tuple[KernelLimit, ...]:
         *checks("comparisons.cc", {557: given(LEFT), 560: given(SECOND)}),
         Row(BELOW_ONE, ABORTS_PREPARE, where(LEFT, INT8, below_one(_step(LEFT), _step(SECOND)))),
         Row(f"comparisons.cc:{line}", INVOKE, typed(LEFT, *types)),
+        Row("comparisons.cc:53", WRONG, same_type(LEFT, SECOND)),
         _STRETCHED,
     )
 
@@ -1155,6 +1156,7 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     )),
     ("LOGICAL_AND LOGICAL_OR", (
         *rows(INVOKE, "logical_common.cc", {31: touched(LEFT), 33: touched(SECOND)}),
+        *rows(WRONG, "logical_common.cc", {41: typed(LEFT, "BOOL"), 43: typed(SECOND, "BOOL")}),
         _STRETCHED,
     )),
     ("LOGICAL_NOT", (*_ELEMENTWISE, Row("elementwise.cc:201", INVOKE, typed(DATA, "BOOL")))),
