@@ -41,7 +41,8 @@ class LayerPair:
     @property
     def gain(self) -> int:
         """Instructions saved, negative where there are more."""
-        return (self.before.instructions if self.before else 0) - (self.after.instructions if self.after else 0)
+        before, after = ((side.instructions.counted if side else 0) for side in (self.before, self.after))
+        return before - after
 
     @property
     def rerouted(self) -> bool:

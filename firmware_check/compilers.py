@@ -46,8 +46,6 @@ class CompilerRow(NamedTuple):
     """What these flags leave out, for the report."""
     assembly: bool = True
     """Whether it compiles CMSIS-NN's inline assembly; else ARM_MATH_AUTOVECTORIZE takes the C code beside it."""
-    costs: str = ""
-    """Version that the cost model was measured with; empty where it was not measured with it."""
     float_flags: tuple[str, ...] = ()
     """Flags of every file where functions for f32 and f16 are called."""
 
@@ -64,7 +62,6 @@ GCC = CompilerRow(
     ("-finstrument-functions", "-finstrument-functions-exclude-file-list=Include/,arm-none-eabi/,gcc/"),
     ("-fdisable-rtl-combine",),
     "its combine pass (-fdisable-rtl-combine)",
-    costs="12.2",
     float_flags=("-mfp16-format=ieee",),
 )
 # The inline assembly for MVE (7.0.0, arm_nn_mat_mult_nt_t_s8.c:100-128) writes outputs before it has read its inputs
@@ -136,11 +133,6 @@ def label_of(row: CompilerRow) -> str:
     """Name and version for reports: `gcc 12.2.1`."""
     versions = _VERSION.findall(version_of(row))
     return f"{row.name} {versions[-1] if row is GCC else versions[0]}" if versions else row.name
-
-
-def judges_costs(row: CompilerRow) -> bool:
-    """Whether the cost model was measured with this compiler in this version; other versions make other code."""
-    return bool(row.costs) and f"{label_of(row)}.".startswith(f"{row.name} {row.costs}.")
 
 
 @cache

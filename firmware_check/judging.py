@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from firmware_check.compilers import (
     Trouble,
     defects_of_plan,
-    judges_costs,
     known_defects,
     unseen,
     unseen_of_plan,
 )
+from firmware_check.instructions import AGREES, DISAGREES, NOT_JUDGED, Ends, instructions_of
 from firmware_check.verdict import Disagreement, LayerVerdict
-from onnxlint_cmsis.cmsis_nn.library import cost_of_route, measured_build, route
+from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
@@ -40,7 +40,15 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.executorch.plan import Plan
 
 
-# What one model did on one board with one compiler.
+class Predicted(NamedTuple):
+    """Instructions of the layers of a model that are predicted."""
+
+    layers: int
+    """How many these are."""
+    instructions: Ends
+    """Least and most that are predicted for them together."""
+    counted: int
+    """What they took."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +104,31 @@ class TargetCheck:
 
     @property
     def instructions(self) -> int:
-        """Instructions of all layers, not cycles."""
-        return sum(layer.instructions for layer in self.layers)
+        """Instructions that were counted in all layers, not cycles."""
+        return sum(layer.instructions.counted for layer in self.layers)
 
     @property
-    def predicted(self) -> dict[str, int]:
-        """What onnxlint_cmsis predicts of the instructions, where it has a cost."""
-        known = [layer for layer in self.layers if layer.predicted_instructions is not None]
-        return {
-            "layers": len(known),
-            "instructions": sum(layer.predicted_instructions or 0 for layer in known),
-            "measured": sum(layer.instructions for layer in known),
-        }
+    def predicted(self) -> Predicted:
+        """What onnxlint_cmsis predicts of the instructions, of the layers that it has a number or a range of."""
+        known = [layer.instructions for layer in self.layers if layer.instructions.predicted is not None]
+        ends = [layer.predicted for layer in known if layer.predicted is not None]
+        total = sum(least for least, _ in ends), sum(most for _, most in ends)
+        return Predicted(len(known), total, sum(layer.counted for layer in known))
+
+    @property
+    def instructions_verdict(self) -> str:
+        """`agrees` where each layer does that could be judged, `DISAGREES`, or `not judged` where none could be."""
+        verdicts = {layer.instructions.verdict for layer in self.layers}
+        return next((verdict for verdict in (DISAGREES, AGREES) if verdict in verdicts), NOT_JUDGED)
+
+    @property
+    def unjudged(self) -> dict[str, list[str]]:
+        """Why instructions of layers are not held against a prediction, to the labels of the layers."""
+        reasons: dict[str, list[str]] = {}
+        for layer in self.layers:
+            if layer.instructions.unjudged:
+                reasons.setdefault(layer.instructions.unjudged, []).append(layer.label)
+        return reasons
 
     @property
     def agrees(self) -> bool:
@@ -192,14 +213,6 @@ def _blamed_on_compiler(layer: LayerVerdict, compiler: str, others: list[TargetC
 
 ARGUMENT_ERROR = -1
 """ARM_CMSIS_NN_ARG_ERROR, which a kernel returns where it has no buffer."""
-COST_TOLERANCE = 0.1, 200
-"""Share, and instructions, by which a measurement may miss the prediction. Requantization branches on its values, so
-that channels whose weights are all zero take up to a tenth less."""
-
-DATA_DEPENDENT = ("arm_softmax_s8", "arm_softmax_s8_s16")
-"""Functions whose instructions depend on the data, so that no count is wrong: softmax leaves out what lies further
-below the largest of its row than diff_min (4.0.0 and later, arm_nn_softmax_common_s8.c and arm_softmax_s8.c)."""
-
 SHARE = 0.05
 """Part of a layer's outputs that may differ by one unit: rounding where multipliers of 31 bits and floats disagree."""
 SHARES = {
@@ -225,18 +238,11 @@ def judge(
     reports: tuple[LayerReport, LayerReport],
     outputs: ComparedOutputs,
 ) -> LayerVerdict:
-    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's.
-
-    Instructions are judged only with the compiler and on the CPUs that the cost model was measured on.
-    """
+    """Put prediction and observation of one layer side by side; `reports` are the traced and the untraced build's."""
     traced, plain = reports
     target = bench.target
     predicted = route(step.call, target) if step.call is not None and step.function else None
     plan = step.plan.outcome(target) if step.plan is not None else None
-    instructions = None
-    priced = bench.compiler.costs and measured_build(target).partition(" ")[0] == target.cpu
-    if step.call is not None and predicted is not None and priced:
-        instructions = cost_of_route(step.call, target, predicted)
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     if step.output.quantization.floating:
         wrong += _values(outputs.arithmetic, step)
@@ -253,18 +259,12 @@ def judge(
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
     texts += [("FWC001", text) for text in absent]
-    if "block" in step.numbers:  # the prediction is that of one call of several
-        instructions = None
-    judged = step.function not in DATA_DEPENDENT and not traced.status and judges_costs(bench.compiler)
-    # -std=gnu11 fuses a product and a sum of floats into one instruction, -std=c11 does not: counts are shown alone
-    judged = judged and not step.output.quantization.floating
-    if judged and instructions is not None:
-        measured = plain.instructions
-        if abs(measured - instructions) > max(COST_TOLERANCE[0] * instructions, COST_TOLERANCE[1]):
-            texts.append(("FWC004", f"predicted {instructions:,} instructions, measured {measured:,}"))
+    instructions = instructions_of(step, bench, predicted, traced.status, plain.instructions)
+    if instructions.verdict == DISAGREES:
+        texts.append(("FWC004", instructions.disagreement))
     return LayerVerdict(
         step.label, step.output.tensor, step.op_type, step.function, step.reason, predicted, observed,
-        traced.status, traced.scratch, plain.instructions, outputs.runtime, instructions,
+        traced.status, traced.scratch, instructions, outputs.runtime,
         tuple(Disagreement(*disagreement) for disagreement in texts), tuple(defects),
         (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic, traced.written,
     )  # fmt: skip

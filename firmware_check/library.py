@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,15 @@ _MARKS = (
 )
 """Newest first: release, header, and what that header has from this release on."""
 
+_MEASURED = {
+    "4.0.0": "8ac98c079224b608",
+    "4.1.0": "5bc80f5238769000",
+    "5.0.0": "9379b48cbcfcc3ac",
+    "6.0.0": "344c5c332c4d1a30",
+    "7.0.0": "d2adf481dafa1504",
+    "main": "fa7321bc6777312a",
+}
+"""Release to the digest of the sources whose instructions were measured; main is commit 99f736a6."""
 _DEFINITION = re.compile(
     r"^(?!static\b|__STATIC)(?:[A-Za-z_][\w \t\*]*?\b\n?|(?:arm_status|void)\s+)(arm_\w+)\s*\([^;{}]*\)\s*\{",
     re.MULTILINE,
@@ -57,6 +67,23 @@ class Library:
         """Release and origin: `CMSIS-NN 4.0.0, the part of it in the PyPI package bakenn`."""
         origin = "the part of it in the PyPI package bakenn" if self.origin == CARRIED else self.origin
         return f"CMSIS-NN {self.release}, {origin}"
+
+    @cached_property
+    def digest(self) -> str:
+        """First digits of the SHA-256 of all sources and headers with their names, whatever ends their lines."""
+        files = [*(self.root / "Include").rglob("*.h"), *(self.root / "Source").rglob("*.[ch]")]
+        known = hashlib.sha256()
+        for name, path in sorted((path.relative_to(self.root).as_posix(), path) for path in files):
+            known.update(name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+        return known.hexdigest()[:16]
+
+    @property
+    def as_measured(self) -> bool:
+        """Whether these are the sources whose instructions were measured, and not another commit's or a changed copy.
+
+        bakenn says of each file how it differs from 4.0.0: gcc makes the same code of it.
+        """
+        return self.origin == CARRIED or self.digest == _MEASURED.get(self.release)
 
     @cached_property
     def texts(self) -> dict[Path, str]:

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from firmware_check.build import STACK, Bench, Image
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
-from firmware_check.compilers import judges_costs, label_of
+from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.float_arithmetic import float_output
@@ -300,8 +300,6 @@ class _Runner:
         remarks = [
             f"{label_of(row)} ends with an internal error in {name}: compiled without {row.rescued}" for name in rescued
         ]
-        if row.costs and not judges_costs(row):
-            remarks.append(f"instruction counts are shown, not judged: predictions are for {row.name} {row.costs}")
         remarks += self.model.remarks
         foreign = (*self.model.program.foreign, *large)
         remarks += advice_on(reason for _, reason in foreign)

@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from firmware_check.execution import Observed
+    from firmware_check.instructions import Instructions
     from onnxlint_cmsis.cmsis_nn.library import Route
 
 
@@ -89,12 +90,10 @@ class LayerVerdict:
     """Status the call returned."""
     scratch: tuple[int, int]
     """Bytes that the size functions answered."""
-    instructions: int
-    """Instructions in the untraced build, not cycles."""
+    instructions: Instructions
+    """Instructions in the untraced build, predicted and counted, not cycles."""
     differences: Differences | None
     """Against ONNX Runtime; None where it does not run the layer."""
-    predicted_instructions: int | None
-    """onnxlint_cmsis's prediction; None where its cost model has none."""
     disagreements: tuple[Disagreement, ...]
     """Everything that is not as predicted, or not right for no known reason."""
     defects: tuple[Disagreement, ...] = ()

@@ -360,15 +360,16 @@ def build_pad(space: Workspace, record: LoweredLayer, reason: str) -> None:
     pads, rank = pad_amounts(space.graph, node), len(source.shape)
     output = like(space, node, result, source)
     missing = 4 - rank
-    numbers = {
-        "limits": result.limits,
-        "size": [1] * missing + [source.shape[axis] for axis in source.order],
-        "before": [0] * missing + [pads[axis] for axis in source.order],
-        "after": [0] * missing + [pads[axis + rank] for axis in source.order],
-        "fill": _fill(space, node, source.quantization),
-    }
+    size, before, after = (
+        [padding] * missing + [amounts[axis] for axis in source.order]
+        for padding, amounts in ((1, source.shape), (0, pads[:rank]), (0, pads[rank:]))
+    )
+    fill = _fill(space, node, source.quantization)
+    numbers = {"limits": result.limits, "size": size, "before": before, "after": after, "fill": fill}
     if record.cause is not Cause.UNEQUAL_SCALES:
-        space.add(Step(node.label, node.op_type, "pad", (source,), output, record.call, "", (), numbers, reason))
+        whole = Dims(*(sum(amounts) for amounts in zip(before, size, after, strict=True)))
+        call = record.call and record.call._replace(input_dims=Dims(*size), output_dims=whole, pad_front=Dims(*before))
+        space.add(Step(node.label, node.op_type, "pad", (source,), output, call, "", (), numbers, reason))
         return
     padded = space.new(node.outputs[0], output.shape, source.order, source.quantization)
     label = f"{node.label}:pad"

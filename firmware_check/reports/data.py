@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from firmware_check.compare import Comparison, LayerPair
+    from firmware_check.instructions import Ends, Instructions
     from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
     from firmware_check.memory import Memory
@@ -52,7 +53,12 @@ def _check(check: TargetCheck) -> Data:
         "memory": _memory(check.memory),
         "flash": sizes.flash if sizes else None,
         "ram": sizes.ram + check.memory.scratch.measured if sizes else None,
-        "predicted": check.predicted,
+        "predicted": {
+            "layers": check.predicted.layers,
+            **_ends(check.predicted.instructions),
+            "measured": check.predicted.counted,
+        },
+        "instructions_verdict": check.instructions_verdict,
         "outputs": [_differences(differences) for differences in check.output_differences],
         "layers": [_layer(layer) for layer in check.layers],
         "not_run": [{"node": label, "reason": reason} for label, reason in check.foreign],
@@ -76,13 +82,14 @@ def _layer(layer: LayerVerdict) -> Data:
         "function": layer.function or None,
         "reference_code": layer.reason or None,
         "predicted": _predicted(layer),
+        "instructions": _instructions(layer.instructions),
         "observed": {
             "chain": list(layer.observed.chain),
             "effective": layer.observed.effective,
             "status": layer.status,
             "scratch": list(layer.scratch),
             "scratch_written": layer.written,
-            "instructions": layer.instructions,
+            "instructions": layer.instructions.counted,
             "calls": [
                 {"function": call.name, "depth": call.depth, "times": call.calls, "status": call.status}
                 for call in layer.observed.tree
@@ -105,8 +112,31 @@ def _predicted(layer: LayerVerdict) -> Data | None:
         "effective": route.effective,
         "status": route.status,
         "scratch": [route.buffer_size, route.reverse_buffer_size],
-        "instructions": layer.predicted_instructions,
+        "instructions": _ends(layer.instructions.predicted)["instructions"],
         "hazards": [hazard.id for hazard in route.hazards],
+    }
+
+
+def _ends(ends: Ends | None) -> Data:
+    """One number, or a range: the other is null."""
+    least, most = ends or (None, None)
+    return {
+        "instructions": least if least == most else None,
+        "instructions_range": None if least == most else [least, most],
+    }
+
+
+def _instructions(instructions: Instructions) -> Data:
+    """`off` counts the instructions beyond the prediction, `allowed` how many of them the documented error allows."""
+    documented = instructions.documented
+    return {
+        "verdict": instructions.verdict,
+        "not_judged": instructions.unjudged or None,
+        **_ends(instructions.predicted),
+        "counted": instructions.counted,
+        "off": instructions.off,
+        "allowed": instructions.allowed,
+        "documented": documented and {"percent": documented.percent, "instructions": documented.least},
     }
 
 
@@ -132,7 +162,7 @@ def _pair(pair: LayerPair) -> Data:
     return {
         "node": pair.label,
         **{
-            name: {"effective": side.observed.effective, "instructions": side.instructions} if side else None
+            name: {"effective": side.observed.effective, "instructions": side.instructions.counted} if side else None
             for name, side in sides.items()
         },
     }

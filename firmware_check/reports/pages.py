@@ -19,6 +19,7 @@ from firmware_check.reports.text import (
     memory_lines,
     said_of,
     sizes_of,
+    unjudged_lines,
 )
 from firmware_check.verdict import RULES
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
@@ -92,7 +93,9 @@ def comparison_report(comparison: Comparison) -> str:
 
 
 def _row(name: str, pair: LayerPair) -> list[str]:
-    sides = [(kernel(side), f"{side.instructions:,}") if side else ("-", "-") for side in (pair.before, pair.after)]
+    sides = [
+        (kernel(side), f"{side.instructions.counted:,}") if side else ("-", "-") for side in (pair.before, pair.after)
+    ]
     return [name, sides[0][0], sides[1][0], sides[0][1], sides[1][1], f"{pair.gain:,}"]
 
 
@@ -146,15 +149,15 @@ Panel = tuple[str, list[str], dict[str, list[int]]]
 
 
 def _of_comparison(comparison: Comparison) -> Panel:
-    before = [pair.before.instructions if pair.before else 0 for pair in comparison.pairs]
-    after = [pair.after.instructions if pair.after else 0 for pair in comparison.pairs]
+    before = [pair.before.instructions.counted if pair.before else 0 for pair in comparison.pairs]
+    after = [pair.after.instructions.counted if pair.after else 0 for pair in comparison.pairs]
     title = f"{comparison.before.path} against {comparison.after.path}, {comparison.before.label}"
     return title, distinct(comparison.called), {"before": before, "after": after}
 
 
 def _of_check(check: TargetCheck) -> Panel:
     labels = distinct([check.called(layer.label) for layer in check.layers])
-    return f"{check.path}, {check.label}", labels, {"measured": [layer.instructions for layer in check.layers]}
+    return f"{check.path}, {check.label}", labels, {"measured": [layer.instructions.counted for layer in check.layers]}
 
 
 # Disagreements as SARIF 2.1.0, for GitHub's code-scanning page.
@@ -164,7 +167,7 @@ HELP = {
     "FWC001": "The firmware ran other kernels, returned another status or asked for other scratch than predicted.",
     "FWC002": "A layer's output differs from ONNX Runtime's for the same inputs by more than one unit.",
     "FWC003": "A kernel wrote past its scratch buffer or its output.",
-    "FWC004": "A layer took more or fewer instructions than the cost model predicts, beyond its tolerance.",
+    "FWC004": "A layer took more or fewer instructions than predicted, beyond the error that docs/cost.md states.",
     "FWC005": "The other model gives another output for the same input.",
     "FWC006": "--strict: no layer got better, or one got worse.",
 }
@@ -202,7 +205,11 @@ def render(
     )  # fmt: skip
     run = om.Run(
         tool=om.Tool(driver=driver),
-        invocations=[om.Invocation(execution_successful=complete)],
+        invocations=[
+            om.Invocation(
+                execution_successful=complete, tool_execution_notifications=_not_judged(checks, folder) or None
+            )
+        ],
         original_uri_base_ids=uri_bases((finding.location.path for finding in findings), folder),
         results=[_result(*finding, folder) for finding in zip(findings, fingerprints(findings), strict=True)],
         column_kind="unicodeCodePoints",
@@ -211,6 +218,19 @@ def render(
         automation_details=om.RunAutomationDetails(id=f"{category}/") if category else None,
     )
     return json_text(to_json(om.SarifLog(schema_uri=SCHEMA, version="2.1.0", runs=[run])))
+
+
+def _not_judged(checks: Sequence[TargetCheck], folder: str) -> list[Any]:
+    """A notification for each reason why instructions of layers were not held against a prediction."""
+    return [
+        om.Notification(
+            message=om.Message(text=sarif_text(f"{check.label}: {line}")),
+            level="note",
+            locations=[om.Location(physical_location=om.PhysicalLocation(artifact_location(check.path, folder)))],
+        )
+        for check in checks
+        for line in unjudged_lines(check)
+    ]
 
 
 def _of_checks(checks: Sequence[TargetCheck]) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from firmware_check.instructions import Instructions, told
 from firmware_check.judging import added_up
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.options import columns
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from firmware_check.verdict import Differences, LayerVerdict
 
 
-COLUMNS = ("layer", "op", "kernel", "status", "scratch", "instructions", "off", "differ", "verdict")
-_ALIKE = {"layer": 12, "kernel": 26}, ("verdict", "status", "scratch", "op")
+COLUMNS = ("layer", "op", "kernel", "status", "scratch", "predicted", "counted", "off", "differ", "verdict")
+_ALIKE = {"layer": 12, "kernel": 20}, ("verdict", "off", "status", "scratch", "op")
 """Least widths, and columns to leave out, where every layer agrees: the last line of the report says so of all."""
-_APART = {"layer": 8, "kernel": 13}, ("status", "scratch", "op")
+_APART = {"layer": 8, "kernel": 13}, ("off", "status", "scratch", "op")
 PLAIN, AGREES = "reference code", "agrees"
 _NAMED = 5
 """Layers that one line names."""
-_NUMBERS = ("status", "scratch", "instructions", "off", "differ")
+_NUMBERS = ("status", "scratch", "predicted", "counted", "off", "differ")
 
 
 def report(check: TargetCheck) -> str:
@@ -124,8 +125,9 @@ def _cells(label: str, layer: LayerVerdict, ran: str) -> list[str]:
         ran,
         str(layer.status),
         f"{sum(layer.scratch):,}",
-        f"{layer.instructions:,}",
-        off(layer),
+        told(layer.instructions.predicted),
+        f"{layer.instructions.counted:,}",
+        off(layer.instructions),
         differing(layer.differences),
         layer_verdict(layer),
     ]
@@ -140,11 +142,12 @@ def kernel(layer: LayerVerdict) -> str:
     return " > ".join(name for name in names if name) or "none"
 
 
-def off(layer: LayerVerdict) -> str:
-    """How far the measured instructions are from the predicted ones."""
-    if not layer.predicted_instructions:
+def off(instructions: Instructions) -> str:
+    """How far counted instructions are from the predicted number or range; in parentheses where that is not judged."""
+    if instructions.predicted is None:
         return "-"
-    return f"{100 * (layer.instructions / layer.predicted_instructions - 1):+.1f}%"
+    share = f"{100 * instructions.share:+.1f}%"
+    return f"({share})" if instructions.unjudged else share
 
 
 def differing(differences: Differences | None) -> str:
@@ -161,12 +164,16 @@ def differing(differences: Differences | None) -> str:
 def memory_lines(check: TargetCheck) -> list[str]:
     """Instructions and bytes of one check, measured beside predicted."""
     predicted = check.predicted
-    lines = [f"{check.instructions:,} instructions (not cycles) in {counted(len(check.layers), 'layer')}"]
-    if predicted["layers"] == len(check.layers):
-        lines[0] += f"; {predicted['instructions']:,} predicted"
-    elif predicted["layers"]:
-        lines[0] += f"; predicted for {predicted['layers']} of them: {predicted['instructions']:,}"
-        lines[0] += f"; measured there: {predicted['measured']:,}"
+    lines = [f"{check.instructions:,} instructions (not cycles) counted in {counted(len(check.layers), 'layer')}"]
+    if predicted.layers == len(check.layers):
+        lines[0] += f"; {told(predicted.instructions)} predicted"
+    elif predicted.layers:
+        lines[0] += f"; {predicted.counted:,} of them in {counted(predicted.layers, 'layer')} with a prediction"
+        lines[0] += f": {told(predicted.instructions)}"
+    if predicted.layers:
+        lines[0] += f" ({off(Instructions(predicted.counted, predicted.instructions))})"
+    lines[0] += f": {check.instructions_verdict}"
+    lines += unjudged_lines(check)
     memory = check.memory
     kinds = (("constants", memory.constants), ("arena", memory.arena), ("scratch", memory.scratch))
     lines.append("; ".join(f"{name} {side_by_side(size)}" for name, size in kinds))
@@ -179,6 +186,14 @@ def memory_lines(check: TargetCheck) -> list[str]:
         lines.append(f"flash {check.sizes.flash:,} bytes (from the ELF file): {_listed(memory.flash)}")
         lines.append(f"RAM {ram:,} bytes with scratch, without stack (from the ELF file): {_listed(in_ram)}")
     return lines
+
+
+def unjudged_lines(check: TargetCheck) -> list[str]:
+    """The layers whose instructions are not held against a prediction, a line for each reason."""
+    return [
+        f"instructions not judged: {and_more([check.called(label) for label in labels], _NAMED)}: {reason}"
+        for reason, labels in check.unjudged.items()
+    ]
 
 
 def side_by_side(size: Bytes) -> str:
@@ -206,7 +221,7 @@ def comparison(compared: Comparison) -> str:
         [
             label,
             *(_effective(side) for side in (pair.before, pair.after)),
-            *(f"{side.instructions:,}" if side else "-" for side in (pair.before, pair.after)),
+            *(f"{side.instructions.counted:,}" if side else "-" for side in (pair.before, pair.after)),
             f"{pair.gain:,}",
         ]
         for label, pair in zip(distinct(compared.called), compared.pairs, strict=True)

@@ -19,6 +19,7 @@ from firmware_check.compare import Comparison, LayerPair
 from firmware_check.emit import linker_script, model_source
 from firmware_check.emulator import SHARED, command_line
 from firmware_check.execution import Observed
+from firmware_check.instructions import Instructions
 from firmware_check.judging import TargetCheck
 from firmware_check.library import Library
 from firmware_check.memory import Bytes, Memory
@@ -193,7 +194,20 @@ def report_of(name: str) -> str:
     """Every part of a report in Markdown, with one name for file, layer, reason and remark."""
     wrong = (Disagreement("FWC002", name),)
     layer = LayerVerdict(
-        name, name, "Conv", "", name, None, Observed((), (), ""), 0, (0, 0), 9, None, None, wrong, wrong, (name,)
+        name,
+        name,
+        "Conv",
+        "",
+        name,
+        None,
+        Observed((), (), ""),
+        0,
+        (0, 0),
+        Instructions(9, unjudged=name),
+        None,
+        wrong,
+        wrong,
+        (name,),
     )
     memory = Memory(Bytes(1, 1), Bytes(1, 1), Bytes(1, 1))
     check = TargetCheck(
