@@ -11,20 +11,23 @@ from onnxlint_cmsis.fixers.differences import replaced, resized_classes, worse_c
 from onnxlint_cmsis.fixers.input_pads import unlocked
 from onnxlint_cmsis.fixers.model_cost import cost_of, promised
 from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
+from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.proof.element_map import element_map
 from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Prover
-from onnxlint_cmsis.fixers.rewriting import Rewritten, rewritten
-from onnxlint_cmsis.fixers.sizing import MAX_ROUNDS, ClassesError, settled
-from onnxlint_cmsis.fixers.snapshot import name_of
+from onnxlint_cmsis.fixers.rewriting import rewritten
+from onnxlint_cmsis.fixers.sizing import ClassesError, with_sizes
+from onnxlint_cmsis.fixers.snapshot import resized_step
+from onnxlint_cmsis.fixers.steps import over_budget
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.certificate_data import Certificate
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
+    from onnxlint_cmsis.fixers.progress import RewrittenLayer
     from onnxlint_cmsis.fixers.proof.prove import Spot
-    from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
-    from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+    from onnxlint_cmsis.fixers.steps import Reasons, Step
 
 
 class Attempt(NamedTuple):
@@ -38,13 +41,13 @@ class Attempt(NamedTuple):
     """What planning makes of `base`."""
     end: Snapshot
     """The new model; the same as `start` where nothing changes."""
-    added: Mapping[ClassName, str] = {}
+    added: Mapping[Step, str] = {}
     """Inputs with an added Pad, each with a clause that describes it."""
-    unpadded: Mapping[ClassName, str] = {}
+    unpadded: Mapping[Step, str] = {}
     """Inputs behind which a Pad would help but does not go into the budget, with that as a clause."""
     rewrites: tuple[RewrittenLayer, ...] = ()
     """Layers that were rewritten."""
-    unrewritten: Mapping[ClassName, str] = {}
+    unrewritten: Mapping[Step, str] = {}
     """Repairs that were needed and not done, with the reason as a clause."""
     proof: Proof | None = None
     """The proof; None where nothing changes or the plan could not be applied."""
@@ -52,12 +55,17 @@ class Attempt(NamedTuple):
     """Why the new model may not take the old one's place, as a clause; empty where it may."""
     failed: bool = False
     """Whether the proven model breaks a promise of the plan."""
-    blamed: Mapping[ClassName, str] = {}
+    blamed: Mapping[Step, str] = {}
     """Classes that cause the failure, with the reason; empty where unknown."""
     spot: Spot | None = None
     """How to see that the new model differs; None where it does not, or computes nothing."""
     certificate: Certificate | None = None
     """Why it is equal for every input, in the integers of a device; None where that is not known."""
+
+    @property
+    def state(self) -> Snapshot:
+        """The new model."""
+        return self.end
 
 
 def prover_of(start: Snapshot) -> Prover:
@@ -93,75 +101,64 @@ def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
     trouble = f"it is not proven that the outputs would stay: {proof.reason}" if proof.ran else proof.reason
     classes = base.dimensions.classes
     blamed = [classes[leaf] for leaf, inside in within.items() if inside & {*proof.unreached}]
-    names = dict.fromkeys((name_of(base, group) for group in blamed), trouble)
+    names: Reasons = dict.fromkeys((resized_step(base, group) for group in blamed), trouble)
     return fix._replace(proof=proof, trouble=trouble, blamed=names, spot=spot)
 
 
 def _worked_out(start: Snapshot) -> Attempt:
-    """The new model without its proof. Raises UnreadableError.
+    """Work out the new model without its proof. Raises UnreadableError.
 
     Free repairs come first, then channel counts, then repairs of what is left. Where the policy
     `faster` changes a channel count to step around a hazard and other repairs fit as well, these are tried before
     channel counts, and the cheaper model is taken. What its plan promises says whether the second model can be that.
     """
-    free = rewritten(start, free=True, room=_room(start, start))
-    sized = _in_turn(start, free, free.state.plan)
+    free = rewritten(start, free=True, since=start)
+    sized = _in_turn(start, free)
     if sized.trouble or not sized.first.decision.repairs or start.request.options.policy != "faster":
         return sized
-    everything = rewritten(free.state, free=False, room=_room(start, free.state))
+    everything = rewritten(free.state, free=False, since=start)
     if not everything.layers:
         return sized
-    first, least = everything.state.plan, cost_of(sized.end)
-    if promised(first) >= least and not start.request.options.unsafe:  # which may open inputs, and more sizes with them
-        return sized
-    other = _in_turn(start, everything._replace(layers=(*free.layers, *everything.layers)), first)
+    least = cost_of(sized.end)
+    if promised(everything.state.plan) >= least and not start.request.options.unsafe:
+        return sized  # --unsafe-fixes may open inputs, and more sizes with them
+    other = _in_turn(start, everything._replace(layers=(*free.layers, *everything.layers)))
     return sized if other.trouble or cost_of(other.end) >= least else other
 
 
-def _in_turn(start: Snapshot, base: Rewritten, first: ModelPlan) -> Attempt:
-    """The channel counts of a plan, then repairs of what is left, then Pads. Raises UnreadableError."""
+def _in_turn(start: Snapshot, base: Progress) -> Attempt:
+    """Take channel counts, repairs of what they leave, Pads, and repairs once more. Raises UnreadableError."""
+    first = base.state.plan
+
+    def repaired(sized: Progress) -> Progress:
+        """Repair what channel counts leave; new channel counts wherever that makes better ones."""
+        new = rewritten(sized.state, free=False, since=start)
+        return sized._replace(left=new.left) if not new.layers else with_sizes(sized.then(new)._replace(left=new.left))
+
     try:
-        done = _finished(start, settled(base.state, first))
-        padded, added, unpadded = _padded(base.state, done.state, first)
-        last = _finished(start, padded)
+        done = until_settled(with_sizes(Progress(base.state)), repaired)
+        padded, unpadded = _padded(base.state, done, first)
+        last = until_settled(padded, repaired)
     except ClassesError as error:
         trouble = f"it cannot be changed: {error}"
         return Attempt(start, base.state, first, start, trouble=trouble, blamed=error.classes)
-    layers = (*base.layers, *done.layers, *last.layers)
-    return Attempt(start, base.state, first, last.state, added, unpadded, layers, last.left)
+    return Attempt(start, base.state, first, last.state, last.added, unpadded, (*base.layers, *last.layers), last.left)
 
 
-def _finished(start: Snapshot, sized: Snapshot) -> Rewritten:
-    """The model with what channel counts leave rewritten, and new channel counts wherever that makes better ones."""
-    last = Rewritten(sized, (), {})
-    for _ in range(MAX_ROUNDS):
-        new = rewritten(last.state, free=False, room=_room(start, last.state))
-        if not new.layers:
-            return last._replace(left=new.left)
-        last = new._replace(state=settled(new.state, new.state.plan), layers=(*last.layers, *new.layers))
-    return last
+def _padded(base: Snapshot, done: Progress, first: ModelPlan) -> tuple[Progress, Reasons]:
+    """Put Pads behind inputs, and name those that the budget forbids. Raises ClassesError, UnreadableError.
 
-
-def _room(start: Snapshot, state: Snapshot) -> int | None:
-    """By how many bytes constants may still grow; None for as many as it takes."""
-    budget = start.request.options.budget
-    return None if budget is None else budget - (state.stored - start.stored)
-
-
-def _padded(start: Snapshot, end: Snapshot, first: ModelPlan) -> tuple[Snapshot, Reasons, Reasons]:
-    """The model with Pads behind inputs, these Pads, and those that the budget forbade.
-
-    A Pad is added for a hazard that no exact repair removes. Raises ClassesError, UnreadableError.
+    A Pad is added for a hazard that no exact repair removes.
     """
-    added: Reasons = {}
     unpadded: Reasons = {}
-    budget = start.request.options.budget
-    while start.request.options.unsafe and (opened := unlocked(end, unpadded)):
-        new = settled(opened.state, opened.state.plan)
-        growth, spent = new.stored - end.stored, first.decision.spent + end.stored - start.stored
-        if budget is not None and growth > max(0, budget - spent):
-            unpadded[opened.name] = f"fix-budget-bytes {budget} does not allow it: {growth:,} bytes more"
-            continue
-        added[opened.name] = opened.text
-        end = new
-    return end, added, unpadded
+
+    def with_pad(done: Progress) -> Progress:
+        while opened := unlocked(done.state, unpadded):
+            new = with_sizes(Progress(opened.state)).state
+            growth, room = new.stored - done.state.stored, done.state.room(base)
+            if room is None or growth <= max(0, room - first.decision.spent):
+                return done._replace(state=new, added={**done.added, opened.step: opened.text})
+            unpadded[opened.step] = over_budget(base.request.options.budget, growth)
+        return done
+
+    return (until_settled(done, with_pad, None) if base.request.options.unsafe else done), unpadded

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.fixers.differences import resized_classes
 from onnxlint_cmsis.fixers.planning.plan import PlanStep
 from onnxlint_cmsis.fixers.proof.element_map import element_map
-from onnxlint_cmsis.fixers.snapshot import name_of, plan_of
+from onnxlint_cmsis.fixers.snapshot import plan_of, resized_step
+from onnxlint_cmsis.fixers.steps import Padded
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.proof.prove import Prover
-    from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons
+    from onnxlint_cmsis.fixers.steps import Reasons, Step
     from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Graph
 
@@ -43,7 +44,7 @@ class Culprits:
         if self._failed.spot is None:
             return {}
         self._differs = self._prover.look(self._failed.end.data, self._same, self._failed.spot)
-        blamed: set[ClassName] = set()
+        blamed: set[Step] = set()
         while self._differs and self._looks < MAX_LOOKS:
             into, along = self._blamed(blamed)
             for names in filter(None, (into, along, into | along)):
@@ -64,17 +65,17 @@ class Culprits:
         ]
         return dict.fromkeys(blamed, self._failed.trouble) | dict.fromkeys(late, LATE)
 
-    def _blamed(self, known: Iterable[ClassName]) -> tuple[set[ClassName], set[ClassName]]:
+    def _blamed(self, known: Iterable[Step]) -> tuple[set[Step], set[Step]]:
         """Classes of the inputs of the nodes before the difference, then those of their outputs."""
         base = self._failed.base
         between = blame(base.graph, base.dimensions, self._differs, self._same.keys())
         groups = {name: group for name, group in self.changed.items() if name not in known}
         into = {name for name, group in groups.items() if group and group.id in between.into}
-        pads = {name for name, group in groups.items() if group is None and name[1] in between.inputs}
+        pads = {name for name, group in groups.items() if isinstance(name, Padded) and name.tensor in between.inputs}
         along = {name for name, group in groups.items() if group and group.id in between.along - between.into}
         return into | pads, along
 
-    def _without(self, names: set[ClassName]) -> str:
+    def _without(self, names: set[Step]) -> str:
         """The first tensor that differs where some of the classes stay; empty where none is seen to."""
         self._looks += 1
         base, first = self._failed.base, self._failed.first
@@ -92,12 +93,12 @@ class Culprits:
         return self._prover.look(data, same, self._failed.spot)
 
 
-def _changed(failed: Attempt) -> Iterator[tuple[ClassName, DimensionClass | None]]:
+def _changed(failed: Attempt) -> Iterator[tuple[Step, DimensionClass | None]]:
     """Classes that an attempt changes, or would have, and inputs that it pads."""
     decided = [failed.base.dimensions.classes[leaf] for leaf in failed.first.decision.sizes]
     changed = [group for group, _ in resized_classes(failed.base, failed.end)]
     for group in sorted({group.id: group for group in (*decided, *changed)}.values(), key=lambda group: group.id):
-        yield name_of(failed.base, group), group
+        yield resized_step(failed.base, group), group
     for name in failed.added:
         yield name, None
 

@@ -14,7 +14,7 @@ from onnxlint_cmsis.model.axes import AxisForm
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
+    from onnxlint_cmsis.fixers.progress import RewrittenLayer
     from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.lower.layer import Layer
 

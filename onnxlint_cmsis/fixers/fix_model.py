@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
+from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.report import Fixed, changed_result, unchanged
 from onnxlint_cmsis.fixers.rescaling import rescaled
-from onnxlint_cmsis.fixers.retyping import Retyped, retyped
+from onnxlint_cmsis.fixers.retyping import retyped
 from onnxlint_cmsis.fixers.search import best
-from onnxlint_cmsis.fixers.sizing import MAX_ROUNDS
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 
@@ -48,7 +49,7 @@ def _fixed(start: Snapshot) -> Fixed:
     """
     typed = retyped(start)
     scaled = rescaled(typed.state)
-    signed = retyped(scaled.state) if scaled.layers else Retyped(scaled.state, (), {}, None)
+    signed = retyped(scaled.state) if scaled.layers else Progress(scaled.state)
     fix, reasons = best(signed.state)
     fix = fix._replace(unrewritten={**typed.left, **scaled.left, **signed.left, **fix.unrewritten})
     wished = wishes(fix.first)
@@ -63,7 +64,7 @@ def _fixed(start: Snapshot) -> Fixed:
     exact = fix.proof if fix.end is not fix.start else None
     fix = fix._replace(rewrites=(*before, *fix.rewrites), proof=_joined(_joined(typed.proof, signed.proof), exact))
     exact_alone, end = not before, fix.end
-    fix = _settled_types(start, fix._replace(start=start))
+    fix = until_settled(fix._replace(start=start), partial(_with_types, start=start))
     if not (exact_alone and fix.end is end):
         fix = fix._replace(certificate=None if scaled.layers else certificate_of(start.analysis, fix.end.analysis))
     if fix.proof is not None:
@@ -71,25 +72,23 @@ def _fixed(start: Snapshot) -> Fixed:
     return Fixed(changed_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end)
 
 
-def _settled_types(start: Snapshot, fix: Attempt) -> Attempt:
-    """The fix with the types that its repairs call for, as a Concat of uint8, and what these types call for."""
-    for _ in range(MAX_ROUNDS):
-        typed = retyped(fix.end) if fix.rewrites else None
-        if typed is None or not typed.layers:
-            break
-        options = start.request.options
-        room = None if options.budget is None else max(0, options.budget - (typed.state.stored - start.stored))
-        request = start.request._replace(options=options._replace(budget=room))
-        again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices))
-        done = not again.trouble and again.end is not again.start
-        fix = fix._replace(
-            end=again.end if done else typed.state,
-            added={**fix.added, **again.added} if done else fix.added,
-            rewrites=(*fix.rewrites, *typed.layers, *(again.rewrites if done else ())),
-            unrewritten={**fix.unrewritten, **typed.left, **again.unrewritten},
-            proof=_joined(_joined(typed.proof, fix.proof), again.proof if done else None),
-        )
-    return fix
+def _with_types(fix: Attempt, start: Snapshot) -> Attempt:
+    """Take the types that repairs call for, as a Concat of uint8, and what these types call for."""
+    typed = retyped(fix.end) if fix.rewrites else None
+    if typed is None or not typed.layers:
+        return fix
+    room = typed.state.room(start)
+    options = start.request.options._replace(budget=None if room is None else max(0, room))
+    request = start.request._replace(options=options)
+    again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices))
+    done = not again.trouble and again.end is not again.start
+    return fix._replace(
+        end=again.end if done else typed.state,
+        added={**fix.added, **again.added} if done else fix.added,
+        rewrites=(*fix.rewrites, *typed.layers, *(again.rewrites if done else ())),
+        unrewritten={**fix.unrewritten, **typed.left, **again.unrewritten},
+        proof=_joined(_joined(typed.proof, fix.proof), again.proof if done else None),
+    )
 
 
 def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:

@@ -10,17 +10,15 @@ from onnxlint_cmsis.fixers.planning.answers import hazards_along
 from onnxlint_cmsis.fixers.planning.fits.input_pad import MOST_ADDED, paddable_inputs
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.steps import Padded
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.input_pad import PaddableInput
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.snapshot import ClassName, Snapshot
-
-
-PADDED = "input"
-"""First part of the name that an input with a Pad has among classes."""
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+    from onnxlint_cmsis.fixers.steps import Step
 
 
 class Unlocked(NamedTuple):
@@ -28,13 +26,13 @@ class Unlocked(NamedTuple):
 
     state: Snapshot
     """The model."""
-    name: ClassName
-    """The input and the channels that were added: PADDED, tensor, number."""
+    step: Padded
+    """The input, and the channels that were added."""
     text: str
     """What was added, for the report."""
 
 
-def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked | None:
+def unlocked(state: Snapshot, without: Collection[Step] = ()) -> Unlocked | None:
     """The model with a Pad behind the first input where that lowers the number of known hazards.
 
     Only where a fix may act on a finding that tells of one of them, and the input is neither refused nor one
@@ -48,12 +46,12 @@ def unlocked(state: Snapshot, without: Collection[ClassName] = ()) -> Unlocked |
         hazards = hazards_along(view, state.prices, given.group)
         asked = any(state.request.fixable(state.graph, finding) for finding in hazards)
         more = _more(state, view, given) if asked else 0
-        name = (PADDED, given.name, str(more))
-        barred = not more or name in state.left_alone or name in without
+        step = Padded(given.name, more)
+        barred = not more or step in state.left_alone or step in without
         new = None if barred else _behind(state, given, more)
         if new is not None:
             text = f"a Pad node gives input '{given.name}' {more} more channels of zeros; its own cost is not counted"
-            return Unlocked(new, name, text)
+            return Unlocked(new, step, text)
     return None
 
 

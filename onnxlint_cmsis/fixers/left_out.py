@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fix_results import SkippedClass
 from onnxlint_cmsis.fixers.differences import resized_classes
-from onnxlint_cmsis.fixers.input_pads import PADDED
 from onnxlint_cmsis.fixers.planning.decision import decide, movable_classes
 from onnxlint_cmsis.fixers.planning.model_plan import live_counts
 from onnxlint_cmsis.fixers.rewriting import rewritten
-from onnxlint_cmsis.fixers.snapshot import name_of
+from onnxlint_cmsis.fixers.snapshot import resized_step
+from onnxlint_cmsis.fixers.steps import Padded, over_budget
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.planning.decision import SizeDecision
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.snapshot import Reasons
+    from onnxlint_cmsis.fixers.steps import Reasons
 
 
 SHOWN = 2
@@ -62,23 +62,23 @@ def left_out(fix: Attempt, reasons: Reasons, wished: Wishes) -> tuple[SkippedCla
 def _unpadded(fix: Attempt, reasons: Reasons) -> Iterator[SkippedClass]:
     """Inputs that a Pad would have widened."""
     dimensions = fix.first.view.dimensions
-    for name, reason in reasons.items():
-        group = dimensions.class_of(name[1], 1) if name[0] == PADDED else None
-        if group is not None:
+    for step, reason in reasons.items():
+        group = dimensions.class_of(step.tensor, 1) if isinstance(step, Padded) else None
+        if group is not None and isinstance(step, Padded):
             layers = dict.fromkeys(layer.label for layer in group.readers)
-            yield SkippedClass(group.size, group.size + int(name[2]), tuple(layers), reason)
+            yield SkippedClass(group.size, group.size + step.more, tuple(layers), reason)
 
 
 def _reason(fix: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClass) -> str:
     """Why a class stays; empty where nothing keeps it."""
     refused = fix.first.refused.get(group.id)
     if refused is not None:
-        return reasons.get(name_of(fix.base, group)) or refused
+        return reasons.get(resized_step(fix.base, group)) or refused
     budget, decision = fix.first.options.budget, wished.unbounded
     if budget is None or group.id in fix.first.decision.sizes or group.id not in decision.sizes:
         return ""
     added = decision.after.bytes - decision.without(group.id).bytes
-    return f"fix-budget-bytes {budget} does not allow it: {added:,} bytes more" if added > 0 else ""
+    return over_budget(budget, added) if added > 0 else ""
 
 
 def why_nothing(fix: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -> str:
@@ -118,7 +118,7 @@ def _by_rewriting(fix: Attempt, hazards: int) -> int | None:
     """Bytes that repairs by rewriting add; None where they leave more than so many hazards."""
     if not fix.unrewritten:
         return None
-    new = rewritten(fix.base, free=False, room=None).state
+    new = rewritten(fix.base, free=False, since=None).state
     left = sum(new.plan.decision.before.hazards)
     return new.stored - fix.start.stored if left <= hazards else None
 

@@ -16,6 +16,7 @@ from onnxlint_cmsis.fixers.differences import (
     totals,
 )
 from onnxlint_cmsis.fixers.planning.locked import locked_gains
+from onnxlint_cmsis.fixers.steps import Rewritten
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
-    from onnxlint_cmsis.fixers.rewriting import RewrittenLayer
+    from onnxlint_cmsis.fixers.progress import RewrittenLayer
     from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 
@@ -90,8 +91,8 @@ def unchanged(fix: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixe
 def _unrewritten(fix: Attempt) -> tuple[SkippedRewrite, ...]:
     """Repairs that were needed and not done, in the order of the layers."""
     nodes = fix.start.graph.producers | fix.end.graph.producers
-    rows = [(nodes[name[2]].label, name[1], reason) for name, reason in fix.unrewritten.items()]
-    return tuple(SkippedRewrite(*row) for row in rows)
+    left = ((step, why) for step, why in fix.unrewritten.items() if isinstance(step, Rewritten))
+    return tuple(SkippedRewrite(nodes[step.output].label, step.repair, why) for step, why in left)
 
 
 def rewrite_rows(rewrites: Iterable[RewrittenLayer]) -> Iterator[Rewrite]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.attempt import prover_of
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
+from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, step_of_site
 from onnxlint_cmsis.fixers.proof.bounds import Side, most_apart
 from onnxlint_cmsis.fixers.proof.prove import INPUTS
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.value_changes import Affine, Watched
 from onnxlint_cmsis.fixers.retyping import restarted
-from onnxlint_cmsis.fixers.rewriting import RewrittenLayer, asked, name_of_site
+from onnxlint_cmsis.fixers.rewriting import asked
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.proof.prove import Prover
-    from onnxlint_cmsis.fixers.snapshot import Reasons, Snapshot
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.quantization import AffineQuantization
     from onnxlint_cmsis.model.graph import Graph
@@ -34,19 +35,6 @@ LIMIT = 1.0
 ROUNDING = 1e-3
 """Steps that floating point takes besides."""
 RESCALING_STAYS = "it was tried, and CMSIS-NN would not compute the layer or another one then"
-
-
-class Rescaled(NamedTuple):
-    """A model after its inexact repairs."""
-
-    state: Snapshot
-    """The model, as a start for all other fixes; the same one where nothing was done."""
-    layers: tuple[RewrittenLayer, ...]
-    """What was done."""
-    changes: tuple[ValueChange, ...]
-    """The largest change seen of each output of the model, and of each result of a repaired layer."""
-    left: Reasons
-    """Repairs that were needed and not done, with the reason as a clause."""
 
 
 class _Tried(NamedTuple):
@@ -62,13 +50,13 @@ class _Tried(NamedTuple):
     """Why it may not be taken, as a clause; empty where it may."""
 
 
-def rescaled(start: Snapshot) -> Rescaled:
-    """The model with all inexact repairs that keep their promise. Raises UnreadableError, NotAppliedError.
+def rescaled(start: Snapshot) -> Progress:
+    """Do all inexact repairs that keep their promise. Raises UnreadableError, NotAppliedError.
 
     The promise: no output of the model is seen to change by more than one step, nor is the result of a layer by its own
     repair. Results that were repaired earlier may change a little more; the report has all.
     """
-    done = Rescaled(start, (), (), {})
+    done = Progress(start)
     if not start.request.options.unsafe:
         return done
     prover = prover_of(start)
@@ -77,14 +65,14 @@ def rescaled(start: Snapshot) -> Rescaled:
         for site in asked(row, done.state):
             why = row.refusal(done.state.graph, site.record)
             if why:
-                done.left[name_of_site(site)] = why
+                done = done._replace(left={**done.left, step_of_site(site): why})
             else:
                 sites.append(site)
         done = _together(start, done, sites, prover)
     return done
 
 
-def _together(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover: Prover) -> Rescaled:
+def _together(start: Snapshot, done: Progress, sites: Sequence[RepairSite], prover: Prover) -> Progress:
     """The model with all of these repairs, or else with those that can be done one after the other."""
     if not sites:
         return done
@@ -98,18 +86,18 @@ def _together(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prov
             )
             for site, repair in tried.repairs
         ]
-        return Rescaled(restarted(start, tried.data), (*done.layers, *layers), tried.changes, done.left)
+        return Progress(restarted(start, tried.data), (*done.layers, *layers), done.left, changes=tried.changes)
     if len(sites) == 1:
-        return done._replace(left={**done.left, name_of_site(sites[0]): tried.why})
+        return done._replace(left={**done.left, step_of_site(sites[0]): tried.why})
     for site in sites:
-        name = name_of_site(site)
-        fresh = next((again for again in asked(site.row, done.state) if name_of_site(again) == name), None)
+        step = step_of_site(site)
+        fresh = next((again for again in asked(site.row, done.state) if step_of_site(again) == step), None)
         if fresh is not None:
             done = _together(start, done, [fresh], prover)
     return done
 
 
-def _tried(start: Snapshot, done: Rescaled, sites: Sequence[RepairSite], prover: Prover) -> _Tried:
+def _tried(start: Snapshot, done: Progress, sites: Sequence[RepairSite], prover: Prover) -> _Tried:
     """Repairs done together, with what they change."""
     state = done.state
     repaired = state.repaired(sites, state.lowered.records)

@@ -9,7 +9,8 @@ from onnxlint_cmsis.fixers.culprits import LATE, Culprits
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.attempt import Attempt
-    from onnxlint_cmsis.fixers.snapshot import Reasons, Snapshot
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+    from onnxlint_cmsis.fixers.steps import Reasons
 
 
 MAX_PROOFS = 4
@@ -58,7 +59,7 @@ class _Search:
     def _suspects(self, failed: Attempt) -> Reasons:
         """Classes or repairs to leave out next."""
         if failed.rewrites:
-            return {layer.name: failed.trouble for layer in failed.rewrites}
+            return {layer.step: failed.trouble for layer in failed.rewrites}
         culprits = Culprits(failed, self._prover)
         blamed = culprits.reasons()
         if blamed:

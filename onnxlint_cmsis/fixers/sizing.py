@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.snapshot import name_of, plan_of
+from onnxlint_cmsis.fixers.progress import until_settled
+from onnxlint_cmsis.fixers.snapshot import plan_of, resized_step
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.snapshot import ClassName, Reasons, Snapshot
-
-
-MAX_ROUNDS = 8
-"""Rounds of deciding and applying; each makes the model better, and two are the most that were ever needed."""
+    from onnxlint_cmsis.fixers.progress import Progress
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+    from onnxlint_cmsis.fixers.steps import Reasons, Resized
 
 
 class ClassesError(Exception):
@@ -25,14 +24,14 @@ class ClassesError(Exception):
         self.classes = classes
 
 
-def settled(state: Snapshot, plan: ModelPlan) -> Snapshot:
-    """The model after as many rounds as change anything. Raises ClassesError, UnreadableError."""
-    for _ in range(MAX_ROUNDS):
-        if not plan.decision.sizes:
-            break
-        state = _applied(state, plan)
-        plan = state.plan
-    return state
+def with_sizes(progress: Progress) -> Progress:
+    """Decide and apply sizes until nothing changes. Raises ClassesError, UnreadableError."""
+    return until_settled(progress, _resized)
+
+
+def _resized(progress: Progress) -> Progress:
+    plan = progress.state.plan
+    return progress._replace(state=_applied(progress.state, plan)) if plan.decision.sizes else progress
 
 
 def _applied(state: Snapshot, plan: ModelPlan) -> Snapshot:
@@ -45,11 +44,11 @@ def _applied(state: Snapshot, plan: ModelPlan) -> Snapshot:
         raise ClassesError(str(reason), dict(_not_alone(state, plan))) from None
 
 
-def _not_alone(state: Snapshot, plan: ModelPlan) -> Iterator[tuple[ClassName, str]]:
+def _not_alone(state: Snapshot, plan: ModelPlan) -> Iterator[tuple[Resized, str]]:
     """Classes whose new size cannot be applied even without the others."""
     for leaf, size in plan.decision.sizes.items():
         alone = plan._replace(decision=plan.decision._replace(sizes={leaf: size}))
         try:
             state.editor.resized(state.data, state.graph, state.dimensions, plan_of(alone, state.request.options))
         except NotAppliedError as reason:
-            yield name_of(state, plan.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"
+            yield resized_step(state, plan.view.dimensions.classes[leaf]), f"it cannot be changed: {reason}"

@@ -18,6 +18,7 @@ from onnxlint_cmsis.fixers.planning.repairable import needed
 from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.fixers.repairs.editor import editor_of, repaired_model
+from onnxlint_cmsis.fixers.steps import Resized
 from onnxlint_cmsis.ground.types import packed_bytes
 
 if TYPE_CHECKING:
@@ -29,15 +30,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.proof.proven import ProvenModel
     from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes
     from onnxlint_cmsis.fixers.request import FixRequest
+    from onnxlint_cmsis.fixers.steps import Step
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
-
-
-ClassName = tuple[str, ...]
-"""A class by what stays the same from round to round: see `name_of`."""
-Reasons = dict[ClassName, str]
-"""Classes, each with a clause about it."""
 
 
 class Snapshot:
@@ -57,8 +53,8 @@ class Snapshot:
         self.prices = prices or Prices(
             request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
         )
-        self.left_alone: Mapping[ClassName, str] = {}
-        """Classes that stay as they are, with the reason."""
+        self.left_alone: Mapping[Step, str] = {}
+        """Steps that are not taken, with the reason."""
         self.source: tuple[Snapshot, Plan] | None = None
         """The model before and the plan that changed it; None for the file itself."""
         self.held = False
@@ -102,8 +98,8 @@ class Snapshot:
         """Its layers that a known hazard meets and that a repair fits."""
         return tuple(needed(self.analysis))
 
-    def without(self, left_alone: Mapping[ClassName, str]) -> Snapshot:
-        """The same model with some classes kept."""
+    def without(self, left_alone: Mapping[Step, str]) -> Snapshot:
+        """The same model, on which some steps are not taken."""
         same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
         return same
@@ -117,7 +113,7 @@ class Snapshot:
     @cached_property
     def refusals(self) -> dict[int, str]:
         """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
-        names = {group.id: name_of(self, group) for group in self.dimensions.classes} if self.left_alone else {}
+        names = {group.id: resized_step(self, group) for group in self.dimensions.classes} if self.left_alone else {}
         asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
         return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
 
@@ -154,7 +150,12 @@ class Snapshot:
         options = self.request.options
         if options.budget is None or options.weights or self.source is None:
             return options
-        return options._replace(budget=max(0, options.budget - (self.stored - self.first.stored)))
+        return options._replace(budget=max(0, self.room(self.first) or 0))
+
+    def room(self, since: Snapshot) -> int | None:
+        """Bytes by which constants may still grow beyond those of `since`; None for as many as it takes."""
+        budget = self.request.options.budget
+        return None if budget is None else budget - (self.stored - since.stored)
 
     @property
     def first(self) -> Snapshot:
@@ -201,12 +202,12 @@ def bytes_of(constant: Constant) -> int:
     return packed_bytes(elements, BITS.get(constant.elem_type, 8))
 
 
-def name_of(snapshot: Snapshot, group: DimensionClass) -> ClassName:
-    """A class by its tensors that no fix renames: those that nodes make, and the first outputs of its layers."""
+def resized_step(snapshot: Snapshot, group: DimensionClass) -> Resized:
+    """Name the step that gives a class another size."""
     graph = snapshot.graph
-    members = [f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers]
-    layers = [graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers)]
-    return (*members, "", *layers)
+    members = tuple(f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers)
+    layers = tuple(graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers))
+    return Resized(members, layers)
 
 
 def plan_of(plan: ModelPlan, options: FixOptions) -> Plan:
