@@ -11,7 +11,7 @@ import numpy as np
 from firmware_check.errors import FirmwareError
 from firmware_check.verdict import Disagreement, compare
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.operators.movement import TRANSPOSE
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.judging import TargetCheck

@@ -21,8 +21,8 @@ from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.mixing import SOFTMAX
+from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
-from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program

@@ -118,12 +118,14 @@ READ_WITH_FLATBUFFERS = ("formats/", "fixers/")
 """Where the places of `.tflite` and `.pte` files are known."""
 READ_BY_THE_CHECKER = {
     "analysis.lane_numbers", "formats.format", "formats.names", "formats.onnx.signatures", "ground.named_tuples",
-    "model.fixed_point", "model.graph", "model.roles", "operators.integers", "operators.record",
+    "model.fixed_point", "model.graph", "model.roles", "operators.answers", "operators.integer_functions",
+    "operators.integer_windows", "operators.integers", "operators.moves", "operators.record",
+    "operators.scaled_numbers", "operators.views",
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 CHECKER = ("analysis/certificate.py", "analysis/lane_numbers.py")
-MOST_LINES_OF_THE_CHECKER = 952
-"""Lines of code, without docstrings, comments and blanks: a reader checks them in an afternoon."""
+MOST_LINES_OF_THE_CHECKER = 898
+"""Lines of code, without docstrings, comments, blanks and imports: a reader checks them in an afternoon."""
 
 
 def test_no_import_crosses_a_border() -> None:
@@ -145,8 +147,12 @@ def test_no_import_crosses_a_border() -> None:
 
 
 def test_the_checker_is_short() -> None:
-    lines = [size.size((PACKAGE / name).read_text(encoding="utf-8")).code for name in CHECKER]
-    assert sum(lines) <= MOST_LINES_OF_THE_CHECKER
+    texts = [(PACKAGE / name).read_text(encoding="utf-8") for name in CHECKER]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
+    loading = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = sum(size.size(text).code for text in texts)
+    lines -= sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in loading)
+    assert 0 < lines <= MOST_LINES_OF_THE_CHECKER
 
 
 PUBLIC = (
@@ -216,6 +222,8 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "analysis.layer_order": ("test_remedies",),
     "analysis.remedies": ("test_remedies",),
     "analysis.risks": ("dims_graphs", "test_dims_new_lanes", "test_verdict"),
+    # Parts of an operator's record, each with its own cases.
+    "operators.pair_functions": ("test_dims_new_lanes", "test_operators_values"),
 }  # fmt: skip
 """Modules behind the faces, each with the tests that ask it all the same, by name: the cases of an algorithm, and the
 rows of a table, cannot be told apart from outside. They only become fewer."""

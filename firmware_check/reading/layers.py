@@ -36,8 +36,8 @@ from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 from onnxlint_cmsis.model.roles import Form
-from onnxlint_cmsis.operators.movement import SLICE
-from onnxlint_cmsis.operators.window import EXPAND
+from onnxlint_cmsis.operators.resizing import EXPAND
+from onnxlint_cmsis.operators.slicing import SLICE
 
 if TYPE_CHECKING:
     from firmware_check.program import Quantization

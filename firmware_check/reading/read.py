@@ -37,8 +37,8 @@ from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.memory_order import reshaped, transposed
 from onnxlint_cmsis.lower.on_release import on_release
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED
-from onnxlint_cmsis.operators.movement import TRANSPOSE
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

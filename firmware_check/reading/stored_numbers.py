@@ -16,10 +16,10 @@ from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.memory_order import channels_last, lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import RELU
-from onnxlint_cmsis.operators.movement import TRANSPOSE
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.library import Library

@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot, factor_scales
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.operators.record import real_attribute
+from onnxlint_cmsis.operators.views import real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.constants import BiasSlot, FactorScales

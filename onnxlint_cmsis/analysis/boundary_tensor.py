@@ -11,7 +11,7 @@ import numpy as np
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.dims import shape_text
 from onnxlint_cmsis.lower.stored_types import MOVES
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size

@@ -31,35 +31,39 @@ from onnxlint_cmsis.formats.onnx.signatures import result_types, since
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
-from onnxlint_cmsis.operators.integers import (
+from onnxlint_cmsis.operators.answers import Elements
+from onnxlint_cmsis.operators.integer_functions import (
     ACTIVATIONS,
-    BITS,
     CURVES,
-    OFFSETS,
     PAIRS,
     SYMMETRIC,
-    Fixed,
-    NotCoveredError,
-    Quantization,
-    Steps,
-    Taps,
-    Window,
     axis_of,
-    check_sums,
     function_steps,
-    in_steps,
-    multipliers,
     only_multiplies,
-    quantization,
-    quantized_multiplier,
     regrouped,
-    requantized,
-    stored_numbers,
-    sum_steps,
-    taps_of,
-    window_of,
 )
-from onnxlint_cmsis.operators.record import MICROSOFT, Elements, NodeView, moved_input, passage
+from onnxlint_cmsis.operators.integer_windows import Taps, Window, taps_of, window_of
+from onnxlint_cmsis.operators.integers import (
+    BITS,
+    OFFSETS,
+    NotCoveredError,
+    Steps,
+    multipliers,
+    quantized_multiplier,
+    requantized,
+    sum_steps,
+)
+from onnxlint_cmsis.operators.moves import moved_input, passage
+from onnxlint_cmsis.operators.record import MICROSOFT
+from onnxlint_cmsis.operators.scaled_numbers import (
+    Fixed,
+    Quantization,
+    check_sums,
+    in_steps,
+    quantization,
+    stored_numbers,
+)
+from onnxlint_cmsis.operators.views import NodeView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.names import operator_of, sums_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.roles import Form, Sums
+from onnxlint_cmsis.operators.answers import Elements, NotFollowed
+from onnxlint_cmsis.operators.new_lane import NewElement
 from onnxlint_cmsis.operators.pairwise import ADD
-from onnxlint_cmsis.operators.record import Elements, NewElement, NotFollowed
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Constant, Graph, Node, StoredQuantization

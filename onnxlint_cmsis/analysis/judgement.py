@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.findings import OPEN, Effect
 from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.find_quantization import quantized_model
 from onnxlint_cmsis.lower.work import share_of_work
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.weighing import weighted_of
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.operators.record import moved_input, passage
+from onnxlint_cmsis.operators.moves import moved_input, passage
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lane_view import LaneView

@@ -21,8 +21,8 @@ from onnxlint_cmsis.model.intervals import (
     settled,
     unknown,
 )
-from onnxlint_cmsis.operators.arithmetic import joined
-from onnxlint_cmsis.operators.record import LayerSum, ValueView
+from onnxlint_cmsis.operators.joined_values import joined
+from onnxlint_cmsis.operators.views import LayerSum, ValueView
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.dims import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.layout_copies import MAY_GO
 from onnxlint_cmsis.lower.operands import operands_of
-from onnxlint_cmsis.operators.movement import TRANSPOSE
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

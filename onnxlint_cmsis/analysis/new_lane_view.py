@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.names import operator_of, sums_of
 from onnxlint_cmsis.model.intervals import Fault, between, exactly, hull, level, point, range_of, ranked
 from onnxlint_cmsis.model.roles import Sums
 from onnxlint_cmsis.model.variables import Dimension, leaves_of
-from onnxlint_cmsis.operators.record import LayerSum, ValueView
+from onnxlint_cmsis.operators.views import LayerSum, ValueView
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Axes, Context

@@ -10,7 +10,7 @@ import numpy as np
 from onnxlint_cmsis.analysis.new_lane_view import NewLaneView
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.intervals import Fault, as_stored, interval_text, level, range_of
-from onnxlint_cmsis.operators.record import moved_input
+from onnxlint_cmsis.operators.moves import moved_input
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context

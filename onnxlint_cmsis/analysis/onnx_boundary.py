@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.quantization import AffineQuantization
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.operators.record import Elements
+    from onnxlint_cmsis.operators.answers import Elements
 
 
 def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:

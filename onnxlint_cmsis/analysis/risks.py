@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.operators.record import Risk
+from onnxlint_cmsis.operators.answers import Risk
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph, Node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.model.context import Context, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
-from onnxlint_cmsis.operators.record import NotFollowed
+from onnxlint_cmsis.operators.answers import NotFollowed
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph, Node

@@ -12,8 +12,8 @@ from onnxlint_cmsis.formats.names import operator_of, sums_of
 from onnxlint_cmsis.model.graph import padded
 from onnxlint_cmsis.model.intervals import MAX_ELEMENTS
 from onnxlint_cmsis.model.roles import Form, Sums
-from onnxlint_cmsis.operators.arithmetic import parameter
-from onnxlint_cmsis.operators.record import real_attribute
+from onnxlint_cmsis.operators.scale_values import parameter
+from onnxlint_cmsis.operators.views import real_attribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,8 @@ from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.intervals import is_whole
 from onnxlint_cmsis.model.roles import Sums
-from onnxlint_cmsis.operators.record import Elements, Layout, NotFollowed, Operator, Risk
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.record import Operator
 
 NOT_KNOWN = NotFollowed("the operator is not known")
 NAMES = {row.domain: row.names for row in FORMATS if row.domain}

@@ -16,7 +16,7 @@ from onnxlint_cmsis.lower.reference_code import ARITHMETIC
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Sums
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 ACTIVATION_TYPES = ("int8", "uint8", "int16")
 """Types of activations; uint8 becomes int8 exactly where 128 is taken off integers and zero-point alike."""

@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, in_reference_code
 from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 FUNCTIONS = {
     "Add": Function.ADD,

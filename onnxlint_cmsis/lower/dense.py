@@ -14,7 +14,7 @@ from onnxlint_cmsis.lower.find_quantization import of_weights, per_channel
 from onnxlint_cmsis.lower.layer import Channel, Layer, product_of
 from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import real_attribute
+from onnxlint_cmsis.operators.views import real_attribute
 
 
 def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:

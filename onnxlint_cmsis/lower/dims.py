@@ -6,7 +6,7 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Dims, Size
 from onnxlint_cmsis.lower.memory_order import channels_last
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Layout
+from onnxlint_cmsis.operators.answers import Layout
 
 Shape = tuple[Size, ...]
 

@@ -21,7 +21,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 CLAMPING = (
     *WEIGHTED,

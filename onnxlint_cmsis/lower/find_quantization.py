@@ -10,7 +10,7 @@ from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Quantized, Sums
-from onnxlint_cmsis.operators.record import MOVING, Elements
+from onnxlint_cmsis.operators.answers import MOVING, Elements
 
 _KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
 """Elements of operators that keep the scale of integers; operators that resize keep it too."""

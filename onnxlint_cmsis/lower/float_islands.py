@@ -11,7 +11,7 @@ from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 IN_FLOAT = (Cause.FLOAT, Cause.FLOAT_RESULT)
 """Causes of nodes that compute in float, or whose result stays float."""

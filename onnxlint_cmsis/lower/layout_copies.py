@@ -27,7 +27,7 @@ from onnxlint_cmsis.lower.memory_order import (
 from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

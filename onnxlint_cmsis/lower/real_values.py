@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.record import UNCHANGED, Elements
+from onnxlint_cmsis.operators.answers import UNCHANGED, Elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.model.graph import Constant, Graph, Node
-from onnxlint_cmsis.operators.record import UNCHANGED, Elements
+from onnxlint_cmsis.operators.answers import UNCHANGED, Elements
 
 FOUR_BITS = frozenset({"int4", "uint4"})
 

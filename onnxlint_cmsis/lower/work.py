@@ -18,8 +18,8 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
-from onnxlint_cmsis.operators.record import MOVING, Elements
-from onnxlint_cmsis.operators.weighted import GEMM, MATMUL
+from onnxlint_cmsis.operators.answers import MOVING, Elements
+from onnxlint_cmsis.operators.product import GEMM, MATMUL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

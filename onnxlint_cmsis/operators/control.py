@@ -1,26 +1,22 @@
-"""Control flow, recurrence, and operators that make constants or sizes."""
+"""Control flow, recurrence, random numbers, and operators whose output does not come from data."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import Context, Number
-from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.context import Number
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension
-from onnxlint_cmsis.operators.record import (
-    NO_NEW_LANES,
-    ZEROS,
-    Elements,
-    Layout,
-    NotFollowed,
-    Operator,
-    Risk,
-    TieRule,
-    fold_constant_of_shape,
-)
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.folds import fold_constant_of_shape
+from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
+from onnxlint_cmsis.operators.record import Operator
 
-# Tie rules of control flow, recurrence, and operators that make constants or sizes.
+if TYPE_CHECKING:
+    from onnxlint_cmsis.model.context import Context
+    from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.operators.record import TieRule
 
 
 def branches(node: Node, context: Context) -> None:
@@ -83,9 +79,6 @@ def shape(node: Node, context: Context) -> None:
 def count(_node: Node, context: Context) -> None:
     """Size counts every element."""
     context.pin_all(context.need(0), "Size counts the elements")
-
-
-# Control flow, recurrence, random numbers, and operators whose output does not come from data.
 
 
 NO_DATA = Roles(data=())

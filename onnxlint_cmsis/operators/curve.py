@@ -8,47 +8,33 @@ from dataclasses import replace
 import numpy as np
 
 from onnxlint_cmsis.model.intervals import finite
-from onnxlint_cmsis.operators import arithmetic as of
-from onnxlint_cmsis.operators.arithmetic import (
-    Curve,
-    CurveValues,
-    cast_values,
+from onnxlint_cmsis.operators import curve_values as of
+from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.curve_functions import (
     celu,
-    clip_values,
-    elementwise_demand,
     elu,
     erf,
-    gated,
     gelu,
     hard_sigmoid,
     hard_swish,
-    loose_values,
     mish,
     plain,
-    same_values,
     selu,
     shrink,
-    shrunk,
     sigmoid_gate,
     softplus,
     softsign,
     thresholded,
-    truth,
-    waving,
 )
-from onnxlint_cmsis.operators.common_ties import same_sizes, unary
-from onnxlint_cmsis.operators.record import (
-    AS_READ,
-    OPAQUE,
-    ZEROS,
-    Elements,
-    Layout,
-    NewLane,
-    Operator,
-    Risk,
-    fold_cast,
-    fold_identity,
-)
+from onnxlint_cmsis.operators.curve_values import Curve, CurveValues, gated, shrunk, truth, waving
+from onnxlint_cmsis.operators.demands import elementwise_demand
+from onnxlint_cmsis.operators.elementwise_ties import unary
+from onnxlint_cmsis.operators.folds import fold_cast, fold_identity
+from onnxlint_cmsis.operators.joined_values import cast_values, clip_values, same_values
+from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS, NewLane
+from onnxlint_cmsis.operators.pair_values import loose_values
+from onnxlint_cmsis.operators.record import OPAQUE, Operator
+from onnxlint_cmsis.operators.size_rules import same_sizes
 
 
 def curve(name: str, shape: Curve, risk: Risk = Risk.NONE, *, zero: bool = False) -> Operator:

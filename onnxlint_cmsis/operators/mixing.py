@@ -1,182 +1,34 @@
-"""Operators that mix or count the elements of an axis: softmax, normalizations, reductions."""
+"""Operators that take the elements along some axes together, and others that mix one axis."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles, Stated
-from onnxlint_cmsis.operators.arithmetic import (
-    Summary,
-    batch_normalization,
-    deviation_normalization,
-    elementwise_demand,
+from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.demands import reduction_demand
+from onnxlint_cmsis.operators.mixing_ties import along_axis, arg_extreme, reduce, softmax, top_k
+from onnxlint_cmsis.operators.new_lane import ZEROS
+from onnxlint_cmsis.operators.norm_values import share_values
+from onnxlint_cmsis.operators.record import OPAQUE, Operator
+from onnxlint_cmsis.operators.summaries import (
     largest,
     log_total,
     mean,
     norm,
-    norm_division,
     picked_values,
-    plane_normalization,
     product,
     reduction,
-    reduction_demand,
     running_total,
-    share_values,
     total,
 )
-from onnxlint_cmsis.operators.common_ties import normalised
-from onnxlint_cmsis.operators.record import (
-    OPAQUE,
-    ZEROS,
-    Elements,
-    Layout,
-    NewLane,
-    NotFollowed,
-    Operator,
-    Risk,
-    TieRule,
-    ValueRule,
-)
-from onnxlint_cmsis.operators.weighted import channel_numbers
 
-# Tie rules of operators that mix or count the elements of an axis.
-
-
-def along_axis(node: Node, context: Context) -> None:
-    """Same axes; the operator mixes the one it names."""
-    axes, listed = context.need(0), context.stated("axis", (-1,))
-    context.output_as(0, axes)
-    chosen = [axes[normalised(axis, len(axes))] for axis in listed] if listed else axes
-    context.pin_all(chosen, f"{node.op_type} mixes this axis")
-
-
-def softmax(node: Node, context: Context) -> None:
-    """One axis from opset 13 on; before, everything from `axis` on."""
-    axes = context.need(0)
-    context.output_as(0, axes)
-    modern = node.opset >= 13
-    axis = normalised(node.int("axis", -1 if modern else 1), len(axes))
-    context.pin_all(axes[axis : axis + 1] if modern else axes[axis:], f"{node.op_type} mixes this axis")
-
-
-def reduce(node: Node, context: Context) -> None:
-    """Lock the reduced axes; the result lacks them or has them with size 1."""
-    axes, listed = context.need(0), context.stated("axes", ())
-    if listed is None:
-        raise NotFollowedError("the axes to reduce are computed at run time")
-    if not listed and not context.roles.number(node, "noop_with_empty_axes"):
-        listed = tuple(range(len(axes)))
-    kept = 1 if context.roles.number(node, "keepdims", 1) else None
-    reduced_axes(context, axes, {normalised(axis, len(axes)) for axis in listed}, kept)
-
-
-def reduced_axes(context: Context, axes: Axes, chosen: set[int], kept: int | None) -> None:
-    """Lock the chosen axes; every output has them with size `kept`, or lacks them where `kept` is None."""
-    reason = f"{context.node.op_type} mixes this axis"
-    context.pin_all((axes[axis] for axis in sorted(chosen)), reason)
-    kept_axes = []
-    for number, axis in enumerate(axes):
-        if number not in chosen:
-            kept_axes.append(axis)
-        elif kept is not None:
-            kept_axes.append(context.fixed(kept, reason))
-    for position in range(len(context.node.outputs)):
-        context.output_as(position, kept_axes)
-
-
-def arg_extreme(node: Node, context: Context) -> None:
-    """ArgMax, ArgMin: positions along one axis."""
-    axes, listed = context.need(0), context.stated("axis", (0,))
-    if listed is None or len(listed) != 1:
-        raise NotFollowedError("the axis to look along is computed at run time")
-    kept = 1 if context.roles.number(node, "keepdims", 1) else None
-    reduced_axes(context, axes, {normalised(listed[0], len(axes))}, kept)
-
-
-def top_k(node: Node, context: Context) -> None:
-    """Values and positions along one axis, which becomes k long."""
-    axes = context.need(0)
-    axis = normalised(node.int("axis", -1), len(axes))
-    count = context.ints(1) if context.has(1) else (node.int("k"),)
-    result = list(axes)
-    context.pin(axes[axis], "TopK compares along this axis")
-    result[axis] = context.fixed(count[0] if count else None, "TopK picks along this axis")
-    for position in range(len(node.outputs)):
-        context.output_as(position, result)
-
-
-def layer_normalization(node: Node, context: Context) -> None:
-    """Mixes every axis from `axis` on; scale and bias lie along them."""
-    axes = context.need(0)
-    axis = normalised(node.int("axis", -1), len(axes))
-    context.output_as(0, axes)
-    context.pin_all(axes[axis:], f"{node.op_type} mixes this axis")
-    for position in (1, 2):
-        if context.has(position):
-            context.pin_all(context.need(position), f"{node.op_type} mixes this axis")
-    for position in range(1, len(node.outputs)):
-        statistics = [*axes[:axis], *(context.fixed(1, f"{node.op_type} mixes this axis") for _ in axes[axis:])]
-        context.output_as(position, statistics)
-
-
-def group_normalization(node: Node, context: Context) -> None:
-    """Mixes the channels of each group and the plane."""
-    axes = context.need(0)
-    context.output_as(0, axes)
-    context.pin_all(axes[1:], f"{node.op_type} mixes this axis")
-    for position in (1, 2):
-        if context.has(position):
-            context.pin_all(context.need(position), f"{node.op_type} mixes this axis")
-
-
-def mean_variance(node: Node, context: Context) -> None:
-    """Mixes the axes it names."""
-    axes = context.need(0)
-    context.output_as(0, axes)
-    for axis in node.ints("axes", (0, 2, 3)):
-        context.pin(axes[normalised(axis, len(axes))], f"{node.op_type} mixes this axis")
-
-
-# Normalizations: with numbers per channel, or with the mean and deviation of some axes.
-
-
-SCALE_AND_VARIANCE = NewLane(ones=(1, 4))
-"""New channels have scale 1 and variance 1, bias 0 and mean 0."""
-
-
-def _normalization(name: str, axes: TieRule, risk: Risk, values: ValueRule | NotFollowed = OPAQUE) -> Operator:
-    return Operator(name, axes, Elements.COMPUTED, risk, Layout.EITHER, new_lane=ZEROS, values=values)
-
-
-BATCH_NORMALIZATION = Operator(
-    "BatchNormalization",
-    channel_numbers,
-    Elements.COMPUTED,
-    Risk.NONE,
-    Layout.IMAGE,
-    new_lane=SCALE_AND_VARIANCE,
-    values=batch_normalization,
-    demand=elementwise_demand,
-)
-
-
-LAYER_NORMALIZATION = _normalization("LayerNormalization", layer_normalization, Risk.EPSILON, plane_normalization)
-
-NORMALIZATIONS = (
-    BATCH_NORMALIZATION,
-    _normalization("GroupNormalization", group_normalization, Risk.NONE),
-    _normalization("InstanceNormalization", channel_numbers, Risk.EPSILON, plane_normalization),
-    LAYER_NORMALIZATION,
-    _normalization("LpNormalization", along_axis, Risk.ALWAYS, norm_division),
-    replace(_normalization("LRN", along_axis, Risk.NONE), roles=Roles(numbers={"axis": Stated(default=1)})),
-    _normalization("MeanVarianceNormalization", mean_variance, Risk.ALWAYS, deviation_normalization),
-    _normalization("RMSNormalization", layer_normalization, Risk.EPSILON, plane_normalization),
-)
-
-
-# Operators that take the elements along some axes together, and others that mix one axis.
+if TYPE_CHECKING:
+    from onnxlint_cmsis.operators.answers import NotFollowed
+    from onnxlint_cmsis.operators.record import TieRule
+    from onnxlint_cmsis.operators.summaries import Summary
+    from onnxlint_cmsis.operators.views import ValueRule
 
 
 AXES = Roles(numbers={"axes": Stated("axes", 1)})

@@ -6,32 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.operators.arithmetic import (
-    PAIRS,
-    choice_values,
-    elementwise_demand,
-    mean_values,
-    pair_values,
-    quotient_values,
-)
-from onnxlint_cmsis.operators.common_ties import broadcast, multiplied_sizes
-from onnxlint_cmsis.operators.record import (
-    COMPUTES,
-    OPAQUE,
-    ZEROS,
-    Elements,
-    Layout,
-    NewLane,
-    NotFollowed,
-    Operator,
-    Risk,
-    SizeRule,
-    ValueRule,
-    fold_add,
-    fold_div,
-    fold_mul,
-    fold_sub,
-)
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.demands import elementwise_demand
+from onnxlint_cmsis.operators.elementwise_ties import broadcast
+from onnxlint_cmsis.operators.folds import fold_add, fold_div, fold_mul, fold_sub
+from onnxlint_cmsis.operators.new_lane import ZEROS, NewLane
+from onnxlint_cmsis.operators.pair_functions import PAIRS
+from onnxlint_cmsis.operators.pair_values import choice_values, mean_values, pair_values, quotient_values
+from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
+from onnxlint_cmsis.operators.size_rules import multiplied_sizes
+from onnxlint_cmsis.operators.views import ValueRule
 
 TWO = Roles(data=(0, 1))
 MANY = Roles(data=(0, 1), step=1)

@@ -1,15 +1,21 @@
-"""Operators between real numbers and integers."""
+"""Operators from real numbers to steps of a scale and back: how they tie axes, and their records."""
 
 from __future__ import annotations
 
-from onnxlint_cmsis.model.context import Axes, Context, NotFollowedError
-from onnxlint_cmsis.model.graph import Node
-from onnxlint_cmsis.model.roles import Quantized, Roles
-from onnxlint_cmsis.operators.arithmetic import dequantize_values, elementwise_demand, quantize_values
-from onnxlint_cmsis.operators.common_ties import broadcast, normalised
-from onnxlint_cmsis.operators.record import NO_NEW_LANES, ZEROS, Elements, Layout, NotFollowed, Operator, Risk, alias
+from typing import TYPE_CHECKING
 
-# Tie rules of quantization: scales and zero-points per axis belong to the axis.
+from onnxlint_cmsis.model.context import NotFollowedError
+from onnxlint_cmsis.model.roles import Quantized, Roles
+from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.demands import elementwise_demand
+from onnxlint_cmsis.operators.new_lane import ZEROS
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.regroup_ties import normalised
+from onnxlint_cmsis.operators.scale_values import dequantize_values, quantize_values
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.model.context import Axes, Context
+    from onnxlint_cmsis.model.graph import Node
 
 
 def quantize(node: Node, context: Context) -> None:
@@ -47,9 +53,6 @@ def dynamic_quantize(node: Node, context: Context) -> None:
         context.output(position, [])
 
 
-# Operators from real numbers to steps of a scale and back.
-
-
 QUANTIZE_LINEAR = Operator(
     "QuantizeLinear",
     quantize,
@@ -79,31 +82,3 @@ DYNAMIC_QUANTIZE_LINEAR = Operator(
 )
 
 QUANTIZATION = (QUANTIZE_LINEAR, DEQUANTIZE_LINEAR, DYNAMIC_QUANTIZE_LINEAR)
-
-
-# Operators that PACT quantization exports: domain PACTOps, or the default domain in models prepared for Deeploy.
-
-
-DOMAIN = "PACTOps"
-
-REQUANT_SHIFT = Operator("RequantShift", broadcast, Elements.REQUANTIZED, Risk.NONE, Layout.EITHER, new_lane=ZEROS)
-"""RequantShift(x, mul, add) is `clip(floor((x * mul + add) / div))` element by element, broadcast as torch does.
-
-Source: quantlib (pulp-platform), `RequantShift.forward` and `symbolic` of the PACT operators.
-"""
-
-NO_DEFINITION = NotFollowed("no published definition says which channels it mixes")
-
-
-def _declined(name: str) -> Operator:
-    """An operator of which the models that use it state the shapes, and nothing else is known."""
-    return Operator(name, NO_DEFINITION, Elements.COMPUTED, Risk.ALWAYS, Layout.EITHER, new_lane=NO_NEW_LANES)
-
-
-SHAPE_KEEPING = tuple(map(_declined, ("iGELU", "iSoftmax", "iLayerNorm", "IntegerDiv")))
-"""Operators whose result has the shape of the first input."""
-INTEGER_MEAN = _declined("IntegerMean")
-"""A mean over the axes of its attribute."""
-
-DEFAULT = (REQUANT_SHIFT, *SHAPE_KEEPING, INTEGER_MEAN)
-PACT = (*DEFAULT, *(alias(operator.name, DOMAIN, operator) for operator in DEFAULT))

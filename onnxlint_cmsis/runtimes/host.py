@@ -21,8 +21,8 @@ from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier, requantize
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.operators.integers import ACTIVATIONS
-from onnxlint_cmsis.operators.record import real_attribute
+from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
+from onnxlint_cmsis.operators.views import real_attribute
 
 Array = NDArray[Any]
 Read = Callable[[str], "Array | None"]

@@ -15,7 +15,9 @@ from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.model.intervals import as_stored, between
-from onnxlint_cmsis.operators.arithmetic import PAIRS, bent, share
+from onnxlint_cmsis.operators.curve_values import bent
+from onnxlint_cmsis.operators.pair_functions import PAIRS
+from onnxlint_cmsis.operators.pair_values import share
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.goldens import Told
 from support.models import read

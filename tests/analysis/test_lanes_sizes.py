@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from onnxlint_cmsis.model.intervals import MAX_CELLS, MAX_ELEMENTS, exactly, fits, put, taken
 from onnxlint_cmsis.model.variables import MAX_LANES
-from onnxlint_cmsis.operators.arithmetic import joined
+from onnxlint_cmsis.operators.joined_values import joined
 from support.dims_graphs import Builder, reasons
 from support.goldens import Told
 from support.lanes_checks import Analysed, analysed

@@ -16,9 +16,11 @@ from onnxlint_cmsis.formats.names import UNKNOWN, operator_named
 from onnxlint_cmsis.formats.onnx import names as onnx_names
 from onnxlint_cmsis.formats.tflite import names as tflite_names
 from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.operators.answers import Elements, NotFollowed, Risk
 from onnxlint_cmsis.operators.curve import CURVES
-from onnxlint_cmsis.operators.quantization import PACT
-from onnxlint_cmsis.operators.record import AS_READ, Elements, NewElement, NewLane, NotFollowed, Operator, Risk
+from onnxlint_cmsis.operators.new_lane import AS_READ, NewElement, NewLane
+from onnxlint_cmsis.operators.pact import PACT
+from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
 from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS
 from support.operator_records import ONNX_RECORDS, TFLITE_RECORDS, answers_or_declines_new_lane, record_id

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
-from onnxlint_cmsis.operators.arithmetic import CurveValues
-from onnxlint_cmsis.operators.record import NewLane, NotFollowed, Operator
+from onnxlint_cmsis.operators.answers import NotFollowed
+from onnxlint_cmsis.operators.curve_values import CurveValues
+from onnxlint_cmsis.operators.new_lane import NewLane
+from onnxlint_cmsis.operators.record import Operator
 
 ONNX_RECORDS = sorted(OPERATORS.values(), key=lambda operator: (operator.domain, operator.name))
 """Every operator of ONNX's domains."""

@@ -33,7 +33,7 @@ from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_be
 from onnxlint_cmsis.lower.without_function import PLANE_RANK
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

@@ -13,8 +13,8 @@ from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.operators.movement import PAD
-from onnxlint_cmsis.operators.weighted import CONV
+from onnxlint_cmsis.operators.convolution import CONV
+from onnxlint_cmsis.operators.slicing import PAD
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -11,8 +11,8 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves
-from onnxlint_cmsis.operators.movement import PAD
 from onnxlint_cmsis.operators.pairwise import ADD, DIV, MAX, MIN, MUL, SUB
+from onnxlint_cmsis.operators.slicing import PAD
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

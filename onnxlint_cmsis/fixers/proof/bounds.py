@@ -17,8 +17,9 @@ from onnxlint_cmsis.lower.quantization import wrong_scale
 from onnxlint_cmsis.lower.real_values import real_values
 from onnxlint_cmsis.lower.shared_scales import real_range
 from onnxlint_cmsis.model.roles import Form, Quantized
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.curve import CLIP
-from onnxlint_cmsis.operators.record import Elements, real_attribute
+from onnxlint_cmsis.operators.views import real_attribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from onnxlint_cmsis.analysis.constants import bias_slot
 from onnxlint_cmsis.formats.names import derived_values, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves, placement
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep

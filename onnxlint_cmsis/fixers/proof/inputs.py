@@ -14,8 +14,8 @@ from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.formats.onnx.inference import stated_size
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import InputShapes
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.control import CONSTANT
-from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto, ValueInfoProto

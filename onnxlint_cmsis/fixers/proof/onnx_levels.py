@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.formats.onnx.tensors import elem_name
 from onnxlint_cmsis.formats.onnx.wire import all_graphs, all_nodes, attribute_tensors
 from onnxlint_cmsis.model.roles import Sums
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.lower.operands import parameters_of
-from onnxlint_cmsis.operators.movement import PAD
+from onnxlint_cmsis.operators.slicing import PAD
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

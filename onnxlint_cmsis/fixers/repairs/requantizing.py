@@ -15,8 +15,8 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.find_quantization import keeps_scale, of_integers
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.curve import RELU
-from onnxlint_cmsis.operators.record import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers.planning.fits.signed_integers import filled_with, han
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.stored_types import quantizes
-from onnxlint_cmsis.operators.record import Elements
+from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

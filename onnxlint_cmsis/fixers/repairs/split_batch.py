@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.planning.fits.split_groups import layer_nodes
 from onnxlint_cmsis.fixers.repairs.split_groups import cut_input
-from onnxlint_cmsis.operators.movement import CONCAT
+from onnxlint_cmsis.operators.slicing import CONCAT
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

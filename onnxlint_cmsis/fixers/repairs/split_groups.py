@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.planning.fits.split_groups import layer_nodes
 from onnxlint_cmsis.fixers.repairs.group_parts import GroupParts
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.operators.movement import CONCAT, SLICE
+from onnxlint_cmsis.operators.slicing import CONCAT, SLICE
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit

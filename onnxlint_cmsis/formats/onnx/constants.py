@@ -13,9 +13,10 @@ from onnxlint_cmsis.formats.onnx.tensors import elem_name, tensor_values
 from onnxlint_cmsis.formats.onnx.wire import subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM
 from onnxlint_cmsis.model.graph import MAX_VALUES, Constant
+from onnxlint_cmsis.operators.answers import NotFollowed
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE, SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
-from onnxlint_cmsis.operators.record import INT32, INT64, MAX_ELEMENTS, NotFollowed, array_of
+from onnxlint_cmsis.operators.folds import INT32, INT64, MAX_ELEMENTS, array_of
 
 if TYPE_CHECKING:
     import numpy as np

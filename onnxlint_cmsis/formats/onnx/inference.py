@@ -20,16 +20,18 @@ from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.model.graph import ModelError, Problem
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.windows import padding_for, reach, rounded_up
-from onnxlint_cmsis.operators.common_ties import unary
+from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.curve import CAST, IDENTITY
-from onnxlint_cmsis.operators.mixing import LAYER_NORMALIZATION, REDUCE_MEAN
-from onnxlint_cmsis.operators.movement import TRANSPOSE
+from onnxlint_cmsis.operators.elementwise_ties import unary
+from onnxlint_cmsis.operators.mixing import REDUCE_MEAN
+from onnxlint_cmsis.operators.normalization import LAYER_NORMALIZATION
+from onnxlint_cmsis.operators.pact import INTEGER_MEAN, REQUANT_SHIFT, SHAPE_KEEPING
 from onnxlint_cmsis.operators.pairwise import ADD
-from onnxlint_cmsis.operators.quantization import INTEGER_MEAN, REQUANT_SHIFT, SHAPE_KEEPING
-from onnxlint_cmsis.operators.record import Elements, Operator
-from onnxlint_cmsis.operators.weighted import MATMUL
-from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, MAX_POOL
+from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, MAX_POOL
+from onnxlint_cmsis.operators.product import MATMUL
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorShapeProto, ValueInfoProto

@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 from onnxlint_cmsis.model.graph import Problem
 from onnxlint_cmsis.operators.control import CONSTANT
-from onnxlint_cmsis.operators.movement import SLICE, SPLIT
+from onnxlint_cmsis.operators.slicing import SLICE, SPLIT
 
 if TYPE_CHECKING:
     from typing import Any

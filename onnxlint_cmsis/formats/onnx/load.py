@@ -64,7 +64,7 @@ from onnxlint_cmsis.model.graph import (
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
-from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
+from onnxlint_cmsis.operators.normalization import BATCH_NORMALIZATION
 
 if TYPE_CHECKING:
     from os import PathLike

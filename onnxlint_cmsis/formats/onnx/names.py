@@ -9,35 +9,29 @@ from types import MappingProxyType
 from onnxlint_cmsis.model.context import Context
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
-from onnxlint_cmsis.operators import arithmetic
-from onnxlint_cmsis.operators.arithmetic import (
-    biased_gelu,
-    quantized_concat,
-    quantized_curve,
-    quantized_pair,
-    quantized_pool,
-)
-from onnxlint_cmsis.operators.common_ties import broadcast_inputs
+from onnxlint_cmsis.operators import curve_values
+from onnxlint_cmsis.operators.answers import NotFollowed, Risk
 from onnxlint_cmsis.operators.control import CONTROL
+from onnxlint_cmsis.operators.convolution import CONV, CONVOLUTIONS
 from onnxlint_cmsis.operators.curve import CURVES, GELU, LEAKY_RELU, SIGMOID
-from onnxlint_cmsis.operators.mixing import NORMALIZATIONS, REDUCTIONS, SOFTMAX
-from onnxlint_cmsis.operators.movement import CONCAT, SHAPING, SLICING
+from onnxlint_cmsis.operators.elementwise_ties import broadcast_inputs
+from onnxlint_cmsis.operators.joined_values import quantized_concat
+from onnxlint_cmsis.operators.mixing import REDUCTIONS, SOFTMAX
+from onnxlint_cmsis.operators.new_lane import ZEROS
+from onnxlint_cmsis.operators.normalization import NORMALIZATIONS
+from onnxlint_cmsis.operators.pact import PACT
+from onnxlint_cmsis.operators.pair_values import biased_gelu
 from onnxlint_cmsis.operators.pairwise import ADD, MUL, PAIRWISE, WHERE
-from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, PACT, QUANTIZATION, QUANTIZE_LINEAR
-from onnxlint_cmsis.operators.record import (
-    COMPUTES,
-    MICROSOFT,
-    NO_SHAPE_ARITHMETIC,
-    OPAQUE,
-    ZEROS,
-    NotFollowed,
-    Operator,
-    Risk,
-    ValueRule,
-    alias,
-)
-from onnxlint_cmsis.operators.weighted import CONV, CONVOLUTIONS, GEMM, MATMUL, PRODUCTS
-from onnxlint_cmsis.operators.window import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, POOLING, RESIZING
+from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, GLOBAL_AVERAGE_POOL, POOLING
+from onnxlint_cmsis.operators.product import GEMM, MATMUL, PRODUCTS
+from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZATION, QUANTIZE_LINEAR
+from onnxlint_cmsis.operators.record import COMPUTES, MICROSOFT, NO_SHAPE_ARITHMETIC, OPAQUE, Operator, alias
+from onnxlint_cmsis.operators.resizing import RESIZING
+from onnxlint_cmsis.operators.scale_values import quantized_curve, quantized_pair
+from onnxlint_cmsis.operators.shaping import SHAPING
+from onnxlint_cmsis.operators.slicing import CONCAT, SLICING
+from onnxlint_cmsis.operators.summaries import quantized_pool
+from onnxlint_cmsis.operators.views import ValueRule
 
 # Tie rules of domain com.microsoft: ONNX Runtime's fused and quantized operators.
 
@@ -131,8 +125,8 @@ NAMES = (
     _quantized_pair("QLinearAdd", ADD),
     replace(_quantized_pair("QLinearMul", MUL), zero=BOTH),
     replace(_fused("QLinearWhere", WHERE), axes=broadcast_data, roles=CHOICE, risk=Risk.NONE, values=OPAQUE),
-    _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve(arithmetic.LEAKY_RELU)),
-    _on_integers("QLinearSigmoid", SIGMOID, quantized_curve(arithmetic.SIGMOID)),
+    _on_integers("QLinearLeakyRelu", LEAKY_RELU, quantized_curve(curve_values.LEAKY_RELU)),
+    _on_integers("QLinearSigmoid", SIGMOID, quantized_curve(curve_values.SIGMOID)),
     replace(
         _fused("QLinearConcat", CONCAT),
         roles=PARTS,
@@ -146,7 +140,7 @@ NAMES = (
     _fused("DequantizeLinear", DEQUANTIZE_LINEAR),
     _fused("QuantizeLinear", QUANTIZE_LINEAR),
     _fused("Gelu", GELU),
-    replace(OTHER_GELU, name="QuickGelu", values=arithmetic.CurveValues(arithmetic.QUICK_GELU)),
+    replace(OTHER_GELU, name="QuickGelu", values=curve_values.CurveValues(curve_values.QUICK_GELU)),
     replace(OTHER_GELU, name="BiasGelu", axes=bias_gelu, roles=Roles(data=(0, 1)), zero=(), values=biased_gelu),
     replace(OTHER_GELU, name="FastGelu", axes=bias_gelu, roles=Roles(bias=1), zero=(), values=biased_gelu),
 )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.tensors import elem_name
-from onnxlint_cmsis.operators.quantization import DEFAULT, PACT
+from onnxlint_cmsis.operators.pact import DEFAULT, PACT
 from onnxlint_cmsis.operators.record import MICROSOFT
 
 if TYPE_CHECKING:

@@ -17,25 +17,14 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.context import Context, NotFollowedError
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
-from onnxlint_cmsis.operators.common_ties import same_sizes
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.curve import at_its_place
-from onnxlint_cmsis.operators.mixing import along_axis
-from onnxlint_cmsis.operators.movement import reshape
-from onnxlint_cmsis.operators.record import (
-    AS_READ,
-    COMPUTES,
-    NO_NEW_LANES,
-    NO_SHAPE_ARITHMETIC,
-    OPAQUE,
-    READS_ALL,
-    Elements,
-    Layout,
-    NotFollowed,
-    Operator,
-    Risk,
-    alias,
-)
-from onnxlint_cmsis.operators.weighted import fully_connected
+from onnxlint_cmsis.operators.mixing_ties import along_axis
+from onnxlint_cmsis.operators.new_lane import AS_READ, NO_NEW_LANES
+from onnxlint_cmsis.operators.product import fully_connected
+from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Operator, alias
+from onnxlint_cmsis.operators.size_rules import same_sizes
+from onnxlint_cmsis.operators.tflite_ties import reshape
 
 EXECUTORCH = "executorch"
 """Domain of the operators in programs."""

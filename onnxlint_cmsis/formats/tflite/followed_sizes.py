@@ -9,7 +9,7 @@ from onnxlint_cmsis.formats.tflite.result_sizes import LISTS, NotComputedError, 
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.operators.record import NodeView
+from onnxlint_cmsis.operators.views import NodeView
 
 
 def followed_sizes(graph: Graph) -> dict[str, Shape]:

@@ -14,25 +14,25 @@ from typing import Any
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
-from onnxlint_cmsis.operators.arithmetic import (
-    cast_values,
-    largest,
-    limited_values,
-    mean,
-    plane_demand,
-    pooled,
-    same_values,
-    through_scales,
-)
-from onnxlint_cmsis.operators.common_ties import joined_sizes, same_sizes, strided_sizes
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.blocks import block_demand, block_values
 from onnxlint_cmsis.operators.control import constant_of_shape, crossing, recurrent
 from onnxlint_cmsis.operators.curve import at_its_place
-from onnxlint_cmsis.operators.mixing import along_axis
-from onnxlint_cmsis.operators.movement import (
+from onnxlint_cmsis.operators.demands import plane_demand
+from onnxlint_cmsis.operators.joined_values import cast_values, limited_values, same_values
+from onnxlint_cmsis.operators.mixing_ties import along_axis
+from onnxlint_cmsis.operators.moves import move_regroup
+from onnxlint_cmsis.operators.new_lane import AS_READ, NO_NEW_LANES, ZEROS
+from onnxlint_cmsis.operators.pairwise import pairwise
+from onnxlint_cmsis.operators.pooling import pool
+from onnxlint_cmsis.operators.product import fully_connected
+from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Operator, TieRule, alias
+from onnxlint_cmsis.operators.size_rules import joined_sizes, same_sizes, strided_sizes
+from onnxlint_cmsis.operators.stored_scales import through_scales
+from onnxlint_cmsis.operators.summaries import largest, mean, pooled
+from onnxlint_cmsis.operators.tflite_moves import move_counted_slice, move_reverse, move_strided_slice
+from onnxlint_cmsis.operators.tflite_ties import (
     counted_slice,
-    move_counted_slice,
-    move_reverse,
-    move_strided_slice,
     pack,
     reshape,
     reverse,
@@ -40,27 +40,7 @@ from onnxlint_cmsis.operators.movement import (
     strided_slice,
     unpack,
 )
-from onnxlint_cmsis.operators.pairwise import pairwise
-from onnxlint_cmsis.operators.record import (
-    AS_READ,
-    COMPUTES,
-    NO_NEW_LANES,
-    NO_SHAPE_ARITHMETIC,
-    OPAQUE,
-    READS_ALL,
-    ZEROS,
-    Elements,
-    Layout,
-    NotFollowed,
-    Operator,
-    Risk,
-    TieRule,
-    ValueRule,
-    alias,
-    move_regroup,
-)
-from onnxlint_cmsis.operators.weighted import fully_connected
-from onnxlint_cmsis.operators.window import block_demand, block_values, pool
+from onnxlint_cmsis.operators.views import ValueRule
 
 
 def _row(name: str, of: str, **facets: Any) -> Operator:

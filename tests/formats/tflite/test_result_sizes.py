@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.tflite.result_sizes import RULES, NotComputedError, 
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.operators.record import NodeView
+from onnxlint_cmsis.operators.views import NodeView
 from support.tflite_writer import operator_code, write
 
 NOT_COMPUTED = {

@@ -10,8 +10,8 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.find_quantization import keeps_scale
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
+from onnxlint_cmsis.operators.answers import MOVING, Elements
 from onnxlint_cmsis.operators.curve import CLIP, RELU
-from onnxlint_cmsis.operators.record import MOVING, Elements
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer

@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
-from onnxlint_cmsis.operators.mixing import BATCH_NORMALIZATION
+from onnxlint_cmsis.operators.normalization import BATCH_NORMALIZATION
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer

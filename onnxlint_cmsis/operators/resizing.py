@@ -1,50 +1,29 @@
-"""Pooling, resizing, and operators that repeat or stretch elements."""
+"""Operators that repeat, stretch or move elements between axes: how they tie axes, and their records."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import Axes, Context, Element, NotFollowedError, Number
-from onnxlint_cmsis.model.graph import Node
-from onnxlint_cmsis.model.intervals import Interval, anywhere, hull, level, point
+from onnxlint_cmsis.model.context import NotFollowedError, Number
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension, find
-from onnxlint_cmsis.operators.arithmetic import (
-    Summary,
-    elementwise_demand,
-    expand_values,
-    largest,
-    mean,
-    norm,
-    plane_demand,
-    pooled,
-    resize_demand,
-    resize_values,
-    tile_values,
-)
-from onnxlint_cmsis.operators.common_ties import normalised
-from onnxlint_cmsis.operators.record import (
-    AS_READ,
-    ZEROS,
-    Elements,
-    Layout,
-    Movement,
-    Operator,
-    Risk,
-    TieRule,
-    ValueRule,
-    ValueView,
-    move_depth_to_space,
-    move_space_to_depth,
-)
-from onnxlint_cmsis.operators.weighted import image, new_plane
+from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.convolution import new_plane
+from onnxlint_cmsis.operators.demands import elementwise_demand, resize_demand
+from onnxlint_cmsis.operators.joined_values import expand_values
+from onnxlint_cmsis.operators.moves import move_depth_to_space, move_space_to_depth
+from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
+from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.regroup_ties import normalised
+from onnxlint_cmsis.operators.summaries import resize_values, tile_values
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.intervals import Mask
-
-
-# Tie rules of operators that repeat, stretch or move elements between axes.
+    from onnxlint_cmsis.model.context import Axes, Context, Element
+    from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.operators.moves import Movement
+    from onnxlint_cmsis.operators.record import TieRule
+    from onnxlint_cmsis.operators.views import ValueRule
 
 
 CHANNEL_MOVING = ("tf_crop_and_resize", "tf_half_pixel_for_nn")
@@ -174,60 +153,6 @@ def _blocks(node: Node, context: Context) -> tuple[Axes, list[Dimension]]:
     if len(axes) != 4 or block < 1:
         raise NotFollowedError(f"rank {len(axes)} and block size {block} where 4 and at least 1 are allowed")
     return axes, [context.fixed(block, f"block size of {node.op_type}") for _ in range(2)]
-
-
-def pool(node: Node, context: Context) -> None:
-    """Tie batch and channels, lock the plane."""
-    if node.int("channels_last"):
-        raise NotFollowedError(f"{node.op_type} with channels last is not followed")
-    axes = image(context, 0)
-    if len(axes) < 3:
-        raise NotFollowedError(f"pooling of rank {len(axes)}")
-    size = 1 if node.op_type.startswith("Global") else None
-    new_plane(context, axes, axes[context.roles.channels(len(axes))], size=size)
-    if any(node.outputs[1:]):
-        context.pin_all(axes, f"the indices of {node.op_type} count elements across all axes")
-
-
-# Intervals and needs of blocks of the plane that are laid out in the batch.
-
-
-def block_values(node: Node, view: ValueView) -> Interval | None:
-    """Elements of the same channel from anywhere, or the zeros that pad."""
-    x, blocks = view.input(node, 0), view.ints(node, 1)
-    if x is None or blocks is None or len(blocks) >= x.low.ndim:
-        return None
-    return hull(level(x, range(len(blocks) + 1)), point(0.0))
-
-
-def block_demand(node: Node, view: ValueView, mask: Mask) -> dict[int, Mask] | None:
-    """Every element of a channel."""
-    blocks = view.ints(node, 1)
-    return {0: anywhere(mask, range(len(blocks) + 1))} if blocks and len(blocks) < mask.ndim else None
-
-
-# Pooling: each channel on its own, the plane computed anew.
-
-
-def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED) -> Operator:
-    operator = Operator(name, pool, elements, Risk.NONE, Layout.IMAGE, new_lane=ZEROS)
-    return replace(operator, values=pooled(summary), demand=plane_demand, slope=None if summary is norm else 1.0)
-
-
-AVERAGE_POOL = _pooling("AveragePool", mean)
-GLOBAL_AVERAGE_POOL = _pooling("GlobalAveragePool", mean)
-MAX_POOL = _pooling("MaxPool", largest, Elements.SELECTED)
-
-POOLING = (
-    *(AVERAGE_POOL, GLOBAL_AVERAGE_POOL),
-    _pooling("GlobalLpPool", norm),
-    _pooling("GlobalMaxPool", largest, Elements.SELECTED),
-    _pooling("LpPool", norm),
-    MAX_POOL,
-)
-
-
-# Operators that repeat, stretch or move elements between axes.
 
 
 def _block_mover(name: str, axes: TieRule, movement: Movement) -> Operator:
