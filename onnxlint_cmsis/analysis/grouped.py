@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import rounded
+from onnxlint_cmsis.analysis.verdict_text import rounded
 from onnxlint_cmsis.ground.findings import PROMISES
 from onnxlint_cmsis.ground.words import and_more
 

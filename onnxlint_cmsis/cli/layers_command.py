@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.discovery import STDIN, models_of, standard_input
 from onnxlint_cmsis.cli.options import (
     CommandParser,

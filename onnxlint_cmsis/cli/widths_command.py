@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize, time_of
-from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.options import (
     CommandParser,
     add_form,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.fingerprints import identity
 from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.pairing import LayerKey, paired
-from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
+from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import alike

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import cpu_of
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.layers import layer_fields

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, lines_of
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
+from onnxlint_cmsis.analysis.verdict_text import lines_of
 from onnxlint_cmsis.ground.findings import Effect, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import DO, paint, printable, wrapped

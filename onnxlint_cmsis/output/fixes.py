@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import VerdictLine, cpu_of
+from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.grouped import brief_text, grouped
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
-from onnxlint_cmsis.analysis.verdict import cpu_of, lines_of
+from onnxlint_cmsis.analysis.verdict_text import cpu_of, lines_of
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.findings import Effect

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict, lines_of
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
+from onnxlint_cmsis.analysis.verdict_text import lines_of
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.api import lint
