@@ -29,6 +29,7 @@ from onnxlint_cmsis.config.settings import (  # noqa: E402
     KEYS,
     KIB,
     KNOWN_BOARDS,
+    MHZ,
     SUPPRESSION_KEYS,
 )
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS  # noqa: E402
@@ -253,10 +254,11 @@ def config_page() -> str:
 def _boards() -> str:
     """What is known of boards, each with its page."""
     rows = "".join(
-        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,}, {flash // KIB:,}\n"
-        for name, cpu, ram, flash, source in KNOWN_BOARDS
+        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,}, {flash // KIB:,}, {f'{clock // MHZ}' if clock else '-'}\n"
+        for name, cpu, ram, flash, clock, source in KNOWN_BOARDS
     )
-    return f"\n## Which boards are known?\n\nCPU, and KiB of RAM and flash:\n\n{rows}"
+    head = "CPU, KiB of RAM and flash, and the MHz up to which it runs (- where the page does not say it):"
+    return f"\n## Which boards are known?\n\n{head}\n\n{rows}"
 
 
 def _fixes() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,7 +13,10 @@ import pytest
 import onnxlint_cmsis
 from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint
 from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.config.given import SettingValues
+from onnxlint_cmsis.config.settings import KEYS
 from support.fixable_models import dead, gaining
+from support.paths import ROOT
 from support.tflite_steps import random_chain
 
 M4 = ["cortex-m4"]
@@ -155,3 +159,59 @@ def test_a_finding_tells_what_the_whole_plan_saves(tmp_path: Path) -> None:
     )
     (total,) = fix(path, targets=M4).totals
     assert finding.properties["plan_instructions_saved.cortex-m4"] == total.instructions - total.new_instructions > 0
+
+
+def test_what_is_neither_path_nor_model_is_told_in_a_sentence() -> None:
+    for model in (None, 3, ["m.onnx"]):
+        with pytest.raises(TypeError) as error:
+            lint(model)  # type: ignore[arg-type]
+        assert str(error.value) == f"a model is a path, bytes or an onnx.ModelProto; given is {model!r}"
+
+
+def test_a_verdict_and_a_time_are_there_as_numbers_and_words() -> None:
+    result = lint(TFLITE, targets=M4, clock="80MHz")
+    (verdict,) = result.verdicts
+    least, most = verdict.milliseconds
+    assert 0 < least < most
+    assert str(least)[:3] in verdict.time
+    assert result.verdict == verdict.word
+    assert lint(TFLITE, targets=M4).verdicts[0].milliseconds is None
+
+
+TEXT_LIST = "TextList"
+AMOUNT = "Amount"
+TYPES = {
+    "targets": TEXT_LIST, "codes": TEXT_LIST, "globs": TEXT_LIST, "release": "str", "choice": "str", "runtime": "str",
+    "compiler": "str", "path": "str", "level": "str", "least-level": "str", "board": "str | dict[str, str]",
+    "memory": AMOUNT, "frequency": AMOUNT, "shapes": "Sizes", "glob-codes": "dict[str, list[str]]",
+    "code-levels": "dict[str, str]", "flag": "bool", "suppressions": "list[dict[str, str]]", "multiple": "int",
+    "percent": "float", "bytes": "int | str", "count": "int | str",
+}  # fmt: skip
+"""What Python gives for each kind of setting."""
+
+
+def test_every_setting_has_its_type() -> None:
+    annotations = {name: reference.__forward_arg__ for name, reference in SettingValues.__annotations__.items()}
+    assert annotations == {key.attribute: TYPES[key.kind] for key in KEYS}
+
+
+CALLS = """
+from onnxlint_cmsis import fix, layers, lint, make_settings
+lint("m.onnx", targets=["cortex-m4"], ram="256K", clock={"cortex-m4": "80MHz"}, min_gain=1)
+lint("m.onnx", target=["cortex-m4"])
+lint("m.onnx", targets=1)
+layers("m.onnx", targets="cortex-m4")
+fix("m.onnx", write=True, unsafe_fix=True)
+make_settings("m.onnx", align="4")
+macs: int = lint("m.onnx").summary.macs
+"""
+
+
+def test_a_type_checker_finds_settings_that_do_not_exist_or_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "calls.py").write_text(CALLS)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "calls.py"]
+    paths = {**os.environ, "MYPYPATH": str(ROOT)}
+    said = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False).stdout
+    lines = [line for line in said.splitlines() if line.startswith("calls.py")]
+    assert [int(line.split(":")[1]) for line in lines if " error: " in line] == [4, 5, 6, 7, 8]
+    assert 'did you mean "targets"?' in lines[0]

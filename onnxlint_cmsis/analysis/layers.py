@@ -105,6 +105,11 @@ class LayerReport(NamedTuple):
         return self.effective or self.kernel or self.verdict.value
 
     @property
+    def ends(self) -> tuple[int, int] | None:
+        """Least and most predicted instructions, equal for a single number; None where they are unknown."""
+        return self.instructions_range if self.instructions is None else (self.instructions, self.instructions)
+
+    @property
     def cost(self) -> str:
         """Predicted instructions as text: a number, a range, or `unknown`."""
         if self.instructions is not None and not self.by_compiler:

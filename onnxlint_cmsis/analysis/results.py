@@ -97,6 +97,10 @@ class FileSummary(NamedTuple):
     """Copies between memory orders that the application makes, and for which no node stands."""
 
 
+NOT_ANALYSED = FileSummary((), 0, 0, None)
+"""The summary of a file that was not analysed."""
+
+
 class FileResult(NamedTuple):
     """One file of a run."""
 
@@ -120,8 +124,8 @@ class FileResult(NamedTuple):
     """What came of fixing it; None where no fix was asked for."""
     skipped: tuple[str, ...] = ()
     """Codes of rules that did not run because the model is too large for them."""
-    summary: FileSummary | None = None
-    """What the model is and needs as a whole; None where it was not analysed."""
+    summary: FileSummary = NOT_ANALYSED
+    """What the model is and needs as a whole; without targets where it was not analysed."""
     verdicts: tuple[TargetVerdict, ...] = ()
     """Whether it runs on each target, and is right, whichever findings are shown; none for a file that is no model."""
     hidden: tuple[Finding, ...] = ()
@@ -136,8 +140,17 @@ class FileResult(NamedTuple):
     """Whether constants lie in files beside a model that is no local file; they were not fetched."""
     left_out: tuple[str, ...] = ()
     """Those of the notes that say which checks did not run, or not to their end."""
+    application: tuple[str, ...] = ()
+    """Lines of C++ for an application of TensorFlow Lite Micro, where a board is named."""
     line: int = 1
     """Line of a C file on which the array begins that holds the model; 1 for a file of its own."""
+
+    @property
+    def verdict(self) -> str:
+        """The word of the worst verdict; empty for a file that is no model."""
+        from onnxlint_cmsis.analysis.verdict_text import rank
+
+        return min(self.verdicts, key=lambda verdict: rank([verdict])).word if self.verdicts else ""
 
     @property
     def told(self) -> tuple[Finding, ...]:

@@ -55,6 +55,8 @@ class TargetVerdict(NamedTuple):
     """Layers that the instructions leave out."""
     time: str = ""
     """Range of milliseconds of the layers whose cost is known; empty where no clock is given."""
+    milliseconds: tuple[float, float] | None = None
+    """The same as numbers; None where nothing is predicted."""
     arena: int | None = None
     """Bytes to give for activations; None where a size is unknown."""
     arena_exact: bool = False

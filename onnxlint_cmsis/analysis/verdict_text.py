@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ class VerdictLine(NamedTuple):
     def brief_cost(self) -> str:
         """The same as a table has it: `>196k` for what is known at least, `<43.3M` for the end of a range."""
         if any(verdict.time for verdict in self.verdicts):
-            return self.cost.replace("predicted ", "")
+            return re.sub(r"predicted | at [^/]*Hz", "", self.cost.replace("at least ", ">"))
         more = [">" if verdict.unknown_cost and verdict.instructions else "" for verdict in self.verdicts]
         costs = [_range(verdict) for verdict in self.verdicts]
         costs = [f"<{cost.partition(' to ')[2]}" if " to " in cost else cost for cost in costs]

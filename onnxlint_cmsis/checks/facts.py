@@ -183,6 +183,8 @@ class FixAction(NamedTuple):
     """Values of --fix-policy under which it is done."""
     what: str
     """What it does, as a clause without subject."""
+    asked: bool = False
+    """Whether it is done only where the settings name the rule, since it saves nothing."""
 
 
 REPAIR = FixAction(
@@ -198,13 +200,19 @@ GROW = FixAction(
 )
 REMOVE = FixAction("remove", ("faster",), "takes out channels that are constant or unread")
 REWRITE = FixAction("rewrite", ("faster", "route", "align"), "rewrites nodes so that the same is computed without it")
+RETYPE = FixAction(
+    "retype",
+    ("faster", "route", "align"),
+    "makes int8 of uint8, where `fixable` or `extend-fixable` names the rule (--fixable CNN504): it saves nothing",
+    asked=True,
+)
 RESCALE = FixAction(
     "rescale",
     ("faster", "route", "align"),
     "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step on the inputs tried",
 )
 
-ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RESCALE)
+ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RETYPE, RESCALE)
 
 
 # Whether a layer's channel count may change: the class behind it, who else decides it, or what locks it.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.facts import brief_advice, brief_price, option_apart, price_text, saved_facts
+from onnxlint_cmsis.checks.facts import brief_advice, brief_price, group_of, option_apart, price_text, saved_facts
 from onnxlint_cmsis.checks.near_by import (
     UNMEASURED,
     Gain,
@@ -486,6 +487,10 @@ CONVERTER_DECIDES = "converter_decides"
 """Property of findings on an ONNX model that hold only if the converter writes what is expected."""
 
 
+_NAMES = r"#(?:, #)*(?: and # more)?"
+"""Names and numbers in what `group_of` makes of a message: as many layers as have one reason."""
+
+
 def about_remark(remark: RuntimeRemark) -> Statement:
     """What a runtime makes of some layers, and where its source says so."""
     text = f"{remark.message} [{remark.source}]" if remark.source else remark.message
@@ -493,7 +498,8 @@ def about_remark(remark: RuntimeRemark) -> Statement:
     if remark.converter:
         facts[CONVERTER_DECIDES] = True
     said = Statement(text, remark.location, remark.targets, properties=facts, level=remark.level, effect=remark.effect)
-    return replace(said, brief=remark.message)
+    group = f"{remark.verdict.value}: {re.sub(_NAMES, '#', group_of(remark.message))}"
+    return replace(said, brief=remark.message, group=group)
 
 
 class RemarkCheck(NamedTuple):

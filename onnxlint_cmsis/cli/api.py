@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.config.files import make_settings, settings_of
 from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, file_of, is_c, is_model, is_skipped, marked_format
 from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.results import FileResult, FileSummary, TargetSummary
+    from onnxlint_cmsis.config.given import SettingValues
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
 
@@ -53,11 +56,12 @@ class Serializable(Protocol):
         """Its bytes as in a file."""
 
 
-def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: object) -> FileResult:
+def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: Unpack[SettingValues]) -> FileResult:
     """Findings on a model, given by its path, its bytes or as onnx.ModelProto, with a summary of it.
 
     All levels are returned unless `min_level` says otherwise; accepted findings (`suppress`, `baseline`) are not.
-    Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model.
+    Raises UsageError for settings that do not exist or cannot be, ModelError for a file that is no model, TypeError for
+    what is neither path nor model.
     """
     path, data = _named(model)
     resolved = _settings(path, settings)
@@ -90,7 +94,7 @@ def lint_bytes(name: str, data: bytes, settings: Settings) -> FileResult:
     return result._replace(findings=findings, unfetched=unfetched)
 
 
-def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: object) -> LayersReport:
+def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: Unpack[SettingValues]) -> LayersReport:
     """Every layer of a model on every target, with its kernel, sizes, cost and memory, and the sums of each target.
 
     The model is given as to `lint`. Raises UsageError for settings that do not exist or cannot be, ModelError for a
@@ -106,7 +110,7 @@ def layers(model: str | os.PathLike[str] | bytes | Serializable, **settings: obj
         _refuse(path, error)
 
 
-def fix(path: str | os.PathLike[str], write: bool = False, **settings: object) -> FixResult:
+def fix(path: str | os.PathLike[str], write: bool = False, **settings: Unpack[SettingValues]) -> FixResult:
     """What a fix changes in a model file, with its proof; with `write` the fixed model takes the file's place.
 
     It runs in a process apart, so that ONNX Runtime cannot end the caller's. The result's `failed` and `reason` say
@@ -129,6 +133,8 @@ def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, b
     if isinstance(model, (str, os.PathLike)):
         return _file_named(model), None
     if not isinstance(model, bytes):
+        if not hasattr(model, "SerializeToString"):
+            raise TypeError(f"a model is a path, bytes or an onnx.ModelProto; given is {model!r}")
         model = model.SerializeToString()
     form = marked_format(model)
     return BYTES + (form.suffix if form else ""), model
@@ -144,9 +150,9 @@ def _file_named(path: str | os.PathLike[str]) -> str:
     return model_named(name)
 
 
-def _settings(path: str, given: dict[str, object]) -> Settings:
+def _settings(path: str, given: SettingValues) -> Settings:
     """The settings of a file; UsageError where they, or the baseline that they name, cannot be used."""
-    settings = make_settings(path, **given)
+    settings = settings_of(path, {**given})
     if settings.baseline:
         from onnxlint_cmsis.config import accepted
 

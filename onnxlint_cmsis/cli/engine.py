@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.memory_needs import DeviceFit
     from onnxlint_cmsis.analysis.real_ranges import Measured
+    from onnxlint_cmsis.analysis.results import FileSummary
     from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
@@ -87,8 +88,19 @@ def lint_file(
         ),
         left_out=unchecked,
         line=model.line,
+        application=_application(model, settings, summary),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
+
+
+def _application(model: ModelAnalysis, settings: Settings, summary: FileSummary) -> tuple[str, ...]:
+    """What to paste into an application for a board; nothing where none is named, or the model stops."""
+    arenas = {target.target: target.arena_to_write for target in summary.targets if target.arena_to_write is not None}
+    if not settings.board or not arenas:
+        return ()
+    from onnxlint_cmsis.output.tflm_cpp import application_lines
+
+    return (*application_lines(model.resolver, arenas),)
 
 
 def _with_full_names(settings: Settings, model: ModelAnalysis) -> Settings:
@@ -384,11 +396,13 @@ class Promises:
 
     def marked(self, finding: Finding) -> Finding:
         """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
-        from onnxlint_cmsis.checks.facts import RESCALE, REWRITE
+        from onnxlint_cmsis.checks.facts import RESCALE, RETYPE, REWRITE
         from onnxlint_cmsis.checks.rule_registry import rule
 
         properties = finding.properties
-        if properties.get("fixable") or not ("hazard" in properties or rule(finding.code).action in (REWRITE, RESCALE)):
+        if properties.get("fixable") or not (
+            "hazard" in properties or rule(finding.code).action in (REWRITE, RETYPE, RESCALE)
+        ):
             return finding
         if finding.code not in fixable(self._settings, self._model.path):
             return finding

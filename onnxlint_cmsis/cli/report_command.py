@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.output.html import ReportInput
+    from onnxlint_cmsis.output.html.report_input import ReportInput
 
 
 DESCRIPTION = (
@@ -96,14 +96,14 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
 def report_input(given: Version, configured: Configuration) -> ReportInput:
     """A version read and linted, with its memory. Raises UsageError."""
     from onnxlint_cmsis.cli.comparing import version_of
-    from onnxlint_cmsis.output.html import ReportInput
+    from onnxlint_cmsis.output.html.report_input import ReportInput
 
     version, model = version_of(given, configured)
     return ReportInput(version, model, tuple(map(model.memory, model.settings.targets)))
 
 
 def _page(file: str, against: str, settings: Configuration) -> str:
-    from onnxlint_cmsis.output.html import render_page, require_jinja2
+    from onnxlint_cmsis.output.html.page import render_page, require_jinja2
 
     require_jinja2()
     with opened(file, *filter(None, (against,))) as versions:
@@ -112,7 +112,7 @@ def _page(file: str, against: str, settings: Configuration) -> str:
 
 
 def _overlay(file: str, settings: Configuration) -> str:
-    from onnxlint_cmsis.output.html import node_data
+    from onnxlint_cmsis.output.html.model_explorer import node_data
 
     with opened(file) as (version,):
         given = report_input(version, settings)

@@ -229,6 +229,11 @@ class PredictedTime(NamedTuple):
         return f"{'predicted at least' if self.left_out else 'predicted'} {low} to {high} ms"
 
     @property
+    def at_clock(self) -> str:
+        """`predicted 284 to 362 ms at 80 MHz`."""
+        return f"{self.range} at {clock_text(self.clock)}"
+
+    @property
     def basis(self) -> str:
         """Clock, layers left out, cycles per instruction and their source."""
         low, high = self.cycles.low, self.cycles.high

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, INTEGER, LEGACY, family_named, parse_target
 from onnxlint_cmsis.config import settings
@@ -19,6 +19,12 @@ from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from onnxlint_cmsis.config.given import SettingValues
+
 
 # Configuration files: finding the nearest, reading its raw values.
 
@@ -189,11 +195,16 @@ class Configuration:
         return resolve_layers(tuple(layer for layer in layers if layer), form)
 
 
-def make_settings(path: str = "", /, **values: Any) -> Settings:
+def make_settings(path: str = "", /, **values: Unpack[SettingValues]) -> Settings:
     """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read.
 
-    They are for the model at `path`, whose format decides who runs it where no runtime is named.
+    They are for the model at `path`, whose format decides who runs it where no runtime is named. Raises ConfigError.
     """
+    return settings_of(path, {**values})
+
+
+def settings_of(path: str, values: Mapping[str, object]) -> Settings:
+    """The same from a dictionary, whose keys are checked here alone."""
     layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
     return resolve_layers((layer,), format_of(path))

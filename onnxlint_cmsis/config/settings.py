@@ -133,14 +133,19 @@ def enabled(code: str, settings: Settings, path: str) -> bool:
 
 
 def fixable(settings: Settings, path: str) -> frozenset[str]:
-    """Codes that a fix of the file may act on: their rules run on it, and fixable goes before unfixable."""
+    """Codes that a fix of the file may act on: their rules run on it, and fixable goes before unfixable.
+
+    What has to be asked for is named more closely than as one of all rules.
+    """
     from onnxlint_cmsis.checks.rule_registry import acting_rules
 
     able = settings.fixable + settings.extend_fixable
     return frozenset(
         rule.code
         for rule in acting_rules()  # none has causes
-        if enabled(rule.code, settings, path) and longest(rule.code, able) > longest(rule.code, settings.unfixable)
+        if enabled(rule.code, settings, path)
+        and longest(rule.code, able) > longest(rule.code, settings.unfixable)
+        and not (rule.action and rule.action.asked and longest(rule.code, able) <= len(EVERY))
     )
 
 
@@ -176,6 +181,7 @@ def adjust(finding: Finding, settings: Settings) -> Finding | None:
 
 KIB = 1024
 MIB = 1024 * KIB
+MHZ = 1_000_000
 
 
 class KnownBoard(NamedTuple):
@@ -189,6 +195,8 @@ class KnownBoard(NamedTuple):
     """Bytes of RAM on the chip."""
     flash: int
     """Bytes of flash that code runs from."""
+    clock: int
+    """Hertz up to which the core runs; 0 where the page does not say it."""
     source: str
     """Page with the figures."""
 
@@ -198,22 +206,32 @@ _ZEPHYR = "https://docs.zephyrproject.org/"
 _ARDUINO = "https://github.com/arduino/docs-content/blob/main/content/hardware/03.nano/boards/"
 
 KNOWN_BOARDS = (
-    KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
-    KnownBoard("nucleo-f439zi", "cortex-m4", 256 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-f439zi"),
-    KnownBoard("nucleo-l433rc", "cortex-m4", 64 * KIB, 256 * KIB, f"{_RIOT}boards/nucleo-l433rc"),
-    KnownBoard("nucleo-l452re", "cortex-m4", 160 * KIB, 512 * KIB, f"{_RIOT}boards/nucleo-l452re"),
-    KnownBoard("nucleo-l4r5zi", "cortex-m4", 640 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-l4r5zi"),
-    KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, f"{_RIOT}boards/nucleo-l552ze-q"),
-    KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, f"{_RIOT}boards/nucleo-u575zi-q"),
+    KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, 64 * MHZ, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
+    KnownBoard("nucleo-f439zi", "cortex-m4", 256 * KIB, 2 * MIB, 180 * MHZ, f"{_RIOT}boards/nucleo-f439zi"),
+    KnownBoard("nucleo-l433rc", "cortex-m4", 64 * KIB, 256 * KIB, 80 * MHZ, f"{_RIOT}boards/nucleo-l433rc"),
+    KnownBoard("nucleo-l452re", "cortex-m4", 160 * KIB, 512 * KIB, 0, f"{_RIOT}boards/nucleo-l452re"),
+    KnownBoard("nucleo-l4r5zi", "cortex-m4", 640 * KIB, 2 * MIB, 120 * MHZ, f"{_RIOT}boards/nucleo-l4r5zi"),
+    KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, 110 * MHZ, f"{_RIOT}boards/nucleo-l552ze-q"),
+    KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, 160 * MHZ, f"{_RIOT}boards/nucleo-u575zi-q"),
     KnownBoard(
-        "rpi-pico", "cortex-m0+", 264 * KIB, 2 * MIB, f"{_ZEPHYR}3.7.0/boards/raspberrypi/rpi_pico/doc/index.html"
+        "rpi-pico",
+        "cortex-m0+",
+        264 * KIB,
+        2 * MIB,
+        133 * MHZ,
+        f"{_ZEPHYR}3.7.0/boards/raspberrypi/rpi_pico/doc/index.html",
     ),
     KnownBoard(
-        "rpi-pico2", "cortex-m33", 520 * KIB, 4 * MIB, f"{_ZEPHYR}4.1.0/boards/raspberrypi/rpi_pico2/doc/index.html"
+        "rpi-pico2",
+        "cortex-m33",
+        520 * KIB,
+        4 * MIB,
+        150 * MHZ,
+        f"{_ZEPHYR}4.1.0/boards/raspberrypi/rpi_pico2/doc/index.html",
     ),
-    KnownBoard("stm32f746g-disco", "cortex-m7", 340 * KIB, MIB, f"{_RIOT}group__boards__stm32f746g-disco.html"),
+    KnownBoard("stm32f746g-disco", "cortex-m7", 340 * KIB, MIB, 0, f"{_RIOT}group__boards__stm32f746g-disco.html"),
     KnownBoard(
-        "stm32h747i-disco", "cortex-m7", MIB, 2 * MIB, f"{_ZEPHYR}2.3.0/boards/arm/stm32h747i_disco/doc/index.html"
+        "stm32h747i-disco", "cortex-m7", MIB, 2 * MIB, 0, f"{_ZEPHYR}2.3.0/boards/arm/stm32h747i_disco/doc/index.html"
     ),
 )
 """Boards in alphabetical order."""
@@ -306,7 +324,8 @@ class Settings:
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
-        "Board that stands for its RAM, flash and CPU. `ram`, `flash` and `targets` go before it.",
+        "Board that stands for its RAM, flash, CPU and highest clock. `ram`, `flash`, `targets` and `clock` go "
+        "before it. Text then has what to paste into an application of TensorFlow Lite Micro.",
         option="--board",
         group=TARGETS,
         metavar="[CPU=]NAME",
@@ -596,17 +615,26 @@ class Settings:
             limit,
             tuple(map(self.room, self.targets)),
             self.cmsis_nn_build,
-            tuple(self.clock.get(target.cpu, self.clock.get(EVERY_TARGET)) for target in self.targets),
+            tuple(map(self._clock_of, self.targets)),
             self.memory,
             FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
 
+    def _board_of(self, target: Target) -> KnownBoard | None:
+        board = self.board.get(target.cpu, self.board.get(EVERY_TARGET))
+        return board if board and target.cpu.startswith(board.cpu) else None
+
+    def _clock_of(self, target: Target) -> int | None:
+        """Hertz of a target: its own, or the highest of its board."""
+        board = self._board_of(target)
+        return self.clock.get(target.cpu, self.clock.get(EVERY_TARGET)) or (board.clock if board else 0) or None
+
     def room(self, target: Target) -> MemoryRoom:
         """RAM, flash and stack of a target: its own figures, or those of its board."""
-        board = self.board.get(target.cpu, self.board.get(EVERY_TARGET))
+        board = self._board_of(target)
         given = (self.ram, self.flash, self.stack)
         ram, flash, stack = (sizes.get(target.cpu, sizes.get(EVERY_TARGET)) for sizes in given)
-        if board is None or not target.cpu.startswith(board.cpu):
+        if board is None:
             return MemoryRoom(ram, flash, stack=stack)
         taken = board.name if ram is None or flash is None else ""
         return MemoryRoom(board.ram if ram is None else ram, board.flash if flash is None else flash, taken, stack)

@@ -19,7 +19,7 @@ from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from onnxlint_cmsis.cli.api import FileSummary, Settings, TargetSummary
+    from onnxlint_cmsis.cli.api import FileResult, Settings, TargetSummary
     from onnxlint_cmsis.ground.findings import Finding
 
 
@@ -48,6 +48,8 @@ class TargetRow(NamedTuple):
 
     target: str
     """CPU, release of CMSIS-NN and compiler."""
+    verdict: str
+    """`RUNS`, `STOPS` and so on, as the first line of a lint says."""
     layers_cmsis_nn: int
     """Layers that functions of CMSIS-NN compute."""
     macs_cmsis_nn: int
@@ -117,15 +119,19 @@ class ScanRow(NamedTuple):
     """Bytes of activations, at least; null where a size is unknown."""
     per_target: tuple[TargetRow, ...] | None = None
     """The model on each target."""
+    verdict: str | None = None
+    """The worst verdict of all targets; null for a file that is no model."""
 
 
-def summarized(row: ScanRow, summary: FileSummary) -> ScanRow:
-    """The row of a file with what its model is and needs."""
+def summarized(row: ScanRow, result: FileResult) -> ScanRow:
+    """The row of a file with its verdicts, and with what its model is and needs."""
+    summary, words = result.summary, {verdict.target: verdict.word for verdict in result.verdicts}
     return row._replace(
         macs=summary.macs,
         unknown_macs=summary.unknown_macs,
         arena_at_least=summary.arena,
-        per_target=tuple(map(_target_row, summary.targets)),
+        per_target=tuple(_target_row(target, words[target.target]) for target in summary.targets),
+        verdict=result.verdict,
     )
 
 
@@ -148,10 +154,11 @@ def finding_row(file: ScanRow, finding: Finding) -> ScanRow:
     )
 
 
-def _target_row(summary: TargetSummary) -> TargetRow:
+def _target_row(summary: TargetSummary, word: str) -> TargetRow:
     bounds = summary.time.milliseconds if summary.time else None
     return TargetRow(
         summary.target,
+        word,
         *summary.cmsis_nn[:2],
         *summary.reference_code[:2],
         *summary.no_kernel[:2],
@@ -296,8 +303,8 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
             row = row._replace(status=UNREADABLE, message=why)
         elif result.unfetched:
             row = row._replace(status=EXTERNAL)
-        if result.summary:
-            row = summarized(row, result.summary)
+        if result.summary.targets:
+            row = summarized(row, result)
         return (row, *(finding_row(row, finding) for finding in result.findings))
     except Exception as error:
         return (file_row._replace(status=ERROR, message=_scan_model_told(error)),)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of
+from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of, rounded
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Nodes that a line names before it only counts."""
+_IF_ANY = ("no kernel", "open", "reference")
+"""Columns that a narrow terminal leaves out where all have 0."""
 _HEADS = ("target", "CMSIS-NN", "reference", "no kernel", "open", "MACs", "instructions", "flash", "arena", "scratch")
 
 
@@ -40,11 +42,16 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
     for note in file.notes:
         yield labelled("note", with_short_names(note, file, run), run)
     summary = file.summary
-    if summary is None or not summary.targets:
+    if not summary.targets:
         return
-    fit = TableFit(max(run.width - INDENT, 0), spare=("MACs", "scratch"))
+    width = max(run.width - INDENT, 0)
     rows = [_row(target, summary) for target in summary.targets]
-    yield textwrap.indent(fitted(_HEADS, rows, _HEADS[1:], fit), " " * INDENT).rstrip()
+    empty = [name for number, name in enumerate(_HEADS) if name in _IF_ANY and {row[number] for row in rows} == {"0"}]
+    fit = TableFit(width, spare=("MACs", "scratch", *empty))
+    table = fitted(_HEADS, rows, _HEADS[1:], fit)
+    if width and max(map(len, table.splitlines())) > width:
+        table = fitted(_HEADS, [_row(target, summary, brief=True) for target in summary.targets], _HEADS[1:], fit)
+    yield textwrap.indent(table, " " * INDENT).rstrip()
     measured = ", ".join(dict.fromkeys(target.measured_on for target in summary.targets))
     yield labelled("cost", f"predicted instructions, not cycles, as measured on {measured}", run)
     for target in summary.targets:
@@ -60,15 +67,15 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
         yield labelled("copies", f"{len(summary.copies)} to another memory order, in reference code: {names}", run)
 
 
-def _row(target: TargetSummary, summary: FileSummary) -> tuple[str, ...]:
-    """The cells of a target; `?` for a number that is not known."""
+def _row(target: TargetSummary, summary: FileSummary, *, brief: bool = False) -> tuple[str, ...]:
+    """The cells of a target, instructions with three digits where it is brief; `?` for a number that is not known."""
     arena = summary.arena if target.arena_to_write is None else target.arena_to_write
     numbers = (target.flash, arena, target.scratch)
     return (
         _cpu(target),
         *(f"{share.layers}" for share in _shares(target)),
         f"{summary.macs:,}",
-        cost_text(target) if target.cost_known else "?",
+        cost_text(target, brief=brief) if target.cost_known else "?",
         *("?" if number is None else f"{number:,}" for number in numbers),
     )
 
@@ -88,7 +95,7 @@ def fixable_text(files: Sequence[FileResult]) -> str:
 def summary_fields(file: FileResult) -> dict[str, object] | None:
     """The summary as plain data for JSON and SARIF."""
     summary = file.summary
-    if summary is None:
+    if not summary.targets:
         return None
     return {
         "macs": summary.macs,
@@ -121,12 +128,12 @@ def _cpu(target: TargetSummary) -> str:
     return cpu_of(target.target)
 
 
-def cost_text(target: TargetSummary) -> str:
-    """`311,844`, or `between 450,000 and 2,100,000`."""
-    if target.instructions_range is None:
-        return f"{target.instructions:,}"
-    least, most = target.instructions_range
-    return f"between {least:,} and {most:,}"
+def cost_text(target: TargetSummary, *, brief: bool = False) -> str:
+    """`311,844`, or `between 450,000 and 2,100,000`; with three digits `450k to 2.10M`."""
+    least, most = target.instructions_range or (target.instructions, target.instructions)
+    if brief:
+        return rounded(least) if least == most else f"{rounded(least)} to {rounded(most)}"
+    return f"{least:,}" if target.instructions_range is None else f"between {least:,} and {most:,}"
 
 
 # What a proof compared, and what inexact repairs change, as text.
@@ -178,7 +185,7 @@ UNIT = "predicted instructions (not cycles)"
 def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
     """The lines about one file's fix; a single one where nothing changed."""
     fix = file.fix
-    if fix is None:
+    if fix is None or (run.quiet and not fix.changed and not fix.failed):
         return
     if not fix.changed:
         line = wrapped(f"{file.path}: {'not fixed' if fix.failed else 'left as it is'}: {fix.reason}", run.width)
@@ -195,7 +202,7 @@ def fix_lines(file: FileResult, run: Run) -> Iterator[str]:
 def fix_heads(file: FileResult, run: Run) -> list[str]:
     """The first line about a file's fix, with its notes and without colour; none where no fix was asked for."""
     notes = "".join(f"; {printable(note)}" for note in file.fix.notes) if file.fix else ""
-    return [f"{line}{notes}" for line in list(fix_lines(file, run._replace(color=False)))[:1]]
+    return [f"{line}{notes}" for line in list(fix_lines(file, run._replace(color=False, quiet=False)))[:1]]
 
 
 def fix_summary(run: Run) -> str:

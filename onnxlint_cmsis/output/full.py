@@ -108,8 +108,13 @@ def _verdicts(run: Run) -> str:
             figures = (line.brief_cost, line.arena.replace("at least ", ""), line.flash)
             rows.append((os.path.relpath(file.path, folder) if folder else file.path, word, on, *figures))
     heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")
-    fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena"))
-    return fitted(heads, rows, fit=fit).rstrip() if rows else ""
+    alike = ("on",) if all(row[2] == "all" for row in rows) else ()
+    fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena", *alike))
+    table = fitted(heads, rows, fit=fit) if rows else ""
+    if 0 < run.width < max(map(len, table.splitlines()), default=0):
+        narrower = fit._replace(elastic={heads[0]: 12, "verdict": 30})
+        table = fitted(heads[:4], [row[:4] for row in rows], fit=narrower)
+    return table.rstrip()
 
 
 def _libraries(run: Run) -> str:
@@ -132,6 +137,7 @@ def _file(file: FileResult, run: Run, end: str, *, headed: bool) -> Iterator[str
     elif file.findings or (notes and not file.fix) or (run.verbose and body):
         yield paint(wrapped(file.path, run.width), "path", run.color)
     yield from body
+    yield from (f"  {line}" for line in (file.application if verdicts else ()))
 
 
 def _below(file: FileResult, run: Run) -> set[str]:

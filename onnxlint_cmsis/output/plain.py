@@ -177,6 +177,15 @@ NARROWEST = 40
 """Columns that are used even where the terminal has fewer."""
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """Breaks lines at spaces, and a list without any that is too long for a line behind a comma before a name."""
+
+    def _split(self, text: str) -> list[str]:
+        chunks = super()._split(text)
+        long = (re.split(r"(?<=,)(?=[^\W\d])", chunk) if len(chunk) > self.width else [chunk] for chunk in chunks)
+        return [piece for pieces in long for piece in pieces]
+
+
 def wrapped(text: str, width: int, indent: int = INDENT) -> str:
     """The printable text in lines of at most `width` columns, those after the first moved in; 0 for one line.
 
@@ -186,14 +195,13 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
     if width <= 0 or len(text) <= width:
         return text
     escapes = 3 if "::" in text else 0  # columns for a `:` that is written as an escape where a name is broken
-    lines = textwrap.wrap(
-        text.replace(" %", f"{_TIE}%"),
+    lines = _Wrapper(
         max(width, NARROWEST) - escapes,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,
         drop_whitespace=True,
-    )
+    ).wrap(text.replace(" %", f"{_TIE}%"))
     return "\n".join(map(no_command, lines)).replace(_TIE, " ")
 
 

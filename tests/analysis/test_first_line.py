@@ -18,9 +18,13 @@ from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.run import render
+from support.cli_fakes import a_run
 from support.goldens import Told
+from support.linter import linted
 from support.models import text as model_text
 from support.paths import SHARED
+from support.tflite_steps import random_chain
 
 ROW = """
     <ir_version: 8, opset_import: ["" : 13]>
@@ -360,3 +364,15 @@ def test_what_depends_on_the_compiler_may_fail() -> None:
     given: dict[str, Any] = {"targets": ["cortex-m55"]}
     assert [said.word for said in lint(path, **given).verdicts] == [WORDS[Effect.MAY_FAIL]]
     assert [said.word for said in lint(path, **given, compiler="gcc@12.2").verdicts] == [WORDS[Effect.WRONG]]
+
+
+def test_a_board_answers_whether_it_runs_and_fits_how_long_it_takes_and_what_to_paste(told: Told) -> None:
+    result = linted(random_chain(3), "m.tflite", board="nano-33-ble")
+    (verdict,) = result.verdicts
+    assert verdict.word.startswith("RUNS") and verdict.fits
+    assert verdict.milliseconds is not None and verdict.time.endswith("ms at 64 MHz")
+    assert result.application[0] == f"alignas(16) uint8_t tensor_arena[{verdict.arena_to_write}];"
+    assert linted(random_chain(3), "m.tflite", targets=["cortex-m4"]).application == ()
+    assert linted(random_chain(3), "m.tflite", board="nano-33-ble", clock="32MHz").verdicts[0].time.endswith("32 MHz")
+    assert linted(random_chain(3), "m.tflite", board="nucleo-l452re").verdicts[0].time == ""
+    told(render("full", a_run(result._replace(path="m.tflite"), width=80)))

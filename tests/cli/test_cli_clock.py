@@ -57,7 +57,7 @@ def test_json_of_layers_has_the_bounds_of_the_instructions_told(run):
 def test_summaries_in_text_json_and_sarif_tell_the_same(run, told):
     options = (*TARGETS, "--clock", "120MHz")
     first, second = run(*options)[1].splitlines()
-    assert (" ms, arena " in first, " instructions, arena " in second) == (True, True)
+    assert (" ms at 120 MHz, arena " in first, " instructions, arena " in second) == (True, True)
     text = " ".join(run("-v", *options)[1].split())
     assert "time cortex-m4: predicted " in text
     told(text)

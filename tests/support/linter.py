@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onnx import ModelProto
 
@@ -31,19 +31,19 @@ def target_of(cpu: str = "cortex-m4", release: str = "7.0.0", compiler: str = "g
     return parse_target(cpu, release, compiler)
 
 
-def analysed(model: Model, name: str = "m.onnx", **settings: object) -> ModelAnalysis:
+def analysed(model: Model, name: str = "m.onnx", **settings: Any) -> ModelAnalysis:
     """The analysis of a model, read from memory under a name, or from its file."""
     path, data = _given(model, name)
     return ModelAnalysis(path, make_settings(path, **settings).analysis, data)
 
 
-def linted(model: Model, name: str = "m.onnx", **settings: object) -> FileResult:
+def linted(model: Model, name: str = "m.onnx", **settings: Any) -> FileResult:
     """What is found in a model."""
     path, data = _given(model, name)
     return lint_file(path, make_settings(path, **settings), data)
 
 
-def layered(model: Model, name: str = "m.onnx", **settings: object) -> LayersReport:
+def layered(model: Model, name: str = "m.onnx", **settings: Any) -> LayersReport:
     """The layers of a model."""
     path, data = _given(model, name)
     return layers_report(path, make_settings(path, **settings), data)
@@ -58,7 +58,7 @@ class FixedModel(NamedTuple):
     """The new model; None where nothing was written."""
 
 
-def fixed(model: ModelProto | bytes, name: str = "m.onnx", **settings: object) -> FixedModel:
+def fixed(model: ModelProto | bytes, name: str = "m.onnx", **settings: Any) -> FixedModel:
     """A model fixed as `--fix-only` fixes a file of that name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)

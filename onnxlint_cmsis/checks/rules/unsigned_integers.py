@@ -5,14 +5,15 @@ keeps every real number. Firmware that hands on uint8 computes wrong numbers; Te
 convolution.
 
 **What to do.** Quantize as int8, or let the converter take off 128. ONNX Runtime: `activation_type=QuantType.QInt8,
-weight_type=QuantType.QInt8`, its defaults for QDQ models.
+weight_type=QuantType.QInt8`, its defaults for QDQ models. `--fix --fixable CNN504` takes off 128 inside of an ONNX
+model; it saves nothing, so that it has to be asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import REWRITE, advice
+from onnxlint_cmsis.checks.facts import RETYPE, advice
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
@@ -37,7 +38,7 @@ RULE = Rule(
     effect=Effect.NOTE,
     summary="Activations or weights are uint8.",
     docs=__doc__,
-    action=REWRITE,
+    action=RETYPE,
     bad=Example(_MODEL.replace("TYPE", "uint8").replace("ZERO", "128")),
     good=Example(_MODEL.replace("TYPE", "int8").replace("ZERO", "0")),
 )

@@ -7,6 +7,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.ground.findings import UNSAFELY
 from support import linter
 from support.fix_command import run, text
 
@@ -43,7 +44,7 @@ def model(between: str, weights: str = "uint8") -> onnx.ModelProto:
 
 
 def fixed(given: onnx.ModelProto | bytes, cpu: str = "cortex-m4") -> linter.FixedModel:
-    return linter.fixed(given, targets=[cpu], release="7.0.0")
+    return linter.fixed(given, targets=[cpu], release="7.0.0", extend_fixable=["unsigned-integers"])
 
 
 def outputs(data: bytes) -> list[np.ndarray]:
@@ -108,10 +109,23 @@ def test_what_an_operator_ties_to_an_input_of_the_model_stays():
     assert fixed(given).model is None
 
 
+def test_uint8_stays_unless_its_rule_is_named():
+    given = model(BETWEEN["max pool"]).SerializeToString()
+    asked = [{"fixable": ["CNN504"]}, {"extend_fixable": ["CNN5"]}]
+    for settings, changed in (({}, False), ({"fixable": ["CNN"]}, False), *((more, True) for more in asked)):
+        result, _ = linter.fixed(given, targets=["cortex-m4"], **settings)
+        assert bool(result.rewrites) is changed
+        unsigned = [f for f in linter.linted(given, targets=["cortex-m4"], **settings).findings if f.code == "CNN504"]
+        assert unsigned
+        assert any(finding.properties.get(UNSAFELY) for finding in unsigned) is changed
+
+
 def test_constants_that_are_replaced_share_a_line(tmp_path):
     onnx.save(model(BETWEEN["max pool"]), tmp_path / "m.onnx")
     lines = [
-        line for line in text(run(tmp_path, "--diff", "m.onnx")).splitlines() if line.strip().startswith("tensor ")
+        line
+        for line in text(run(tmp_path, "--diff", "--fixable", "CNN504", "m.onnx")).splitlines()
+        if line.strip().startswith("tensor ")
     ]
     assert len(lines) == 1
     assert "constants go and" in lines[0]

@@ -15,7 +15,8 @@ import pytest
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.output.comparison import ModelVersion
-from onnxlint_cmsis.output.html import ReportInput, graph_rows, ways
+from onnxlint_cmsis.output.html.page import bar, graph_rows, ways
+from onnxlint_cmsis.output.html.report_input import ReportInput
 from support.goldens import Told, check_golden
 from support.html_pages import HtmlPage
 from support.linter import analysed, layered, linted
@@ -262,3 +263,26 @@ def test_what_cannot_be_written_is_refused_before_anything_is(
     assert main(["report", "--isolated", *words]) == 2
     assert sentence in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == models
+
+
+def test_a_range_is_a_bar_from_its_least_to_its_most() -> None:
+    exact, ranged, unknown = (bar("", 2, ends, 200) for ends in ((50, 50), (50, 100), None))
+    assert 'width="25.00%"' in exact and "range" not in exact
+    assert '<rect class="q2 range" x="25.00%" width="25.00%"' in ranged
+    assert "unknown" in unknown and "q2" not in unknown
+
+
+def test_a_finding_has_one_badge_in_a_column_and_links_in_the_rows_below(tmp_path: Path) -> None:
+    source = """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 8, 16, 16] x) => (float[1, 8, 4, 4] y) {
+            a = Sin(x)
+            b = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(a)
+            c = Sin(b)
+            d = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(c)
+            y = Sin(d)
+        }
+    """
+    page = written_report(write_model(tmp_path / "net.onnx", source), "--target", "cortex-m4")
+    assert page.count('<a class="mark warning"') == 1
+    assert page.count('<a class="again warning"') == 2
