@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.weighing import weighted_of
+from onnxlint_cmsis.analysis.layer_weights import weighted_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.operators.moves import moved_input, passage
 

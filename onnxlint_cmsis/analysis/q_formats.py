@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.fractions import RealRange, fraction_bits, shifts
+from onnxlint_cmsis.analysis.fraction_bits import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.analysis.real_ranges import only_reader, range_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.fractions import RealRange
+from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.find_quantization import of_integers, of_result
 from onnxlint_cmsis.lower.quantization import INTEGERS

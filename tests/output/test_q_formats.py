@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.fractions import RealRange, fraction_bits, shifts
+from onnxlint_cmsis.analysis.fraction_bits import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.proof.samples import samples_of, tensor_ranges

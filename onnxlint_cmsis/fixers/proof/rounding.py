@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fractions import RealRange
+from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.analysis.q_formats import KEEPERS, PROBABILITIES
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.fixers.proof.samples import tensor_ranges

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.fractions import RealRange
+from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.fixers.proof.inputs import UnfedError
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError

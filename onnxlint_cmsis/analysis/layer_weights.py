@@ -1,4 +1,4 @@
-"""Convolutions and matrix products by their records' roles, as groups of rows that sum over columns."""
+"""Layers with constant weights, found by their records' roles, as groups of rows that sum over columns."""
 
 from __future__ import annotations
 
