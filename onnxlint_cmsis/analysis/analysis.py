@@ -302,13 +302,13 @@ class ModelAnalysis:
             return LayerCost(None, self.reference_range(record, target))
         if verdict is not Verdict.CMSIS_NN or record.layer is None:
             return LayerCost()
-        from onnxlint_cmsis.cmsis_nn.library import compiler_ends, instructions_range, range_reason
+        from onnxlint_cmsis.cmsis_nn.library import call_cost, range_reason
 
         call = record.layer.call
         library, taken = self.settings.runtime.library(call.entry, target), self.route(call, target)
-        ends = instructions_range(call, library, taken)
+        instructions, ends, by_compiler = call_cost(call, library, taken)
         apart = ends is not None and not range_reason(taken.effective)
-        return LayerCost(self.instructions(call, target), ends, compiler_ends(call, library, taken) if apart else ())
+        return LayerCost(instructions, ends, by_compiler if apart else ())
 
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference code for a layer; None where nothing is known.

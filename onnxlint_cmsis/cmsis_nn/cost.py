@@ -170,7 +170,9 @@ MOST_INSTRUCTIONS = 2.0**50
 """Instructions above which a cost counts as unknown: a core at 1 GHz runs 13 days for them, and the sum over 8,000
 layers still fits int64."""
 
-__all__ = ["Prediction", "compiler_ends", "cost", "cost_of_route", "counts_of", "instructions_range", "predicted"]
+__all__ = [
+    "CallCost", "Prediction", "call_cost", "cost", "cost_of_route", "counts_of", "instructions_range", "predicted",
+]  # fmt: skip
 
 
 def cost(call: KernelCall, target: Target) -> int | None:
@@ -200,36 +202,40 @@ Ends = tuple[int, int]
 """Least and most instructions; equal where one number holds."""
 
 
-def compiler_ends(call: KernelCall, target: Target, taken: Route) -> tuple[Ends, ...]:
-    """Least and most instructions of one call with each compiler that the target may mean, in their order.
+class CallCost(NamedTuple):
+    """What one call takes over the data and the compilers that a target may mean."""
 
-    A compiler that was not measured with this kernel has the ends of the first that was. None was: none are returned.
-    """
-    ends = [_ends(call, target, taken, row) for row in measured_compilers(target)]
-    first = next(filter(None, ends), None)
-    return tuple(own or first for own in ends) if first else ()
+    instructions: int | None
+    """Number of the first compiler, as `cost` has it."""
+    ends: Ends | None
+    """Least and most; None where one number holds, and where nothing was measured."""
+    by_compiler: tuple[Ends, ...]
+    """The same with each compiler, in their order; none where nothing was measured."""
+
+
+def call_cost(call: KernelCall, target: Target, taken: Route) -> CallCost:
+    """What one call takes with each compiler. One that was not measured with this kernel has the first one's ends."""
+    rows = measured_compilers(target)
+    by_data = [data_range(call, target, taken, row) for row in rows]
+    # The data decide on both ends where they decide; of the first compiler the number is told as well.
+    numbers = [
+        predicted(call, target, taken, row) if place == 0 or by_data[place] is None else None
+        for place, row in enumerate(rows)
+    ]
+    known = [round(number.instructions) if number and number.known else None for number in numbers]
+    alone = [None if number is None else (number, number) for number in known]
+    own = [ends or number for ends, number in zip(by_data, alone, strict=True)]
+    first = next(filter(None, own), None)
+    if first is None:
+        return CallCost(None, None, ())
+    by_compiler = tuple(ends or first for ends in own)
+    least, most = min(end for end, _ in by_compiler), max(end for _, end in by_compiler)
+    return CallCost(known[0], (least, most) if any(by_data) or most - least > SAME * most else None, by_compiler)
 
 
 def instructions_range(call: KernelCall, target: Target, taken: Route) -> Ends | None:
-    """Least and most instructions of one call, over the data and the compilers that the target may mean.
-
-    None where one number holds, and where nothing was measured.
-    """
-    ends = compiler_ends(call, target, taken)
-    if not ends:
-        return None
-    least, most = min(end for end, _ in ends), max(end for _, end in ends)
-    by_data = any(data_range(call, target, taken, row) for row in measured_compilers(target))
-    return (least, most) if by_data or most - least > SAME * most else None
-
-
-def _ends(call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler) -> Ends | None:
-    """Least and most instructions with one compiler; None where nothing was measured."""
-    by_data = data_range(call, target, taken, compiler)
-    if by_data is not None:
-        return by_data
-    prediction = predicted(call, target, taken, compiler)
-    return (round(prediction.instructions),) * 2 if prediction.known else None
+    """Least and most instructions of one call; None as in `CallCost`."""
+    return call_cost(call, target, taken).ends
 
 
 class Prediction(NamedTuple):

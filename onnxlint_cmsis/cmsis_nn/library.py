@@ -10,7 +10,7 @@ from onnxlint_cmsis.cmsis_nn.cost import (
     MOST_INSTRUCTIONS,
     SAME,
     Prediction,
-    compiler_ends,
+    call_cost,
     copy_range,
     cost,
     cost_of_route,
@@ -20,6 +20,7 @@ from onnxlint_cmsis.cmsis_nn.cost import (
 )
 from onnxlint_cmsis.cmsis_nn.cost_records import (
     COMPILER,
+    integer_build,
     is_measured,
     measured_build,
     measured_pairs,
@@ -56,7 +57,7 @@ __all__ = [
     "Prediction",
     "Route",
     "all_hazards",
-    "compiler_ends",
+    "call_cost",
     "copy_range",
     "cost",
     "cost_of_route",
@@ -66,6 +67,7 @@ __all__ = [
     "family_of",
     "hazards",
     "instructions_range",
+    "integer_build",
     "is_measured",
     "measured_build",
     "measured_pairs",
