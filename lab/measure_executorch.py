@@ -13,11 +13,13 @@ import gzip
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from firmware_check.boards import Board
 from firmware_check.options import board_named
-from measure_tflm_reference import ROOT, counted
+from measure_tflm_reference import ROOT, SECONDS, image_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.formats.pte.program import PteTensor
 from onnxlint_cmsis.ground.types import Target
@@ -45,6 +47,30 @@ def range_of(row: dict[str, Any], target: Target, runtime: Runtime = EXECUTORCH)
     return own_range(NAMES.get(row["op"], row["op"]), source, result, target, runtime)
 
 
+REPETITIONS, PATTERNS = 4, 4
+"""Calls on each pattern of data, and patterns."""
+
+
+def counted(calls: bytes, board: Board, library: str, flags: list[str]) -> dict[int, list[float]]:
+    """Instructions of each call on each pattern of data, from the program's lines of a number, SysTick's count and 0.
+
+    Another status than 0 leaves a call out.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "calls").write_bytes(calls)
+        numbers = [f"-DPATTERNS={PATTERNS}", f"-DREPETITIONS={REPETITIONS}"]
+        image = image_of(PROGRAM, folder, board, library, [*numbers, *flags])
+        machine = ["qemu-system-arm", "-M", board.machine, "-semihosting", "-icount", "shift=0", "-nographic"]
+        run = [*machine, "-monitor", "none", "-kernel", str(image)]
+        text = subprocess.run(run, cwd=folder, timeout=SECONDS, capture_output=True, check=True, text=True).stdout
+    results: dict[int, list[float]] = {}
+    for words in map(str.split, text.splitlines()):
+        if len(words) == 3 and words[2] == "0":
+            results.setdefault(int(words[0]), []).append(board.instructions(int(words[1])) / REPETITIONS)
+    return results
+
+
 def main(cpu: str, library: str, *flags: str) -> int:
     """Measure all calls and compare them with their ranges."""
     rows = recorded()
@@ -54,7 +80,7 @@ def main(cpu: str, library: str, *flags: str) -> int:
     ]
     calls = "".join(f"{' '.join(map(str, line))}\n" for line in lines).encode()
     try:
-        results = counted(PROGRAM, {"calls": calls}, board_named(cpu), str(Path(library).resolve()), list(flags))
+        results = counted(calls, board_named(cpu), str(Path(library).resolve()), list(flags))
     except (OSError, subprocess.SubprocessError) as error:
         print(f"nothing was measured: {error}", file=sys.stderr)
         return 2

@@ -219,8 +219,8 @@ def call_cost(call: KernelCall, target: Target, taken: Route) -> CallCost:
     by_data = [data_range(call, target, taken, row) for row in rows]
     # The data decide on both ends where they decide; of the first compiler the number is told as well.
     numbers = [
-        predicted(call, target, taken, row) if place == 0 or by_data[place] is None else None
-        for place, row in enumerate(rows)
+        predicted(call, target, taken, row) if row is rows[0] or ends is None else None
+        for ends, row in zip(by_data, rows, strict=True)
     ]
     known = [round(number.instructions) if number and number.known else None for number in numbers]
     alone = [None if number is None else (number, number) for number in known]

@@ -38,6 +38,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
 )
 from onnxlint_cmsis.cmsis_nn.integer.convolution import SHORT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
+from onnxlint_cmsis.cmsis_nn.loops import LONGEST, AxisSizes, Plane, plane
 from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of, holds
 from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Target
@@ -48,12 +49,15 @@ __all__ = [
     "FLOAT",
     "INTEGER",
     "LEGACY",
+    "LONGEST",
     "MOST_INSTRUCTIONS",
     "SAME",
     "SHORT",
+    "AxisSizes",
     "Duty",
     "Family",
     "Parameters",
+    "Plane",
     "Prediction",
     "Route",
     "all_hazards",
@@ -73,6 +77,7 @@ __all__ = [
     "measured_pairs",
     "measured_with",
     "parameters",
+    "plane",
     "predicted",
     "range_reason",
     "reference_range",

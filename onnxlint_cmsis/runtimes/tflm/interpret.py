@@ -43,7 +43,6 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     Unpredictable,
     resource_variables,
 )
-from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
@@ -391,6 +390,12 @@ class Interpretation:
         by_offset = {node.offset: node for node in self._graph.nodes}
         return [by_offset.get(operator.span.offset) for _, _, operator in self.file.operators()]
 
+    @cached_property
+    def views(self) -> list[OperatorView]:
+        """Every operator with its tensors, subgraph by subgraph."""
+        rows = self.file.operators()
+        return [OperatorView(self.file, self.file.subgraphs[graph], operator, index) for graph, index, operator in rows]
+
     def operators(self, target: Target) -> tuple[FileOperator, ...]:
         """What becomes of each operator in a build with checks, in file order."""
         operators = []
@@ -427,7 +432,29 @@ class Interpretation:
         for target in self.targets:
             strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
             told += remarks(strict, lax, self.places, target.label)
+        price = self.float_price
+        if price:
+            told = [row._replace(message=f"{row.message} {price}") if row.cause == "float" else row for row in told]
         return (*told, *version_remarks(self.file, self.places, tuple(target.label for target in self.targets)))
+
+    @cached_property
+    def float_price(self) -> str:
+        """How many times the instructions of int8 the layers with weights in float take, as a sentence; else empty."""
+        rows = zip(self.report(self.targets[0], checks=False).operators, self.views, strict=True)
+        views = [view for row, view in rows if row.verdict is RuntimeVerdict.REFERENCE and row.cause == "float"]
+        if not views:
+            return ""
+        from onnxlint_cmsis.runtimes.tflm.float_price import times_int8
+
+        told: dict[str, str] = {}
+        for target in self.targets:
+            build = build_for(self._runtime, target, self._build, checks=False)
+            times = times_int8(views, target, build, self._runtime)
+            if times and not self.stop(target):
+                low, high = (f"{number:.2g}" if number < 10 else f"{number:.0f}" for number in times)
+                told[target.cpu] = low if low == high else f"{low} to {high}"
+        where = ", ".join(f"{times} times on {cpu}" for cpu, times in told.items())
+        return f"Its layers with weights take more instructions than in int8: {where}." if where else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -442,7 +469,10 @@ class Interpretation:
 
     def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
-        return operator_range(self._graph, node, target, self._runtime)
+        from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
+
+        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is node)
+        return next((operator_range(view, target, self._runtime) for view in own), None)
 
     @property
     def path(self) -> str:
