@@ -90,6 +90,15 @@ def test_what_was_not_measured_has_no_range() -> None:
     assert reference_range(equal, target, NEWEST) is None
 
 
+@pytest.mark.parametrize("op", ["ADD", "MUL", "SUB"])
+def test_the_operand_that_repeats_may_stand_first_or_second(op: str) -> None:
+    call = ReferenceCall(op, "int8", [[1, 8, 8, 16], [1]], [1, 8, 8, 16])
+    for core in ("dsp", "mve"):
+        second = reference_range(call, parse_isa(core), NEWEST)
+        assert second == reference_range(call._replace(inputs=call.inputs[::-1]), parse_isa(core), NEWEST)
+        assert second is not None
+
+
 def tflite(op: str) -> ModelAnalysis:
     chain = Chain(1)
     data = chain.activation([1, 8, 8, 16])

@@ -176,8 +176,7 @@ def _pairs(call: ReferenceCall) -> Turns:
     if all(shape == call.output for shape in call.inputs):
         return _elements(call)
     loops = _broadcast(call.inputs, call.output)
-    left, right = loops[0].strides if loops else (1, 1)
-    kind = "left" if left == 0 else "right" if right == 0 else "neither"
+    kind = "one" if loops and 0 in loops[0].strides else "neither"
     sizes = [loop.turns for loop in reversed(loops)]
     return {
         f"{kind} repeated element": prod(call.output),
