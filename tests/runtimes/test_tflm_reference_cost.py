@@ -59,11 +59,11 @@ def test_calls_held_apart_lie_as_near_their_ranges_as_published() -> None:
         assert told[0] <= MOST_APART, (kernel, build)
 
 
-def test_each_kernel_was_measured_on_every_core_and_in_both_builds_on_the_two_largest() -> None:
+def test_each_kernel_was_measured_on_every_core_and_in_both_builds() -> None:
     """Else a range would go over fewer builds than the docs tell."""
     for kernel, cores in instruction_table()["kernels"].items():
         assert set(cores) == {"scalar", "dsp", "mve"} or kernel in UNKNOWN_ON_M3, kernel
-        assert all(set(cores[core]) == {"O3", "O2c"} for core in ("dsp", "mve")), kernel
+        assert all(set(builds) == {"O3", "O2c"} for builds in cores.values()), kernel
 
 
 def test_every_measured_call_becomes_the_call_of_its_operator_again() -> None:
