@@ -64,7 +64,9 @@ Functions, refusals and bytes of the arena agree with recorded firmware on Corte
 
 The linter judges each call of CMSIS-NN that a program holds, and what the backend's kernels refuse. Other operators are
 ExecuTorch's own code: [copies between memory orders, look-ups and quantization](cost.md#where-is-it-a-range) have a
-range of instructions, `aten::add` and the like no predicted cost. Delegates are not looked at. `layers` names the
+range of instructions, `aten::add` and the like no predicted cost. Most of its portable kernels take one order of memory
+for all their tensors, and stop else (`CNN401[check]`); `aten::cat`, `constant_pad_nd` and `unsqueeze_copy` copy blocks
+without a look at it (`CNN402[kernel]`). Delegates are not looked at. `layers` names the
 operators that a build has to register (`EXECUTORCH_SELECT_OPS_LIST`). The arena is what the file plans. On a line of
 its own `memory` shows what the loader takes of its method allocator on top, on a core of 32 bits: 1,760 to 26,276 bytes
 for 61 programs. It is unknown where a delegate is loaded, which takes what it wants.

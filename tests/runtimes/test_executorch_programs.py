@@ -343,7 +343,7 @@ def test_what_is_not_cmsis_nn_is_named(told: Told) -> None:
     writer = PteWriter()
     source = writer.image(1, 4, 2, 2)
     writer.inputs.append(source)
-    sub = writer.call("aten::sub.out", (source,), (source,), out=writer.tensor("float32", (1, 4, 2, 2)))
+    sub = writer.call("aten::sub.out", (source,), (source,), out=writer.tensor("float32", (1, 4, 2, 2), NHWC))
     copied = writer.call("dim_order_ops::_clone_dim_order.out", (sub,), out=writer.tensor("float32", (1, 4, 2, 2)))
     newer = writer.call("cortex_m::quantized_tan.out", (copied,), out=writer.image(1, 4, 2, 2))
     writer.outputs.append(writer.delegate("EthosUBackend", newer, writer.image(1, 4, 2, 2)))

@@ -9,7 +9,7 @@ their arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.pte.names import BACKEND, SIGNATURES
-from onnxlint_cmsis.formats.pte.program import Method, PteTensor, ValueList
+from onnxlint_cmsis.formats.pte.program import Method, PteTensor, Value, ValueList
 from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
@@ -39,10 +39,12 @@ from onnxlint_cmsis.runtimes.executorch.plan import (
     plan_of,
     planned,
 )
+from onnxlint_cmsis.runtimes.executorch.portable import trouble
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.runtime import (
     NOT_REVIEWED,
+    USUAL_CAUSES,
     Arena,
     BufferLife,
     FileOperator,
@@ -107,7 +109,10 @@ SCRATCH = ("scratch", "output_scratch")
 """Arguments that are planned scratch."""
 NAME = "ExecuTorch"
 
-BESIDE = {RuntimeVerdict.REFERENCE: Verdict.REFERENCE, RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED}
+BESIDE = {
+    **dict.fromkeys((RuntimeVerdict.REFERENCE, RuntimeVerdict.WRONG), Verdict.REFERENCE),
+    RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
+}
 """What a call counts as that is none of CMSIS-NN; any other one is refused."""
 
 
@@ -172,7 +177,7 @@ class Interpretation:
         call, kernel_call, kernel = self.loaded.calls[number], self._kernel_calls[number], self.kernels[number]
         front = (call.method, call.number, call.op, call.label)
         if kernel is None or kernel_call is None:
-            return _beside(call, front, self._runtime.since)
+            return _beside(call, front, self._runtime.since, self.methods[call.method].values)
         if isinstance(kernel_call, NotRunError):
             verdict = RuntimeVerdict.HALTS if kernel_call.aborts else RuntimeVerdict.REFUSED
             return ProgramRow(
@@ -420,8 +425,8 @@ def _types(call: ProgramCall) -> tuple[str, ...]:
     return tuple(tensor.elem_type for tensor in tensors if tensor is not None)
 
 
-def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str) -> ProgramRow:
-    """A call of no function of CMSIS-NN in the release of a day."""
+def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, values: Sequence[Value]) -> ProgramRow:
+    """A call of no function of CMSIS-NN in the release of a day; `values` are those of its method."""
     if call.step.kind == "KernelCall" and (reason := misfit(call, day)):
         missing = is_missing(call.op, day)
         return ProgramRow(
@@ -435,6 +440,12 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str) -> Pr
         reason = f"the delegate {call.op} computes it, which is not looked at"
         return ProgramRow(
             *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE
+        )
+    verdict, reason = trouble(call, values)
+    if reason:
+        stage = EXECUTE if verdict is RuntimeVerdict.REFUSED else ""
+        return ProgramRow(
+            *front, (), (), verdict, reason, (reason,) if not stage else (), stage, (), cause=USUAL_CAUSES[verdict]
         )
     if call.op in SIGNATURES and not call.arguments:
         reason = f"{call.op} has {call.given} arguments here, as in no revision that was reviewed"

@@ -32,7 +32,7 @@ def _of_images(call: ProgramCall, kernel: Kernel) -> Iterator[str]:
     tensors = {name: call.tensor(name) for name in (*kernel.in_order, *kernel.unseen)} | {RESULT: call.written}
     for name in kernel.in_order:
         tensor = tensors[name]
-        if tensor is not None and _axes(tensor):
+        if tensor is not None and moved_axes(tensor):
             yield (
                 f"its {name} lies in another order of memory than that of its sizes, which the kernel does not look at"
             )
@@ -44,7 +44,7 @@ def _of_images(call: ProgramCall, kernel: Kernel) -> Iterator[str]:
             yield f"its {name} does not have its channels last in memory, which the kernel does not look at"
 
 
-def _axes(tensor: PteTensor) -> tuple[int, ...]:
+def moved_axes(tensor: PteTensor) -> tuple[int, ...]:
     """Axes of more than one element from the slowest to the fastest; none where that is the order of the sizes."""
     axes = tuple(axis for axis in tensor.order if tensor.sizes[axis] != 1)
     return () if axes == tuple(sorted(axes)) else axes
@@ -59,15 +59,15 @@ def _wrong_pair(call: ProgramCall) -> str:
     if extreme and any(prod(tensor.sizes[:-4]) > 1 for tensor in (first, second, result)):
         return "it has more than four axes, and the kernel takes the last four alone (op_minimum.cpp)"
     if extreme and first.sizes != second.sizes and min(prod(first.sizes), prod(second.sizes)) > 1:
-        several = any(map(_axes, (first, second, result)))
+        several = any(map(moved_axes, (first, second, result)))
     elif extreme:
-        several = len({_axes(tensor) for tensor in (first, second, result) if prod(tensor.sizes) > 1}) > 1
+        several = len({moved_axes(tensor) for tensor in (first, second, result) if prod(tensor.sizes) > 1}) > 1
     elif is_channel_broadcast(first, second) and first.sizes != second.sizes:
         large = max((first, second), key=lambda tensor: prod(tensor.sizes))
         last = is_channels_last(large) and is_channels_last(result)
         return "" if last else "it takes one number for each channel, and its image does not have its channels last"
     else:
-        several = len({*map(_axes, (first, second, result))}) > 1
+        several = len({*map(moved_axes, (first, second, result))}) > 1
     return "its operands lie in different orders of memory, which the kernel does not look at" if several else ""
 
 
