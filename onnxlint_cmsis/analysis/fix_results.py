@@ -175,6 +175,30 @@ class Numbers(NamedTuple):
     """Count after."""
 
 
+class ModelPrice(NamedTuple):
+    """What a whole model takes on one target, with reference code, copies and nodes that a repair adds."""
+
+    instructions: tuple[int, int]
+    """Least and most predicted instructions of the layers whose cost is known."""
+    unknown: int
+    """Layers of unknown cost, which the instructions leave out."""
+    arena: int | None
+    """Bytes of activations; None where a size is unknown."""
+    flash: int
+    """Bytes of constants, or of a file that is read on the device."""
+
+
+class PriceChange(NamedTuple):
+    """What a fix costs on one target."""
+
+    target: str
+    """Label."""
+    before: ModelPrice
+    """The model of the file."""
+    after: ModelPrice
+    """The fixed one."""
+
+
 class FixResult(NamedTuple):
     """Changes made or proposed to one model."""
 
@@ -194,6 +218,8 @@ class FixResult(NamedTuple):
     """Constants that change."""
     layers: tuple[LayerChange, ...] = ()
     """Layers that change."""
+    prices: tuple[PriceChange, ...] = ()
+    """What the whole model takes before and after, for each target."""
     totals: tuple[TargetTotal, ...] = ()
     """The whole model on each target."""
     repairs: tuple[Repair, ...] = ()

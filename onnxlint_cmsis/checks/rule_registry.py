@@ -139,7 +139,7 @@ def _first(fits: Callable[[Rule], bool], name: str) -> LintCheck:
     raise KeyError(name)
 
 
-ACTING = (RuleScope.LAYER, RuleScope.MODEL, RuleScope.CLASS)
+ACTING = (RuleScope.LAYER, RuleScope.MODEL, RuleScope.CLASS, RuleScope.RUNTIME)
 """What rules look at whose findings a fix may act on."""
 
 

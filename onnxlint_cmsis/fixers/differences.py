@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.fix_results import ClassChange, LayerChange, Numbers, Repair, TargetTotal, TensorChange
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.fix_results import (
+    ClassChange,
+    LayerChange,
+    ModelPrice,
+    Numbers,
+    PriceChange,
+    Repair,
+    TargetTotal,
+    TensorChange,
+)
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.fixers.rewriting import instructions_of, risks
 from onnxlint_cmsis.fixers.snapshot import bytes_of
@@ -13,6 +23,7 @@ from onnxlint_cmsis.model.axes import AxisForm
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
+    from onnxlint_cmsis.analysis.results import TargetSummary
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.progress import RewrittenLayer
     from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -142,6 +153,19 @@ def totals(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replace
             len(unknown),
             tuple(unknown),
         )
+
+
+def price_changes(before: Snapshot, after: Snapshot) -> Iterator[PriceChange]:
+    """What the whole model takes before and after, for each target."""
+    old, new = (summarize(state.analysis) for state in (before, after))
+    for had, has in zip(old.targets, new.targets, strict=True):
+        yield PriceChange(had.target, _price(had, old.arena), _price(has, new.arena))
+
+
+def _price(target: TargetSummary, arena: int | None) -> ModelPrice:
+    ends = target.instructions_range or (target.instructions, target.instructions)
+    size = arena if target.arena_to_write is None else target.arena_to_write
+    return ModelPrice(ends, target.unknown_cost, size, target.flash)
 
 
 def worse_clause(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replaced) -> str:

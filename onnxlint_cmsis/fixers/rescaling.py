@@ -108,7 +108,9 @@ def _tried(start: Snapshot, done: Progress, sites: Sequence[RepairSite], prover:
         {_name(record) for record in snapshot.lowered.records if record.verdict is Verdict.CMSIS_NN}
         for snapshot in (state, new)
     )
-    if not had <= has or not {_name(record) for record in new.lowered.beside}.isdisjoint(rescaled_layers):
+    causes = {_name(record): record.cause for record in state.lowered.beside}
+    stuck = {_name(record) for record in new.lowered.beside if record.cause is causes.get(_name(record))}
+    if not had <= has or not stuck.isdisjoint(rescaled_layers):
         return _Tried(b"", repaired.repairs, (), RESCALING_STAYS)
     mine = [
         Watched(name, name, _affine(_output_numbers(start.graph, name)), _affine(_output_numbers(new.graph, name)))

@@ -9,6 +9,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.epilogue import CLAMPS, is_clamp
+from onnxlint_cmsis.lower.means import window_of_mean
 from onnxlint_cmsis.lower.reference_code import CURVES, in_reference_code
 from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -24,10 +25,6 @@ CLAMP_SCALE = (
     "the scale changes between the layer in front and it, so that no kernel clamps along; arm_relu_q7 and arm_relu6_s8"
     " know neither scale nor zero-point"
 )
-
-
-PLANE_RANK = 4
-"""Axes of a tensor with channels and a plane."""
 
 
 NO_S8_FUNCTION = "CMSIS-NN has no s8 function for it"
@@ -55,10 +52,8 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
         of_curve = S16_FUNCTION if kind == "s16" else NO_S8_FUNCTION
         reason = of_curve if name in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_reference_code(kind, "lookup", Cause.NO_FUNCTION, reason)
-    plane = name == "ReduceMean" and len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK
-    return no_kernel(
-        Cause.NO_FUNCTION, f"{NO_FUNCTION}; AvgPool2d with the plane as window has one" if plane else NO_FUNCTION
-    )
+    pooled = f"{NO_FUNCTION}; an average pool of that window has one"
+    return no_kernel(Cause.NO_FUNCTION, pooled if window_of_mean(graph, node) else NO_FUNCTION)
 
 
 def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> Decision:

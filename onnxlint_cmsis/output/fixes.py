@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         FixResult,
         LayerChange,
         Locked,
+        PriceChange,
         Rewrite,
         TargetTotal,
         TensorChange,
@@ -226,6 +227,8 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     yield from (("repairs", line) for line in _repairs(fix))
     for total in fix.totals:
         yield "total", _total(total)
+    for price in fix.prices:
+        yield "price", _whole(price)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
     yield "stored", f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
@@ -329,6 +332,18 @@ def _tensor(tensor: TensorChange) -> str:
         "none" if shape is None else f"[{','.join(map(str, shape))}]" for shape in (tensor.old_shape, tensor.new_shape)
     ]
     return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
+
+
+def _whole(price: PriceChange) -> str:
+    """`cortex-m4: 51.6k to 53.1k instructions and 1 layer of unknown cost -> 54.2k; arena 544 -> 576 bytes; ...`."""
+    costs = []
+    for side in (price.before, price.after):
+        least, most = map(rounded, side.instructions)
+        left = f" and {counted(side.unknown, 'layer')} of unknown cost" if side.unknown else ""
+        costs.append(f"{least if least == most else f'{least} to {most}'}{left}")
+    arenas = ["unknown" if side.arena is None else f"{side.arena:,}" for side in (price.before, price.after)]
+    memory = f"arena {' -> '.join(arenas)}, flash {price.before.flash:,} -> {price.after.flash:,} bytes"
+    return f"{cpu_of(price.target)}, all that runs: {' -> '.join(costs)} instructions; {memory}"
 
 
 def _total(total: TargetTotal) -> str:

@@ -104,7 +104,7 @@ def test_operators_without_any_function_are_one_finding_that_names_them(told: To
 
 
 WAYS = {
-    "Use GlobalAveragePool": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[2, 3], opset=13),
+    "Use that pool": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[2, 3], opset=13),
     "Write it in the application, or": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[1], opset=13),
     "several of two operands": one_node("Max", [1, 4], {"a": (1, 4), "b": (1, 4)}),
     "Pad by a Pad node": one_node(

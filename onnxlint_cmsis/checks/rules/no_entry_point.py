@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.checks.facts import REWRITE
 from onnxlint_cmsis.checks.kinds import EFFECTS, WHO
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
 from onnxlint_cmsis.formats.names import canonical, operator_of
@@ -28,9 +29,9 @@ from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.means import window_of_mean
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
-from onnxlint_cmsis.lower.without_function import PLANE_RANK
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node, node_location
 from onnxlint_cmsis.operators.answers import Elements
@@ -73,14 +74,6 @@ def _is_square(graph: Graph, node: Node) -> bool:
     """Whether a Pow has the exponent 2."""
     exponent = graph.constants.get(node.inputs[1]) if node.has(1) else None
     return exponent is not None and exponent.values() == (2,)
-
-
-def _is_over_plane(graph: Graph, node: Node) -> bool:
-    """Whether a mean of an NCHW tensor is over height and width."""
-    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
-    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
-    plane = {axis % PLANE_RANK for axis in axes if isinstance(axis, int)}
-    return len(graph.shape(node.inputs[0]) or ()) == PLANE_RANK and plane == {2, 3}
 
 
 def _constant_position(graph: Graph, node: Node) -> int | None:
@@ -186,8 +179,8 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMean",),
-        "Use GlobalAveragePool, which computes the same.",
-        _is_over_plane,
+        "Use that pool, which computes the same: in PyTorch nn.AvgPool2d((25, 5)) for a plane of 25 x 5.",
+        lambda graph, node: bool(window_of_mean(graph, node)),
     ),
     _Way(
         _REFUSED,
@@ -247,6 +240,7 @@ RULE = Rule(
     effect=Effect.REFERENCE,
     summary="The release has no kernel for a layer.",
     docs=__doc__,
+    action=REWRITE,
     bad=Example("""
 g (float[1, 4, 8, 8, 8] x) => (float[N, C, D, H, W] y) <float[4, 4, 1, 1, 1] w = {1}> {
     y = Conv(x, w)

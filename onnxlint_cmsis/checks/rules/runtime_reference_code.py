@@ -9,6 +9,7 @@ where there is no such kernel, or the layer does little of the model's work. The
 
 from __future__ import annotations
 
+from onnxlint_cmsis.checks.facts import REWRITE
 from onnxlint_cmsis.checks.kinds import RemarkCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.ground.findings import Effect
@@ -57,7 +58,8 @@ CAUSES = (
     RuleCause(
         "mean",
         "Converters write an average over a plane as MEAN, which has no CMSIS-NN kernel; AVERAGE_POOL_2D has one.",
-        "Export it as AvgPool2d with the plane as window, with one scale for input and output.",
+        "Train it as an average pool of that window, with one scale for input and output: for a plane of 25 x 5 "
+        "nn.AvgPool2d((25, 5)) in PyTorch, AveragePooling2D((25, 5)) in Keras.",
         f"{K}reduce.cc",
         Example(quantized_layer("c = GlobalAveragePool(a)", IMAGE, "1, 4, 1, 1"), IN_TFLM),
         Example(quantized_layer("c = AveragePool<kernel_shape = [8, 8]>(a)", IMAGE, "1, 4, 1, 1"), IN_TFLM),
@@ -219,6 +221,7 @@ RULE = Rule(
     effect=Effect.REFERENCE,
     summary="The runtime uses its reference code for a layer, not CMSIS-NN.",
     docs=__doc__,
+    action=REWRITE,
     bad=CAUSES[1].bad,
     good=CAUSES[1].good,
     kinds=("reference code", "not-reviewed", "recurrent"),

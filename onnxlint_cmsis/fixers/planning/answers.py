@@ -9,7 +9,7 @@ from onnxlint_cmsis.checks.facts import REPAIR
 from onnxlint_cmsis.checks.kinds import HazardCheck, RoutingCheck
 from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of
-from onnxlint_cmsis.checks.run_checks import code_of, layer_subject
+from onnxlint_cmsis.checks.run_checks import code_of, layer_subject, remark_findings
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ def hazards_along(view: PlanningInput, prices: Prices, group: DimensionClass) ->
 
 
 def findings_of(model: ModelAnalysis, name: str) -> Iterator[Finding]:
-    """Findings of one rule on the model as a whole."""
+    """Findings of one rule on the model as a whole, and on what a runtime makes of its layers."""
     subject = ModelSubject(model, model.lowered, code_of)
     for check in (check for check in checks_of(RuleScope.MODEL) if check.rule.name == name):
         yield from check.findings(subject)
+    yield from (finding for finding in remark_findings(model.remarks) if finding.name == name)
 
 
 def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
+from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.planning.fits.scales import EQUAL_SCALES, SOFTMAX_OUTPUT
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import SIGNED_INTEGERS
 from onnxlint_cmsis.fixers.planning.fits.split_batch import SPLIT_BATCH
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 REPAIRS: tuple[RepairRow, ...] = (
+    *MEAN_POOLS,
     SOFTMAX_OUTPUT,
     EQUAL_SCALES,
     USELESS_PAIRS,
@@ -91,8 +93,9 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
 def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
     """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
     for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.nodes):
-        fitting = row.nodes(model.graph) if row.nodes else iter(())
-        return row if any(fitting) else None
+        labels = {node.label for node in row.nodes(model.graph)} if row.nodes else set()
+        if finding.location.node in labels or (row.whole and labels):
+            return row
     for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.causes):
         for record in model.lowered.beside:
             cause = record.cause.value if record.cause else ""

@@ -10,9 +10,11 @@ from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
 from onnxlint_cmsis.fixers.edits.onnx_resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite_edit import TfliteGraphEdit
 from onnxlint_cmsis.fixers.edits.tflite_resize import apply_to_tflite
+from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.repairs.editor import Editor
 from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
+from onnxlint_cmsis.fixers.repairs.mean_pool import apply_mean_pool
 from onnxlint_cmsis.fixers.repairs.more_columns import apply_more_columns
 from onnxlint_cmsis.fixers.repairs.output_padding import apply_output_padding
 from onnxlint_cmsis.fixers.repairs.shifted_taps import apply_shifted_taps
@@ -35,6 +37,7 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
         "softmax-output": apply_softmax_output,
         "equal-scales": apply_equal_scales,
         "useless-pairs": apply_useless_pairs,
+        **{row.name: apply_mean_pool for row in MEAN_POOLS},
         "signed-integers": apply_signed_integers,
         "zero-bias": apply_zero_bias,
         "split-groups": apply_split_groups,

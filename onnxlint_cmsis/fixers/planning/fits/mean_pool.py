@@ -1,0 +1,70 @@
+"""A mean over the plane or the time of an image as an average pool of that window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.lower.means import window_of_mean
+from onnxlint_cmsis.lower.stored_types import dequantizes
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.model.graph import Graph, Node
+
+
+def float_means(graph: Graph) -> Iterator[Node]:
+    """Means of real numbers that a pool computes."""
+    return (node for node in _means(graph) if not dequantizes(graph.producers.get(node.inputs[0])))
+
+
+def integer_means(graph: Graph) -> Iterator[Node]:
+    """Means of dequantized integers that a pool computes, but for ties, which another order of sums may break."""
+    return (node for node in _means(graph) if dequantizes(graph.producers.get(node.inputs[0])))
+
+
+def _means(graph: Graph) -> Iterator[Node]:
+    return (node for node in graph.nodes if not node.domain and window_of_mean(graph, node))
+
+
+def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str:
+    """Why the mean has to stay."""
+    node = record.node
+    if node.graph:
+        return f"{node.label} is in a subgraph"
+    return "" if graph.shape(node.outputs[0]) else "the shape of its result is not known"
+
+
+MEAN_POOL = RepairRow(
+    name="mean-pool",
+    what="makes an average pool of a mean over the plane or the time of an image",
+    hazards=frozenset(),
+    price="nothing",
+    free=True,
+    refusal=refusal_of_mean_pool,
+    rule="no-entry-point",
+    nodes=float_means,
+)
+INTEGER_MEAN_POOL = MEAN_POOL._replace(
+    name="integer-mean-pool",
+    what="makes an average pool of a mean of integers over the plane or the time of an image",
+    price="a change of the outputs, of at most one step",
+    nodes=integer_means,
+    exact=False,
+)
+RUNTIME_MEAN_POOL = MEAN_POOL._replace(
+    name="runtime-mean-pool",
+    what="makes an average pool of a mean that converters write as MEAN, for which the runtime has no kernel of "
+    "CMSIS-NN",
+    rule="runtime-reference-code",
+)
+RUNTIME_INTEGER_MEAN_POOL = RUNTIME_MEAN_POOL._replace(
+    name="runtime-integer-mean-pool",
+    what="makes such a pool of a mean of integers",
+    price=INTEGER_MEAN_POOL.price,
+    nodes=integer_means,
+    exact=False,
+)
+MEAN_POOLS = (MEAN_POOL, INTEGER_MEAN_POOL, RUNTIME_MEAN_POOL, RUNTIME_INTEGER_MEAN_POOL)
+"""They go first: a pool of unequal scales is repaired after."""
