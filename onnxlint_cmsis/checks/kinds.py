@@ -142,6 +142,8 @@ def _way_round(subject: Subject, hazard: Hazard, exact: str) -> Iterator[str]:
     """What helps: nodes that pad in front, what the row says, a release."""
     if exact:
         yield f"{exact}, in place of the layer's padding, {'compute' if ' and a ' in exact else 'computes'} the same."
+        if subject.layer.assumed:
+            yield "Quantize first: in a float model exporters and ONNX Runtime's pre-processing fold a Pad back."
     elif hazard.way_round:
         yield hazard.way_round
     else:

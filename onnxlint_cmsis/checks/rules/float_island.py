@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.facts import advice, brief_advice, float_name
 from onnxlint_cmsis.checks.kinds import EFFECTS, described, is_much, share_of_macs
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
+from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.work import SMALLEST, percent
 from onnxlint_cmsis.model.graph import Graph, node_location
 from onnxlint_cmsis.model.roles import Sums
@@ -96,11 +97,20 @@ def _does(island: FloatIsland) -> str:
     return computes if results == {False} else gives if results == {True} else f"{computes} or {gives}"
 
 
+LEFT_IN_FLOAT = "ONNX Runtime's quantizer leaves {} in float"
+
+
 def _remedy(graph: Graph, island: FloatIsland) -> str:
+    names = [canonical(record.node) for record in island.records]
     if any(operator_of(record.node).roles.sums is Sums.INTEGERS for record in island.records):
         option = "quantize_static of the float model with quant_format=QuantFormat.QDQ"
         return advice(graph, "Quantize to layers that give integers of a fixed scale", option)
     option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
+    if any(parameters_of(node, 0) and parameters_of(node, -1) for node in graph.nodes):
+        option = "quant_format=QuantFormat.QDQ"  # the format of operators has none for them
+    recurrent = next((name for name in names if name in ("LSTM", "GRU", "RNN")), "")
+    if recurrent:
+        return f"{LEFT_IN_FLOAT.format(recurrent)}: train a Conv over time, or convert the layer from Keras."
     return advice(graph, "Quantize what is between as well", option)
 
 

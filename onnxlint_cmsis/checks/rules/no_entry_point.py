@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.facts import REWRITE
@@ -74,6 +75,19 @@ def _is_square(graph: Graph, node: Node) -> bool:
     """Whether a Pow has the exponent 2."""
     exponent = graph.constants.get(node.inputs[1]) if node.has(1) else None
     return exponent is not None and exponent.values() == (2,)
+
+
+def _is_over_time(graph: Graph, node: Node) -> bool:
+    """Whether a mean of `[batch, time, features]` is over time."""
+    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
+    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
+    return len(graph.shape(node.inputs[0]) or ()) == 3 and tuple(axes) in ((1,), (-2,))
+
+
+def _is_selection(graph: Graph, node: Node) -> bool:
+    """Whether a Gather takes one constant index."""
+    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
+    return given is not None and prod(given.shape) == 1
 
 
 def _constant_position(graph: Graph, node: Node) -> int | None:
@@ -143,7 +157,7 @@ WAYS = (
         _REFERENCE,
         Cause.ATTRIBUTE,
         ("AveragePool",),
-        "Pad by a Pad node in front of it instead, which computes the same.",
+        "Pad by a Pad node in front of it instead, which computes the same, and which ONNX Runtime leaves there.",
     ),
     *(
         _Way(
@@ -181,6 +195,41 @@ WAYS = (
         ("ReduceMean",),
         "Use that pool, which computes the same: in PyTorch nn.AvgPool2d((25, 5)) for a plane of 25 x 5.",
         lambda graph, node: bool(window_of_mean(graph, node)),
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("ReduceMean",),
+        "Pool over time behind a transpose: in PyTorch nn.AvgPool1d(100)(x.transpose(1, 2)) for a mean over 100 steps.",
+        _is_over_time,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("BatchNormalization",),
+        "Fold it into the layer in front, before it is quantized: in PyTorch by fuse_linear_bn_eval or "
+        "fuse_conv_bn_eval of torch.nn.utils.fusion.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Gather",),
+        "Slice instead, which reference code copies: in PyTorch x[:, -1:] in place of x[:, -1].",
+        _is_selection,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Split",),
+        "Slice instead, which reference code copies: in PyTorch x[..., :32] and so on in place of chunk or split.",
+    ),
+    _Way(_REFUSED, Cause.NO_FUNCTION, ("Erf",), "Train with Relu in place of Gelu, or write it in the application."),
+    _Way(
+        _REFERENCE,
+        Cause.BROADCAST,
+        ARITHMETIC,
+        "Nothing: reference code repeats the smaller operand.",
+        lambda graph, node: _constant_position(graph, node) is None,
     ),
     _Way(
         _REFUSED,

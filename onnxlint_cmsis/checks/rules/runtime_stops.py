@@ -4,7 +4,7 @@ A check of scales, zero-points, types or sizes fails: the runtime refuses the wh
 Lite Micro: `AllocateTensors` fails), or stops the firmware in a build with checks. The message names the check by
 file and line; the cause stands behind the code: `CNN401[rank]`.
 
-**What to do.** Give the layer what the check asks for, which depends on the cause.
+**What to do.** It depends on the cause.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ CAUSES = (
     RuleCause(
         "check",
         "A check of the kernel on types, sizes or options does not hold.",
-        "Give the operator what the check asks for, or replace it.",
+        "Nothing mends it in this file: build the network without the operator, or with a type, size or option that "
+        "the check allows.",
         K,
         Example(quantized_layer("c = Exp(a)", "1, 16"), "--runtime tflm"),
         Example(quantized_layer("c = Sigmoid(a)", "1, 16"), "--runtime tflm"),
@@ -35,7 +36,7 @@ CAUSES = (
     RuleCause(
         "operator",
         "The runtime has no kernel for the operator. An application can register one for a custom operator.",
-        "Use a file whose operators the runtime has, or register a kernel.",
+        "Build the network without the operator; for a custom one register a kernel with the resolver's AddCustom.",
         "tensorflow/lite/micro/micro_mutable_op_resolver.h",
         Example(None, name="model.tflite", shown="a .tflite file with one operator: y = POW(a, b)"),
         Example(None, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b)"),
