@@ -97,7 +97,11 @@ def _does(island: FloatIsland) -> str:
     return computes if results == {False} else gives if results == {True} else f"{computes} or {gives}"
 
 
-LEFT_IN_FLOAT = "ONNX Runtime's quantizer leaves {} in float"
+LEFT_IN_FLOAT = {
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), "train a Conv over time, or convert the layer from Keras"),
+    "Erf": "train with Relu in place of Gelu",
+}
+"""Operators that no option of that quantizer quantizes, and what to do about each."""
 
 
 def _remedy(graph: Graph, island: FloatIsland) -> str:
@@ -108,9 +112,9 @@ def _remedy(graph: Graph, island: FloatIsland) -> str:
     option = "leave them out of nodes_to_exclude, and name their operators in op_types_to_quantize"
     if any(parameters_of(node, 0) and parameters_of(node, -1) for node in graph.nodes):
         option = "quant_format=QuantFormat.QDQ"  # the format of operators has none for them
-    recurrent = next((name for name in names if name in ("LSTM", "GRU", "RNN")), "")
-    if recurrent:
-        return f"{LEFT_IN_FLOAT.format(recurrent)}: train a Conv over time, or convert the layer from Keras."
+    kept = next((name for name in names if name in LEFT_IN_FLOAT), "")
+    if kept:
+        return f"ONNX Runtime's quantizer leaves {kept} in float: {LEFT_IN_FLOAT[kept]}."
     return advice(graph, "Quantize what is between as well", option)
 
 
