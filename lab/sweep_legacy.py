@@ -14,19 +14,18 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firmware_check.build import Bench
-from firmware_check.evidence.call_runs import CallStep, call_text, run_steps, value_of
-from firmware_check.float_arithmetic import FloatOutput
+from firmware_check.evidence.call_runs import CallStep, call_text, run_steps
 from firmware_check.legacy.cmsis_5 import QNumbers, open_cmsis_5
 from firmware_check.legacy.legacy_call import LEGACY_POOL, WITHOUT_WEIGHTS, legacy_pool, legacy_step, step_with
+from firmware_check.legacy.score_calls import SOFTMAX_BIAS, activation_step, row_step, softmax, softmax_step
 from firmware_check.options import board_named
-from firmware_check.program import Array, Step
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.ground.types import Dims, KernelCall
+from onnxlint_cmsis.ground.types import KernelCall
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
@@ -35,37 +34,6 @@ if TYPE_CHECKING:
 CPUS = ("cortex-m3", "cortex-m4")
 TOGETHER = 60
 """Calls in one firmware."""
-SOFTMAX_BIAS = {8: 1.5, 16: 3.0}
-"""Steps that shifts in place of divisions leave a softmax off, by the bits of its numbers."""
-
-
-def softmax(data: Elements) -> Elements:
-    """2^x over the sum of 2^x, in steps of the output."""
-    wide = data.astype(np.float64) - data.max(axis=-1, keepdims=True)
-    powers = np.exp2(wide)
-    scale = 128 if data.dtype == np.int8 else 32768
-    return np.asarray(np.minimum(powers / powers.sum(axis=-1, keepdims=True) * scale, scale - 1))
-
-
-def vector(
-    label: str, function: str, source: Elements, expected: FloatOutput | Elements, arguments: str, **more: Any
-) -> CallStep:
-    """A call of a function of one row.
-
-    `allowed`: what is allowed beside what is expected. `entry`: the entry point, where the linter knows the function.
-    """
-    bits, allowed, entry = 8 * source.dtype.itemsize, more.pop("allowed", None), more.pop("entry", "")
-    arrays = tuple(Array(name, f"int{bits}_t", values) for name, values in more.pop("arrays", {}).items())
-    dims = Dims(1, 1, 1, source.size)
-    call = KernelCall(entry, dims, Dims(1, 1, 1, 1), dims) if entry else None
-    numbers = {"arguments": arguments, "scratch": 0, "in_place": False, "returns": False, **more}
-    step = Step(
-        label, function, "legacy_call", (value_of("x", 0, dims, bits, 0),), value_of("y", 1, dims, bits, 0), call,
-        f"arm_{function}", arrays, numbers,
-    )  # fmt: skip
-    if allowed is not None:
-        expected = FloatOutput(np.asarray(expected, np.float64), np.full(source.size, float(allowed)))
-    return CallStep(step, (source,), expected)
 
 
 def rows(bits: int, chance: np.random.Generator) -> Elements:
@@ -82,31 +50,21 @@ def other_steps(release: str, count: int, chance: np.random.Generator) -> Iterat
     for number in range(count):
         for bits in (8, 16):
             data, kind = rows(bits, chance), f"q{bits - 1}"
-            yield vector(
-                f"softmax {kind} {number}", f"softmax_{kind}", data, softmax(data), f"source, {data.size}, result",
-                allowed=SOFTMAX_BIAS[bits], entry=f"softmax_{kind}",
-            )  # fmt: skip
+            yield softmax_step(f"softmax {kind} {number}", data)
             width, wide = int(chance.integers(0, 4)), 1 << (bits - 1)
-            real = data.astype(np.float64) / wide * (1 << width)
-            for name, curve, slope in (("SIGMOID", 1 / (1 + np.exp(-real)), 0.25), ("TANH", np.tanh(real), 1.0)):
-                coarse = 2 + slope / 16 * wide * (1.0 if bits == 8 else 0.05)
-                exact = np.minimum(curve * wide, wide - 1)
-                yield vector(
-                    f"{name} {kind} {number}", f"nn_activations_direct_{kind}", data, exact,
-                    f"result, {data.size}, {width}, ARM_{name}", allowed=coarse, in_place=True,
-                    entry=f"activation_{kind}",
-                )  # fmt: skip
+            for name in ("SIGMOID", "TANH"):
+                yield activation_step(f"{name} {kind} {number}", data, name, width)
             shift = int(chance.integers(0, bits))
             second = chance.permutation(data)
             product = (data.astype(np.int64) * second + ((1 << shift) >> 1)) >> shift
-            yield vector(
+            yield row_step(
                 f"mult {kind} {number}", f"nn_mult_{kind}", data, np.clip(product, -wide, wide - 1),
                 f"source, (int{bits}_t *)weights, result, {shift}, {data.size}", arrays={"weights": second},
             )  # fmt: skip
         if release != "cmsis5-5.6.0":
             batch, depth = int(chance.integers(1, 5)), int(chance.integers(1, 13))
             data = chance.integers(-128, 128, (batch, depth)).astype(np.int8)
-            yield vector(
+            yield row_step(
                 f"softmax batch {number}", "softmax_with_batch_q7", data.reshape(-1), softmax(data).reshape(-1),
                 f"source, {batch}, {depth}, result", allowed=SOFTMAX_BIAS[8],
             )  # fmt: skip

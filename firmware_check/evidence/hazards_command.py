@@ -17,6 +17,7 @@ from firmware_check.evidence.call_pool import calls_of, entries_of, is_called, s
 from firmware_check.evidence.call_runs import WITHOUT_BUFFER, CallStep, call_text, run_steps, without_buffer
 from firmware_check.evidence.float_calls import LARGE, TWINS, float_step
 from firmware_check.legacy.cmsis_5 import open_any
+from firmware_check.legacy.score_calls import score_steps
 from firmware_check.options import CheckParser, boards_named, complain, count, say, seconds
 from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_for
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
@@ -184,7 +185,8 @@ def hazards_seen(bench: Bench, folder: Path, names: Collection[str] = ()) -> lis
 
 def _steps(row: Hazard, calls: dict[str, Routed], bench: Bench) -> list[CallStep]:
     if not row.caller:
-        candidates = [step_of(f"{row.id} {n}", call, bench) for n, call in enumerate(witnesses(row, calls))]
+        calls_of_row = enumerate(witnesses(row, calls))
+        candidates = score_steps(row.id, TRIES) or [step_of(f"{row.id} {n}", call, bench) for n, call in calls_of_row]
         return [step for step in candidates if step.step.function and bench.library.has(step.step.function)]
     (function,) = row.kernels
     if function in WITHOUT_BUFFER:

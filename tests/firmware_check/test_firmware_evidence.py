@@ -27,9 +27,12 @@ from firmware_check.evidence.hazards_command import (
     witnesses,
 )
 from firmware_check.evidence.sources_command import audit, c_source
+from firmware_check.float_arithmetic import FloatOutput
+from firmware_check.legacy.score_calls import score_steps, softmax
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.program import packed
+from firmware_check.verdict import compare_floats
 from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT
@@ -196,21 +199,31 @@ def test_a_call_that_cannot_be_built_shows_no_hazard(tmp_path: Path) -> None:
     assert (seen.outcome, seen.seen) == (NOT_BUILT, run.failed)
 
 
+def test_numbers_that_show_a_hazard_of_softmax_show_no_other() -> None:
+    """Twice the numbers are wrong where scores are near, and right where one is far below the largest."""
+    for step in score_steps("softmax-q7-8-bit-difference-dsp-5-7", 3):
+        (data,) = step.sources
+        assert isinstance(step.expected, FloatOutput)
+        doubled = np.minimum(2 * softmax(data), 127)
+        other_class = np.where(data.astype(int) <= data.max() - 123, 127, doubled)
+        strains = [compare_floats(row, *step.expected).strain for row in (softmax(data), doubled, other_class)]
+        assert [strain is not None and strain <= 1 for strain in strains] == [True, True, False]
+    for step in score_steps("softmax-q7-doubled", 3):
+        (data,) = step.sources
+        assert isinstance(step.expected, FloatOutput)
+        assert int(data.max()) - int(data.min()) < 123
+        strains = [compare_floats(row, *step.expected).strain for row in (softmax(data), 2 * softmax(data))]
+        assert [strain is not None and strain <= 1 for strain in strains] == [True, False]
+    for step in score_steps("nn-activations-direct-q15-negative-index-5-7", 3):
+        assert step.sources[0].min() < 0
+    assert score_steps("convolve-hwc-q7-fast-sizes-dsp", 3) == []
+
+
 NO_PARAMETER = "the function has no parameter for an initial state"
 REASONS = {
     "lstm-initial-state-dropped": NO_PARAMETER,
     "lstm-s16-initial-state-dropped": NO_PARAMETER,
     "dw-s4-opt-16-bit-channels-mve": "its call does not fit the board",
-    **dict.fromkeys(  # they depend on numbers and not on a shape: lab/sweep_legacy.py shows them
-        (
-            "nn-activations-direct-q15-negative-index-5-7",
-            "softmax-q7-8-bit-difference-dsp-5-7",
-            "softmax-q7-doubled-dsp-5-7",
-            "softmax-q7-doubled-plain-5-7",
-            "softmax-q7-doubled",
-        ),
-        "no call was found that meets it",
-    ),
 }
 """Hazards that no board shows, with the reason that the record has."""
 ADDED_LATER = (
