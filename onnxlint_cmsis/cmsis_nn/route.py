@@ -337,13 +337,17 @@ MANY = 40
 """Truths put into one number at a time; an int64 holds them beside the number of a million calls."""
 
 
-def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers, ...]:
+def route_classes(calls: KernelCall, targets: Sequence[Target], *, large: bool = False) -> tuple[Numbers, ...]:
     """For each target a number for each call, from 0 up; calls with the same number take the same route there.
 
-    `calls` is a call whose channel counts are arrays of one length, at least one of them.
+    `calls` is a call whose channel counts are arrays of one length, at least one of them. `large` says that its
+    products may exceed 64 bits; OverflowError where one may.
     """
     values = calls.variables()
     known = {name: np.asarray(size, dtype=np.int64) for name, size in values.items() if size is not None}
+    applied = {**APPLIED, "*": _bounded_product} if large else APPLIED
+    if large and any(_largest(size) >= BEYOND for size in known.values()):
+        raise OverflowError
     moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
     asked = [
@@ -353,7 +357,7 @@ def route_classes(calls: KernelCall, targets: Sequence[Target]) -> tuple[Numbers
     truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
     for condition in chain(*asked):
         if id(condition) not in truths:
-            left, right = (_numbers(side, known) for side in condition.terms)
+            left, right = (_numbers(side, known, applied) for side in condition.terms)
             truth: NDArray[np.bool_] = COMPARED[condition.op](left, right)
             truths[id(condition)] = truth if truth.any() and not truth.all() else None
     return tuple(_numbered([truths[id(condition)] for condition in row], length) for row in asked)
@@ -416,14 +420,14 @@ def _parts(condition: Condition) -> Iterator[Condition]:
         yield from _parts(part)
 
 
-def _numbers(value: Term, known: Mapping[str, Numbers]) -> Numbers:
+def _numbers(value: Term, known: Mapping[str, Numbers], applied: Mapping[str, Applied]) -> Numbers:
     """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value."""
     if value.op == "var":
         return known[value.name]
     if value.op == "int":
         return np.array(value.value, dtype=np.int64)
-    left = _numbers(value.parts[0], known)
-    return left if value.op == "name" else APPLIED[value.op](left, _numbers(value.parts[1], known))
+    left = _numbers(value.parts[0], known, applied)
+    return left if value.op == "name" else applied[value.op](left, _numbers(value.parts[1], known, applied))
 
 
 def _quotient(left: Numbers, right: Numbers) -> Numbers:
@@ -442,10 +446,26 @@ def _remainder(left: Numbers, right: Numbers) -> Numbers:
     return np.where(right == 0, UNDEFINED, left - _quotient(left, right) * right)
 
 
+BEYOND = 2.0**60
+"""Numbers from here on may exceed 64 bits once they are added."""
+
+
+def _largest(numbers: Numbers) -> float:
+    return float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
+
+
+def _bounded_product(left: Numbers, right: Numbers) -> Numbers:
+    """The product; OverflowError where the largest factors together may exceed what is exact."""
+    if _largest(left) * _largest(right) >= BEYOND:
+        raise OverflowError
+    return left * right
+
+
 UNDEFINED = -(2**40)
 """Stands for what C leaves undefined."""
 
-APPLIED: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+Applied = Callable[[Numbers, Numbers], Numbers]
+APPLIED: dict[str, Applied] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,

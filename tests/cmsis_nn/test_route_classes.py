@@ -114,3 +114,36 @@ def test_numbers_are_few(cpu):
         for a, b in product(range(8, 40), range(8, 40))
     ]
     assert len(set(route_classes(together(calls), (target_of(cpu, "7.0.0", "gcc"),))[0].tolist())) < 40
+
+
+@given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS), st.sampled_from([1, 10**4, 10**6, 10**8]))
+@settings(max_examples=200, deadline=None)
+def test_large_calls_with_one_number_take_one_route(calls, release, cpu, times):
+    """Up to what 64 bits hold; beyond it no number is given."""
+    target, routes = target_of(cpu, release, "gcc"), {}
+    large = [
+        call._replace(
+            input_dims=call.input_dims._replace(c=call.input_dims.c * times),
+            output_dims=call.output_dims._replace(c=call.output_dims.c * times),
+            filter_dims=call.filter_dims._replace(c=call.filter_dims.c * times),
+        )
+        for call in calls
+    ]
+    try:
+        (numbers,) = route_classes(together(large), (target,), large=True)
+    except OverflowError:
+        assert times > 10**6
+        return
+    for call, number in zip(large, numbers, strict=True):
+        assert routes.setdefault(int(number), way(route(call, target))) == way(route(call, target))
+
+
+@pytest.mark.parametrize(("size", "height"), [(2**60, 1), (2**31, 2**30)])
+def test_numbers_beyond_64_bits_are_refused(size, height):
+    plane = Dims(1, height, 1, 0)
+    calls = [
+        KernelCall("convolve_s8", plane._replace(c=channels), Dims(4, height, 1, channels), Dims(1, 1, 1, 4))
+        for channels in (size, size + 1)
+    ]
+    with pytest.raises(OverflowError):
+        route_classes(together(calls), (target_of("cortex-m4", "7.0.0", "gcc"),), large=True)

@@ -139,10 +139,10 @@ class Prices:
         """A column for each target; targets that CMSIS-NN is built alike for share one."""
         builds = {target[1:]: target for target in self.targets}
         calls = site.calls(inputs, outputs)
-        if np.all(_countable(calls)):
-            kernels = tuple(self._library(calls.entry, target) for target in builds.values())
-            numbers = route_classes(calls, kernels)
-        else:
+        kernels = tuple(self._library(calls.entry, target) for target in builds.values())
+        try:
+            numbers = route_classes(calls, kernels, large=not np.all(_countable(calls)))
+        except OverflowError:
             numbers = (np.arange(inputs.size),) * len(builds)
         columns = {
             build: self._column(site, inputs, outputs, target, which)

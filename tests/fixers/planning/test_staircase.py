@@ -15,13 +15,14 @@ from onnx import helper
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.library import predicted
+from onnxlint_cmsis.cmsis_nn.library import Route, predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning import staircases as widths
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
 from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep, staircases
+from onnxlint_cmsis.ground.types import KernelCall, Target
 from support.goldens import Told, check_golden
 from support.linter import with_plan
 from support.models import text
@@ -259,6 +260,37 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
     for group in classes:
         assert group["untried"] + len(group["widths"]) == int(2 * group["size"]) - int(group["size"] / 2) + 1
         assert group["size"] in [step["size"] for step in group["widths"]]
+
+
+def wide_chain(channels: int, plane: int) -> bytes:
+    """Two convolutions with so many channels between them; the weights take no bytes."""
+    return text(f"""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 4, {plane}, {plane}] x) => (y) <int64[4] s = {{{channels}, 4, 3, 3}},
+          int64[4] t = {{4, {channels}, 3, 3}}> {{
+            v = ConstantOfShape<value: tensor = float[1] {{1}}>(s)
+            w = ConstantOfShape<value: tensor = float[1] {{1}}>(t)
+            a = Conv(x, v)
+            y = Conv(a, w)
+        }}
+    """).SerializeToString()
+
+
+def test_a_layer_too_large_to_be_priced_is_not_routed_at_each_width() -> None:
+    """A million channels of large planes took 47,000 routes for each layer and target."""
+    model = ModelAnalysis("m.onnx", SETTINGS.analysis, wide_chain(10**6, 4096))
+    routed: list[KernelCall] = []
+
+    def counting(call: KernelCall, target: Target) -> Route:
+        routed.append(call)
+        return model.route(call, target)
+
+    prices = Prices(SETTINGS.targets, predicted, counting)
+    view = planning_input(model, prices)
+    (staircase,) = staircases(view, prices, placements=10**5)
+    assert len(staircase.steps) > 3000
+    assert all(price.instructions is None for site in view.sites for price in prices.of_layer(site.layer))
+    assert len(routed) < 200
 
 
 def test_narrow_classes_keep_all_widths_under_a_limit() -> None:
