@@ -175,6 +175,8 @@ def _target_row(summary: TargetSummary, word: str) -> TargetRow:
 # The output of a scan: a folder of Parquet files, each with the rows of some models, whole or not there.
 
 
+MOST = 2**63 - 1
+"""Largest number of a column; the sizes of a damaged model may be larger."""
 MADE_BY = b"onnxlint-cmsis"
 """Key of the metadata that tells by what a part was made."""
 
@@ -238,11 +240,22 @@ def _table(rows: Sequence[ScanRow]) -> Any:
     import pyarrow
 
     plain = [
-        {name: whole(value) if isinstance(value, str) else value for name, value in row._asdict().items()}
-        | {"per_target": [target._asdict() for target in row.per_target] if row.per_target else None}
+        {name: _held(value) for name, value in row._asdict().items()}
+        | {"per_target": [_target(target) for target in row.per_target] if row.per_target else None}
         for row in rows
     ]
     return pyarrow.Table.from_pylist(plain, schema=schema())
+
+
+def _target(row: TargetRow) -> dict[str, object]:
+    return {name: _held(value) for name, value in row._asdict().items()}
+
+
+def _held(value: object) -> object:
+    """What a column can hold: no half characters, and the largest number in place of one of more bits."""
+    if isinstance(value, str):
+        return whole(value)
+    return max(-MOST, min(value, MOST)) if isinstance(value, int) else value
 
 
 def whole(text: str) -> str:

@@ -18,6 +18,7 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, scan_model
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
+from support.models import text
 from support.paths import ROOT
 from support.pte_writer import PteWriter, bundle
 from support.tflite_models import one_operator, tensor
@@ -81,6 +82,21 @@ def test_scratch_that_is_not_known_is_no_number(tmp_path):
     assert scan(path, "--out", tmp_path / "out", "--target", "cortex-m4") == 0
     (row,) = rows(tmp_path / "out")[0]["per_target"]
     assert (row["scratch"], row["arena"]) == (None, None)
+
+
+def test_numbers_of_more_than_64_bits_are_the_largest(tmp_path):
+    """A damaged shape ended the scan: a column holds no more, and no row of the part was written."""
+    path, sound = tmp_path / "m.onnx", models(tmp_path, 1)
+    path.write_bytes(
+        text("""
+            <ir_version: 8, opset_import: ["" : 13]>
+            g (float[2147483647, 2147483647, 2147483647, 4] x) => (y) { y = Relu(x) }
+        """).SerializeToString()
+    )
+    assert scan(path, *sound, "--out", tmp_path / "out") == 0
+    files = {Path(row["url"]).name: row for row in rows(tmp_path / "out") if row["kind"] == "file"}
+    assert files["m.onnx"]["arena_at_least"] == 2**63 - 1
+    assert [row["status"] for row in files.values()] == ["ok", "ok"]
 
 
 def test_a_chain_of_urls_goes_into_an_archive(tmp_path):
